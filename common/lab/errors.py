@@ -1,0 +1,51 @@
+"""Errors that a user can act on: one line, no traceback, a meaningful exit code."""
+
+import errno
+import functools
+import sys
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR}
+
+
+class UserError(Exception):
+    """A mistake of the user or of the machine's set-up. The message is one line: what is wrong, what would be right."""
+
+
+class RunBusy(UserError):
+    """The run is being written by another process."""
+
+
+class NonFiniteLoss(RuntimeError):
+    """A loss became NaN or infinite. The message names the step, the loss and the last good checkpoint."""
+
+
+def guard(fn: Callable[P, R]) -> Callable[P, R]:
+    """Decorate the entry point of a command, so that expected trouble ends in one line on stderr.
+
+    Exit codes: 2 for a UserError or a disk that cannot be written, 1 for a non-finite loss, 130 for Ctrl-C.
+    Everything else is a bug and keeps its traceback.
+    """
+
+    @functools.wraps(fn)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return fn(*args, **kwargs)
+        except (UserError, NonFiniteLoss) as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise SystemExit(2 if isinstance(error, UserError) else 1) from None
+        except OSError as error:
+            if error.errno not in UNWRITABLE:
+                raise
+            where = f" {error.filename}" if error.filename else ""
+            print(f"error: cannot write{where}: {error.strerror}; choose another place", file=sys.stderr)
+            raise SystemExit(2) from None
+        except KeyboardInterrupt:
+            print("interrupted: the same command again resumes from the last checkpoint", file=sys.stderr)
+            raise SystemExit(130) from None
+
+    return guarded

@@ -1,0 +1,175 @@
+"""A sum tree: draws an item with probability proportional to its priority in O(log capacity).
+
+The tree is one float64 array. Node 1 is the root, the children of node i are 2i and 2i + 1, item i is leaf `width + i`.
+Two properties keep it exact for any number of updates: a parent is always recomputed as left + right (a running
+`+= change` would drift), and the descent never enters a subtree whose sum is zero, whatever the rounding, so that an
+item of priority zero is never drawn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def _set_leaf(nodes, node, priority):
+    nodes[node] = priority
+    node >>= 1
+    while node >= 1:
+        nodes[node] = nodes[2 * node] + nodes[2 * node + 1]
+        node >>= 1
+
+
+@njit(cache=True)
+def _descend(nodes, width, prefix):
+    """The leaf (as node number) in whose slice of the cumulative priorities `prefix` lies."""
+    node = 1
+    while node < width:
+        node *= 2
+        left = nodes[node]
+        if prefix >= left and nodes[node + 1] > 0.0:
+            prefix -= left
+            node += 1
+    return node
+
+
+@njit(cache=True)
+def _set_one(nodes, width, capacity, index, priority):
+    # Kernels do not check array bounds, so a wrong index would write into foreign memory.
+    if not 0 <= index < capacity:
+        raise IndexError("index outside the sum tree")
+    if not 0.0 <= priority < np.inf:
+        raise ValueError("a priority must be finite and not negative")
+    _set_leaf(nodes, width + index, priority)
+
+
+@njit(cache=True)
+def _set_many(nodes, width, capacity, indices, priorities):
+    if indices.size != priorities.size:
+        raise ValueError("as many priorities as indices are needed")
+    for k in range(indices.size):  # everything is checked first: the tree is changed completely or not at all
+        if not 0 <= indices[k] < capacity:
+            raise IndexError("index outside the sum tree")
+        if not 0.0 <= priorities[k] < np.inf:
+            raise ValueError("a priority must be finite and not negative")
+    for k in range(indices.size):
+        _set_leaf(nodes, width + indices[k], priorities[k])
+
+
+@njit(cache=True)
+def _find_many(nodes, width, prefix_sums):
+    """`_descend` for many, one level of all of them at a time: the memory accesses overlap instead of waiting."""
+    at = np.ones(prefix_sums.size, np.int64)
+    rest = prefix_sums.copy()
+    row = 1
+    while row < width:
+        for k in range(at.size):
+            node = 2 * at[k]
+            left = nodes[node]
+            right_turn = (rest[k] >= left) & (nodes[node + 1] > 0.0)  # no branch here: it could not be predicted
+            rest[k] -= left * right_turn
+            at[k] = node + right_turn
+        row *= 2
+    return at - width
+
+
+@njit(cache=True)
+def _draw_distinct(nodes, width, uniforms):
+    """n different items from 2n uniform numbers; fewer when fewer have a positive priority.
+
+    Drawing with replacement and ignoring repeats has the same distribution as drawing without replacement, so that the
+    first n numbers are looked up together; the repeats are then drawn again, one by one, from what is left.
+    """
+    n = uniforms.size // 2
+    candidates = _find_many(nodes, width, uniforms[:n] * nodes[1])
+    found = np.empty(n, np.int64)
+    old = np.empty(n, np.float64)
+    drawn = 0
+    for k in range(n):
+        node = width + candidates[k]
+        if nodes[node] > 0.0:  # not drawn yet: drawn leaves are zero until the end of the batch
+            found[drawn], old[drawn] = candidates[k], nodes[node]
+            _set_leaf(nodes, node, 0.0)
+            drawn += 1
+    while drawn < n and nodes[1] > 0.0:
+        node = _descend(nodes, width, uniforms[n + drawn] * nodes[1])
+        found[drawn], old[drawn] = node - width, nodes[node]
+        _set_leaf(nodes, node, 0.0)
+        drawn += 1
+    for k in range(drawn):
+        _set_leaf(nodes, width + found[k], old[k])
+    return found[:drawn]
+
+
+class SumTree:
+    """Priorities of `capacity` items, all zero at first.
+
+    An update and a draw cost O(log capacity) each. Pickling keeps the leaves only (up to the last one that is
+    not zero); the inner nodes are a function of them.
+    """
+
+    def __init__(self, capacity: int):
+        if capacity < 1:
+            raise ValueError(f"a sum tree needs a capacity of at least 1, not {capacity}")
+        self.capacity = int(capacity)
+        self._width = 1 << (self.capacity - 1).bit_length()  # number of leaves: the next power of two
+        self._nodes = np.zeros(2 * self._width)
+
+    def __len__(self) -> int:
+        return self.capacity
+
+    def __getitem__(self, indices: Any) -> Any:
+        """Priorities of the items `indices` (an integer, an integer array or a slice)."""
+        return self._nodes[self._width : self._width + self.capacity][indices]
+
+    @property
+    def total(self) -> float:
+        """Sum of all priorities."""
+        return float(self._nodes[1])
+
+    def set(self, index: int, priority: float) -> None:
+        """Set one priority. IndexError outside the tree, ValueError unless finite and >= 0."""
+        _set_one(self._nodes, self._width, self.capacity, int(index), float(priority))
+
+    def set_many(self, indices: np.ndarray, priorities: np.ndarray) -> None:
+        """Set the priorities of `indices` [n]; where an index comes twice, the last one counts. Errors as in `set`."""
+        _set_many(self._nodes, self._width, self.capacity, _as(indices, np.int64), _as(priorities, np.float64))
+
+    def find(self, prefix_sums: np.ndarray) -> np.ndarray:
+        """Items int64 [n] in whose slices of the cumulative priorities the `prefix_sums` [n] in [0, total) lie."""
+        if not self.total > 0:
+            raise ValueError("nothing to draw: all priorities are zero")
+        return _find_many(self._nodes, self._width, _as(prefix_sums, np.float64))
+
+    def draw_distinct(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw n different items -> int64 [n]. The tree is the same afterwards.
+
+        They are drawn one after the other, each with a probability proportional to its priority among those not drawn
+        yet. ValueError when fewer than n items have a positive priority.
+        """
+        found = _draw_distinct(self._nodes, self._width, rng.random(2 * n))
+        if found.size < n:
+            raise ValueError(f"cannot draw {n} different items: only {found.size} have a positive priority")
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        leaves = self[:]
+        used = np.flatnonzero(leaves)
+        return {"capacity": self.capacity, "leaves": leaves[: used[-1] + 1 if used.size else 0].copy()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["capacity"])  # type: ignore[misc]
+        leaves, width = state["leaves"], self._width
+        self._nodes[width : width + leaves.size] = leaves
+        while width > 1:  # level by level towards the root
+            below = self._nodes[width : 2 * width]
+            width //= 2
+            self._nodes[width : 2 * width] = below[0::2] + below[1::2]
+
+
+def _as(values: Any, dtype: type) -> np.ndarray:
+    """One memory layout and type for the kernels, so that each is compiled exactly once."""
+    return np.ascontiguousarray(values, dtype=dtype).reshape(-1)

@@ -1,0 +1,1 @@
+"""Environments as gymnasium.Env. They know nothing of agents."""

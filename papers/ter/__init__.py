@@ -1,0 +1,1 @@
+"""Topological Experience Replay (Hong et al., ICLR 2022)."""
