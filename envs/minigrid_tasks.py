@@ -1,9 +1,9 @@
 """Seven MiniGrid tasks seen from above as 40x40 pictures, with rewards that do not depend on the past.
 
-Minigrid's own reward shrinks with the episode's length, which a fully observed state does not show. Here a step costs 1,
-success earns MAXSTEPS and a fatal ending (lava, or the wrong door) costs MAXSTEPS.
+Minigrid's own reward shrinks with the episode's length, which a fully observed state does not show. Here a step costs
+1, success earns MAXSTEPS and a fatal ending (lava, or the wrong door) costs MAXSTEPS.
 
-The game logic is minigrid's. Drawing is ours, because minigrid's renderer costs several times the game step: every grid is
+The game logic is minigrid's. Drawing is ours, because minigrid's renderer costs many times the game step: every grid is
 kept as a matrix of *tile codes* (one byte per cell), of which a step changes at most two, and a picture is one table
 lookup per pixel. ``info["tiles"]`` hands the codes out, so that a replay memory can keep tens of bytes per frame
 instead of 4800 and draw the identical picture later.
@@ -27,7 +27,7 @@ SIZE = 40
 FORWARD = ((1, 0), (0, 1), (-1, 0), (0, -1))
 """Step (x, y) of the agent for its four directions: right, down, left, up."""
 
-TASKS = {
+TASKS: dict[str, tuple[type, dict, int]] = {
     # name: (game, its arguments, number of actions)
     # Crossings need left, right and forward only. The others keep minigrid's seven, its idle action "done" included.
     "DoorKey": (DoorKeyEnv, {"size": 6}, 7),
@@ -104,8 +104,8 @@ class MiniGridTask(gym.Env):
     Observation: uint8 ``(40, 40, 3)``. ``info["tiles"]``: uint8 ``(rows, columns)`` tile codes of that picture.
     ``info["success"]``: whether the goal was reached (the door opened) in this step.
 
-    ``terminated`` is success or a fatal ending; ``truncated`` is the limit of MAXSTEPS (``max_steps``) steps. An episode
-    that succeeds or dies on its very last step counts as terminated, not truncated.
+    ``terminated`` is success or a fatal ending; ``truncated`` is the limit of MAXSTEPS (``max_steps``) steps. An
+    episode that succeeds or dies on its very last step counts as terminated, not truncated.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 8}
@@ -134,7 +134,8 @@ class MiniGridTask(gym.Env):
         self.random_action_probability = random_action_probability
         self.pseudo_terminal = pseudo_terminal
         self.render_mode = render_mode
-        self.action_space = spaces.Discrete(n_actions or own_actions)
+        self.n_actions = n_actions or own_actions
+        self.action_space = spaces.Discrete(self.n_actions)
         self.observation_space = spaces.Box(0, 255, (SIZE, SIZE, 3), np.uint8)
         self.grid_shape = (self.game.height, self.game.width)
         self._tiles, self._code_of = tile_sheet()
@@ -157,7 +158,7 @@ class MiniGridTask(gym.Env):
     def step(self, action):
         game, chance = self.game, self.random_action_probability
         if chance and game.np_random.random() < chance:
-            action = game.np_random.integers(self.action_space.n)
+            action = game.np_random.integers(self.n_actions)
         x, y = int(game.agent_pos[0]), int(game.agent_pos[1])
         dx, dy = FORWARD[game.agent_dir]
         was_on_goal = self.pseudo_terminal and self._on_goal()

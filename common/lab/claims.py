@@ -167,9 +167,10 @@ Generated from `papers/*/results` by `make claims`; edits are overwritten. Evide
 EXPLANATION = f"""\
 Where a claim says that one method is better than another, it is **reproduced** when the bootstrap interval of the
 difference of means lies above zero, **not reproduced** when it lies below, else **inconclusive**, as is everything
-with fewer than {MIN_SEEDS} seeds. **Partly**: some of a claim's parts are reproduced. Intervals are nominal: a 95 %
-percentile bootstrap interval from 5 seeds covers the truth about 80 % of the time, and from 3 seeds about 75 %. No
-correction is made for the number of claims.
+with fewer than {MIN_SEEDS} seeds. Claims of "no effect" or "at least as good" name the margin that counts as none.
+**Partly**: some of a claim's parts are reproduced. **Not run**: data for the claim are missing. Intervals are nominal:
+a 95 % percentile bootstrap interval from 5 seeds covers the truth about 80 % of the time, and from 3 seeds about 75 %.
+No correction is made for the number of claims.
 """
 
 

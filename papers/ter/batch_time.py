@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from common.lab.errors import UserError
 from common.lab.runs import Run, Streams, cli
 from papers.ter import train
 
@@ -36,7 +37,17 @@ class Config:
 
 
 def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Measure; returns mean, median, smallest and largest time of a batch in seconds."""
+    """Measure; returns mean, median, smallest and largest time of a batch in seconds.
+
+    Raises:
+        UserError: settings with which no batch can be made, or a ``run_dir`` that belongs to another run.
+    """
+    limit = train.MiniGridTask(config.env).max_steps
+    if not limit <= config.warmup <= config.steps - 4:
+        raise UserError(
+            f"warmup must lie in {limit}..steps - 4, not {config.warmup}: "
+            f"by then an episode (at most {limit} steps) has ended, which EBU needs, and a batch follows"
+        )
     with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
         if run.finished is not None:
             return run.finished

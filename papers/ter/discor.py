@@ -33,8 +33,8 @@ class DisCor:
     Args:
         agent: the double DQN whose errors are estimated.
         tau: first temperature; at every sync it becomes the mean predicted error since the last one.
-        released: bootstrap the error as the code released with TER does: from the online error network, with the largest
-            error over the actions instead of that of the greedy action.
+        released: bootstrap the error as the code released with TER does: from the online error network, with the
+            largest error over the actions instead of that of the greedy action.
     """
 
     SMALLEST_TAU = 1e-3  # predicted errors can be negative early on; a negative tau would turn the weights around

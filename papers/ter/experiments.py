@@ -1,8 +1,8 @@
 """What is run for each figure, at each scale.
 
 ``smoke`` only proves that everything is wired. ``quick`` is a laptop's budget: shorter schedules and rewards divided by
-MAXSTEPS, chosen so that UER, the baseline, starts to learn; network, learner and replay settings are the paper's (README,
-deviation 1). ``full`` is the paper's protocol: its tasks, steps, seeds and evaluation.
+MAXSTEPS, chosen so that UER, the baseline, starts to learn; network, learner and replay settings are the paper's
+(README, deviation 1). ``full`` is the paper's protocol: its tasks, steps, seeds and evaluation.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,7 +25,13 @@ SCHEDULES = {
     "full": dict(),  # Config's defaults are the paper's
 }
 SEEDS = {"smoke": 1, "quick": 3, "full": 5}
-FULL_STEPS = {"DoorKey": 6_000_000}  # the other six tasks take Config's 3M
+LONGER = {
+    # (scale, task): what differs. A random policy meets the goal of these two three times less often per step than that
+    # of SimpleCrossing-Easy, so UER gets longer, and the paper's own warm-up, which costs next to nothing.
+    ("quick", "LavaCrossing-Easy"): dict(steps=150_000, capacity=150_000, warmup=50_000, epsilon_steps=100_000),
+    ("quick", "Unlock"): dict(steps=200_000, capacity=200_000, warmup=50_000, epsilon_steps=100_000),
+    ("full", "DoorKey"): dict(steps=6_000_000),
+}
 MAXSTEPS = {task: MiniGridTask(task).max_steps for task in TASKS}
 
 QUICK_TASKS = ("SimpleCrossing-Easy", "Unlock", "LavaCrossing-Easy")
@@ -35,9 +41,7 @@ def entries(scale: str, envs: Iterable[str], variants: dict[str, dict], suffix: 
     """Every variant (label -> settings, ``method`` among them) on every task with every seed of the scale."""
     found = []
     for env in envs:
-        budget: dict = dict(SCHEDULES[scale])
-        if scale == "full" and env in FULL_STEPS:
-            budget["steps"] = FULL_STEPS[env]
+        budget: dict = SCHEDULES[scale] | LONGER.get((scale, env), {})
         if scale == "quick":
             budget["reward_scale"] = 1 / MAXSTEPS[env]
         for label, settings in variants.items():
@@ -59,7 +63,7 @@ def fig2(scale: str) -> list[Entry]:
     """NChain: backups needed from one fixed data set."""
     seeds = {"smoke": 2, "quick": 10, "full": 20}[scale]
     return [
-        Entry(method, "NChain-20", seed, "papers.ter.nchain:main", nchain.Config(method=method, seed=seed))
+        Entry(method, "NChain-20", seed, "papers.ter.nchain:main", nchain.Config(method=method, seed=seed))  # type: ignore[arg-type]
         for method in nchain.METHODS
         for seed in range(seeds)
     ]
@@ -94,7 +98,7 @@ def fig6(scale: str) -> list[Entry]:
         "ebu (beta=0, terminal only)": dict(method="ebu", ebu_beta=0.0, ebu_timeouts=False),
     }
     crossings = [task for task in TASKS if "Crossing" in task]
-    return entries(scale, tasks(scale, ["SimpleCrossing-Easy", "LavaCrossing-Easy"], crossings), variants)
+    return entries(scale, tasks(scale, ["SimpleCrossing-Easy"], crossings), variants)
 
 
 def table_b1(scale: str) -> list[Entry]:
@@ -104,10 +108,10 @@ def table_b1(scale: str) -> list[Entry]:
         "quick": dict(steps=200_000, warmup=5_000),
         "full": {},
     }[scale]
-    return [
-        Entry(method, "SimpleCrossing-Easy", 0, "papers.ter.batch_time:main", batch_time.Config(method=method, **budget))
-        for method in METHODS
-    ]
+    seeds = range(1 if scale == "smoke" else 3)
+    variants: list[dict] = [dict(method=method, seed=seed) | budget for method in METHODS for seed in seeds]
+    configs = [batch_time.Config(**variant) for variant in variants]
+    return [Entry(config.method, config.env, config.seed, "papers.ter.batch_time:main", config) for config in configs]
 
 
 def fig_f8(scale: str) -> list[Entry]:
@@ -130,13 +134,17 @@ def fig_h10(scale: str) -> list[Entry]:
 
 def fig_i11(scale: str) -> list[Entry]:
     """EBU with TER's share of prioritised transitions."""
-    variants = {"ebu": dict(method="ebu"), "ebu + per": dict(method="ebu", ebu_per_share=0.5), "ter": dict(method="ter")}
+    variants: dict[str, dict] = {
+        "ebu": dict(method="ebu"),
+        "ebu + per": dict(method="ebu", ebu_per_share=0.5),
+        "ter": dict(method="ter"),
+    }
     return entries(scale, tasks(scale, ["SimpleCrossing-Easy"], TASKS), variants)
 
 
 def fig_j12(scale: str) -> list[Entry]:
     """EBU without the episodes that ran out of time."""
-    variants = {
+    variants: dict[str, dict] = {
         "ebu": dict(method="ebu"),
         "ebu (no timeout)": dict(method="ebu", ebu_timeouts=False),
         "ter": dict(method="ter"),

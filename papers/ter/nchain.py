@@ -10,6 +10,7 @@ straight from the start to the goal. Runs of one seed share the data set and the
 import random
 import re
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -275,7 +276,7 @@ class Topological:
         pass
 
 
-METHODS = {
+METHODS: dict[str, Callable[[Config, Dataset, np.ndarray, Streams], Method]] = {
     "uer": Uniform,
     "per": GreedyPrioritised,
     "per-proportional": ProportionalPrioritised,

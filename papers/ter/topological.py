@@ -1,9 +1,9 @@
-"""Topological Experience Replay: replay transitions in the order in which values become known, from the goal backwards.
+"""Topological Experience Replay: replay transitions in the order in which values become known, from the goal back.
 
-A Q-value can only be right once the values behind it are. Stored transitions are therefore kept as a graph whose vertices
-are hashed states, and batches are read off a breadth-first search that starts at terminal states -- whose value needs no
-bootstrapping -- and walks against the direction of time. Episodes that pass through one state share its vertex, so the
-search leaves the episode it started in: that is what sets TER apart from replaying single episodes backwards.
+A Q-value can only be right once the values behind it are. Stored transitions are therefore kept as a graph whose
+vertices are hashed states, and batches are read off a breadth-first search that starts at terminal states -- whose
+value needs no bootstrapping -- and walks against the direction of time. Episodes that pass through one state share its
+vertex, so the search leaves the episode it started in: that sets TER apart from replaying single episodes backwards.
 
     RandomProjection   Sec. 4.2   state -> vertex
     TransitionGraph    Sec. 4.2   vertex -> predecessors -> transitions, pruned with the replay memory
@@ -71,9 +71,9 @@ class TransitionGraph:
     """G = {V, E} as nested hash tables: ``predecessors[v'][v]`` lists the transitions v -> v', oldest first (Sec. 4.2).
 
     Transitions are named by the number of the environment step that made them (0, 1, 2, ...). Only the newest
-    ``capacity`` of them are kept: adding one removes the one that falls out, with its edge, vertex and root once they are
-    empty. The paper prunes lazily when the search meets an old transition; the search sees the same graph either way,
-    but memory stays bounded here.
+    ``capacity`` of them are kept: adding one removes the one that falls out, with its edge, vertex and root once they
+    are empty. The paper prunes lazily when the search meets an old transition; the search sees the same graph either
+    way, but memory stays bounded here.
 
     Args:
         capacity: number of transitions kept.
@@ -158,8 +158,8 @@ def terminal_roots(graph: TransitionGraph, n: int, rng: random.Random) -> list[V
 class PseudoTerminalRoots:
     """Roots for tasks without terminal states: P(v) = exp(U(v)/kappa) / sum exp(U/kappa) (Appendix H).
 
-    The draw is without replacement, by adding Gumbel noise to the logits and taking the largest: it needs no normaliser,
-    so that U of a few hundred over kappa = 0.01 cannot overflow.
+    The draw is without replacement, by adding Gumbel noise to the logits and taking the largest: it needs no
+    normaliser, so that U of a few hundred over kappa = 0.01 cannot overflow.
     """
 
     def __init__(self, kappa: float = 0.01):

@@ -2,8 +2,8 @@
 
     python -m papers.ter.train --env SimpleCrossing-Easy --method ter --seed 0 --steps 200000
 
-The five methods share the network, the losses and the loop below. They differ in which transitions a batch holds (``per``,
-``ebu``, ``ter``), in the targets (``ebu``) and in the weights of the loss (``per``, ``discor``).
+The five methods share the network, the losses and the loop below. They differ in which transitions a batch holds
+(``per``, ``ebu``, ``ter``), in the targets (``ebu``) and in the weights of the loss (``per``, ``discor``, ``ter``).
 """
 
 import random
@@ -82,7 +82,7 @@ class Config:
     """Share of random actions during evaluation (App. C)."""
 
     n_actions: int | None = None
-    """Number of actions; None takes 3 for crossings and 7 for the others, as the released code does. The paper lists 6."""
+    """Number of actions; None takes 3 for crossings and 7 elsewhere, as the released code does. The paper lists 6."""
     random_action_probability: float = 0.0
     """Share of steps in which the world replaces the action by a random one (App. G: 0.1)."""
     pseudo_terminal: bool = False
@@ -129,7 +129,7 @@ def check(config: Config) -> None:
                  "eval_episodes", "roots"):  # fmt: skip
         if getattr(config, name) < 1:
             raise UserError(f"{name} must be at least 1, not {getattr(config, name)}")
-    for name in ("lr", "replay_ratio", "kappa", "discor_tau"):
+    for name in ("lr", "replay_ratio", "reward_scale", "kappa", "discor_tau"):
         if not getattr(config, name) > 0:
             raise UserError(f"{name} must be positive, not {getattr(config, name)}")
     if config.ebu_per_share == 1:
@@ -138,8 +138,6 @@ def check(config: Config) -> None:
         raise UserError(f"n_actions must lie in 3..7, not {config.n_actions}")
     if config.capacity < config.batch_size or config.warmup < config.batch_size:
         raise UserError(f"capacity and warmup must hold at least one batch of {config.batch_size}")
-    if config.reward_scale <= 0:
-        raise UserError(f"reward_scale must be positive, not {config.reward_scale}")
     if config.predecessors < 1 or config.projection_dim < 1:
         raise UserError("predecessors and projection_dim must be at least 1")
     if round(config.replay_ratio * config.update_every) != config.replay_ratio * config.update_every:
@@ -165,7 +163,7 @@ class Trainer:
         self.epsilon = linear(1.0, config.epsilon_end, config.epsilon_steps)
         self.pixels = SymbolicPixels(self.env.tiles, self.env.grid_shape, SIZE, config.device)
 
-        shape, n_actions = (SIZE, SIZE, 3), int(self.env.action_space.n)
+        shape, n_actions = (SIZE, SIZE, 3), self.env.n_actions
         seed = streams.integer("network")
         self.agent = DoubleDQN(shape, n_actions, config.lr, config.gamma, seed, config.device)
         fields: dict[str, tuple] = {
@@ -217,7 +215,7 @@ class Trainer:
     def interact(self) -> None:
         """Act epsilon-greedily, store the transition, start a new episode where one has ended."""
         if self.exploration.random() < self.epsilon(self.step):
-            action = int(self.exploration.integers(self.env.action_space.n))
+            action = int(self.exploration.integers(self.env.n_actions))
         else:
             action = int(self.agent.act(self.pixels.draw(self.tiles[None]))[0])
         next_frame, reward, terminated, truncated, info = self.env.step(action)
@@ -345,7 +343,7 @@ def rollouts(trainer: Trainer) -> tuple[np.ndarray, np.ndarray]:
         actions = trainer.agent.act(trainer.pixels.draw(tiles[running]))
         # A greedy policy that bumps into a wall would do so forever: a few random actions set it free.
         noise = rng.random(len(running)) < config.eval_noise
-        actions[noise] = rng.integers(trainer.env.action_space.n, size=noise.sum())
+        actions[noise] = rng.integers(trainer.env.n_actions, size=noise.sum())
         ended = np.zeros(len(running), dtype=bool)
         for place, (i, action) in enumerate(zip(running, actions)):
             _, reward, terminated, truncated, info = envs[i].step(action)

@@ -1,0 +1,147 @@
+# Every figure is a target; `make` alone prints them all.
+# A target is a line `name: ## minutes | text` with, further down, its recipe.
+
+PYTHON ?= python3
+SCALE ?= quick
+JOBS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+DEVICE ?= cpu
+LAUNCHER ?= local
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install -qq
+ROOMS := ter
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+# ---- the list -------------------------------------------------------------------------------------------------------
+help:             ##   0 | this list
+
+setup:            ##   3 | install everything that training and tests need into .venv (once)
+test:             ##   5 | the tests, on up to 8 cores
+lint:             ##   1 | ruff and mypy
+smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring, nothing else
+reproduce:        ##  80 | train and draw the headline figures of every paper here, then judge their claims
+all:              ## 470 | every figure and table of every paper
+figures:          ##   1 | draw every figure again from the committed results, without training
+claims:           ##   0 | write RESULTS.md and the table in README.md from the committed results
+collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
+report:           ##   0 | like claims, and print the table of claims here
+bench:            ##   5 | time the hot parts against their peers
+clean:            ##   0 | remove caches; .venv, runs/ and results stay
+clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); results stay
+
+ter:              ## 470 | Topological Experience Replay: every figure below
+ter-fig2:         ##   1 | NChain: backups until the greedy path is right, and value error
+ter-fig3a:        ##  80 | MiniGrid: TER against UER, PER, EBU and DisCor
+ter-fig4:         ## 270 | baselines that learn more often than TER, and their over-estimation
+ter-fig5:         ##  27 | share of PER in TER's batches
+ter-fig6:         ##  17 | TER reduced to EBU's setting: one root, one predecessor
+ter-table-b1:     ##   1 | seconds to build one batch
+ter-fig-d1:       ##   1 | pictures of the worlds
+ter-fig-f8:       ##  20 | EBU's diffusion factor
+ter-fig-g9:       ##  25 | 10 % random actions
+ter-fig-h10:      ##  50 | worlds that do not end at the goal
+ter-fig-i11:      ##  12 | EBU with PER mixed in
+ter-fig-j12:      ##  12 | EBU without episodes that ran out of time
+ter-fig-k13:      ##  14 | length of the random projection
+
+TARGETS := $(shell awk -F: '/^[a-z][a-z0-9-]*: *\#\#/ {print $$1}' $(firstword $(MAKEFILE_LIST)))
+.PHONY: $(TARGETS)
+
+# ---- a typing mistake costs one line, not an installation -------------------------------------------------------------
+UNKNOWN := $(firstword $(filter-out $(TARGETS),$(MAKECMDGOALS)))
+ifneq ($(UNKNOWN),)
+ROOM := $(strip $(foreach room,$(ROOMS),$(if $(filter $(room)-%,$(UNKNOWN)),$(room))))
+$(error unknown target "$(UNKNOWN)": $(if $(ROOM),right are $(filter $(ROOM)-%,$(TARGETS)),`make` alone lists them all))
+endif
+ifeq ($(filter smoke quick full,$(SCALE)),)
+$(error unknown SCALE "$(SCALE)": right are smoke, quick and full)
+endif
+
+# ---- recipes --------------------------------------------------------------------------------------------------------
+help:
+	@echo "Targets, and the minutes they take on 2 cores at SCALE=quick after setup (runs that are done are not run again):"
+	@awk 'BEGIN {FS = ": *## *"} /^[a-z][a-z0-9-]*: *##/ {split($$2, cell, / *\| */); \
+	    printf "  %-14s %4s min  %s\n", $$1, cell[1], cell[2]}' $(firstword $(MAKEFILE_LIST))
+	@echo "Variables: SCALE=smoke|quick|full (now $(SCALE))  JOBS=processes ($(JOBS))  DEVICE=cpu|cuda ($(DEVICE))" \
+	    " LAUNCHER=local|ray ($(LAUNCHER))"
+
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "error: \
+	$(PYTHON) is missing or older than 3.11; install Python 3.11 or newer, or name one: make PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: requirements.txt | $(PY)
+	@echo "Installing requirements.txt into $(VENV) (once; a few minutes)"
+	@$(PIP) -r requirements.txt
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.txt requirements.txt | $(PY)
+	@echo "Installing requirements-dev.txt into $(VENV) (once; a few minutes)"
+	@$(PIP) -r requirements-dev.txt
+	@touch $(VENV)/.run $@
+
+$(VENV)/.bench: requirements-bench.txt requirements.txt | $(PY)
+	@echo "Installing requirements-bench.txt into $(VENV) (once; a few minutes)"
+	@$(PIP) -r requirements-bench.txt
+	@touch $(VENV)/.run $@
+
+setup: $(VENV)/.dev
+	@echo "$(VENV) is ready"
+
+test: $(VENV)/.dev
+	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1 PYTEST_XDIST_AUTO_NUM_WORKERS=$(JOBS) \
+	    $(PY) -m pytest -n auto --maxprocesses 8
+
+lint: $(VENV)/.dev
+	@$(PY) -m ruff check .
+	@$(PY) -m mypy
+
+PAPERS := $(PY) -m papers
+OPTIONS = --scale $(SCALE) --jobs $(JOBS) --device $(DEVICE) --launcher $(LAUNCHER)
+
+smoke: $(VENV)/.run
+	@rm -rf runs/smoke
+	@$(PAPERS) run all --scale smoke --jobs $(JOBS) --device $(DEVICE) --launcher $(LAUNCHER) --runs runs/smoke
+
+# Runs that failed (status 1) do not keep the others from being judged.
+reproduce: $(VENV)/.run
+	@$(PAPERS) run all --headline $(OPTIONS); status=$$?; [ $$status -le 1 ] || exit $$status; \
+	    $(PAPERS) claims --mine --show && exit $$status
+
+collect: $(VENV)/.run
+	@$(PAPERS) collect all --scale $(SCALE) --device $(DEVICE)
+
+all: $(VENV)/.run
+	@$(PAPERS) run all $(OPTIONS)
+
+figures: $(VENV)/.run
+	@$(PAPERS) figures
+
+claims: $(VENV)/.run
+	@$(PAPERS) claims
+
+report: $(VENV)/.run
+	@$(PAPERS) claims --show
+
+bench: $(VENV)/.bench
+	@$(PY) -m benchmarks
+
+clean:
+	@find . -path ./$(VENV) -prune -o -path ./runs -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
+	@rm -rf .pytest_cache .ruff_cache .mypy_cache .hypothesis
+
+clean-runs:
+	@rm -rf runs
+
+# One rule for a paper (`make ter`) and one for its figures (`make ter-fig2`).
+define room_rules
+$(1): $(VENV)/.run
+	@$$(PAPERS) run $(1) $$(OPTIONS)
+
+$(filter $(1)-%,$(TARGETS)): $(1)-%: $(VENV)/.run
+	@$$(PAPERS) run $(1) $$* $$(OPTIONS)
+endef
+$(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))

@@ -1,0 +1,101 @@
+"""The ring against a deque, its pickle, and the announcement of its memory."""
+
+import pickle
+from collections import deque
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from common.lab.errors import UserError
+from common.replay import storage
+from common.replay.storage import Ring, announce
+
+FIELDS = {"frame": ((2, 3), np.uint8), "reward": ((), np.float32)}
+
+
+def filled(capacity: int, n: int) -> Ring:
+    ring = Ring(capacity, FIELDS)
+    for t in range(n):
+        ring.add(frame=np.full((2, 3), t % 256), reward=t)
+    return ring
+
+
+@settings(deadline=None)
+@given(capacity=st.integers(1, 8), n=st.integers(0, 30))
+def test_the_ring_holds_the_last_transitions(capacity, n):
+    ring, twin = Ring(capacity, FIELDS), deque(maxlen=capacity)
+    for t in range(n):
+        announced = ring.next_index
+        assert ring.add(frame=np.full((2, 3), t), reward=-t) == announced == t % capacity
+        twin.append(t)
+    assert len(ring) == len(twin)
+    assert ring.full == (len(twin) == capacity)
+    oldest = ring.next_index if ring.full else 0
+    stored = ring.get((oldest + np.arange(len(ring))) % capacity)
+    assert stored["reward"].tolist() == [-t for t in twin]
+    assert stored["frame"].tolist() == [[[t] * 3] * 2 for t in twin]
+
+
+def test_arrays_have_the_declared_shapes_and_types():
+    ring = filled(5, 2)
+    assert ring["frame"].shape == (5, 2, 3)
+    assert ring["frame"].dtype == np.uint8
+    assert ring["reward"].shape == (5,)
+    assert ring["reward"].dtype == np.float32
+
+
+def test_get_copies():
+    ring = filled(5, 5)
+    ring.get(np.array([1, 2]))["reward"][:] = 99
+    assert ring["reward"].tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("n", [0, 3, 10, 17])
+def test_an_unpickled_ring_continues_identically(n):
+    ring = filled(10, n)
+    copy = pickle.loads(pickle.dumps(ring, protocol=5))
+    for t in range(12):
+        assert copy.next_index == ring.next_index
+        assert copy.add(frame=np.full((2, 3), t), reward=t) == ring.add(frame=np.full((2, 3), t), reward=t)
+    assert copy.capacity == 10
+    assert len(copy) == len(ring)
+    np.testing.assert_array_equal(copy["frame"], ring["frame"])
+    np.testing.assert_array_equal(copy["reward"], ring["reward"])
+
+
+def test_a_pickle_holds_only_the_filled_part():
+    assert len(pickle.dumps(filled(1_000_000, 10), protocol=5)) < 2000
+
+
+def test_add_refuses_missing_and_unknown_fields():
+    ring = filled(5, 1)
+    with pytest.raises(TypeError, match=r"\['frame', 'reward'\]"):
+        ring.add(reward=1.0)
+    with pytest.raises(TypeError, match="bonus"):
+        ring.add(frame=np.zeros((2, 3)), reward=1.0, bonus=1.0)
+    assert len(ring) == 1
+
+
+def test_an_empty_ring_is_refused():
+    with pytest.raises(ValueError, match="at least 1, not 0"):
+        Ring(0, FIELDS)
+
+
+def test_announce_says_and_returns_the_bytes(capsys):
+    fields = {"state": ((167,), np.uint8), "action": ((), np.int16), "reward": ((), np.float32)}
+    assert announce(1_000_000, fields) == 173_000_000
+    assert capsys.readouterr().out == "replay: 1,000,000 transitions x 173 B = 0.17 GB\n"
+    ring = Ring(1000, fields)
+    assert announce(1000, fields) == sum(ring[name].nbytes for name in fields)
+
+
+def test_announce_refuses_what_does_not_fit(monkeypatch):
+    monkeypatch.setattr(storage, "available_memory", lambda: 3_000_000_000)
+    with pytest.raises(UserError, match=r"needs 10\.00 GB, but only 3\.00 GB are available"):
+        announce(1_000_000, {"frame": ((100, 100), np.uint8)})
+
+
+def test_available_memory_is_a_number_of_bytes():
+    assert 10**6 < storage.available_memory() < 10**15

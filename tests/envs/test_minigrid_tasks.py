@@ -1,0 +1,501 @@
+"""The tasks against minigrid's games and pictures, their rewards on constructed levels, and gymnasium's contract."""
+
+import pickle
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from minigrid.core.grid import Grid
+from minigrid.core.world_object import Goal, Lava, Wall
+from scipy import stats
+
+from envs.minigrid_tasks import FORWARD, SIZE, TASKS, TILE, MiniGridTask, nearest_index, tile_sheet
+
+LEFT, RIGHT, AHEAD, PICKUP, DROP, TOGGLE, DONE = range(7)
+EAST, SOUTH, WEST, NORTH = range(4)
+
+# Independent of the code under test: minigrid's registered ids, and the limits they had when the paper was written.
+IDS = {
+    "DoorKey": ("MiniGrid-DoorKey-6x6-v0", 360, 7),
+    "Unlock": ("MiniGrid-Unlock-v0", 288, 7),
+    "RedBlueDoors": ("MiniGrid-RedBlueDoors-6x6-v0", 720, 7),
+    "SimpleCrossing-Easy": ("MiniGrid-SimpleCrossingS9N1-v0", 324, 3),
+    "SimpleCrossing-Hard": ("MiniGrid-SimpleCrossingS9N2-v0", 324, 3),
+    "LavaCrossing-Easy": ("MiniGrid-LavaCrossingS9N1-v0", 324, 3),
+    "LavaCrossing-Hard": ("MiniGrid-LavaCrossingS9N2-v0", 324, 3),
+}
+CROSSINGS = [task for task in TASKS if "Crossing" in task]
+
+
+def front(game):
+    """What lies before the agent."""
+    dx, dy = FORWARD[game.agent_dir]
+    return game.grid.get(int(game.agent_pos[0]) + dx, int(game.agent_pos[1]) + dy)
+
+
+def busy(env: MiniGridTask, rng: np.random.Generator) -> int:
+    """A random action, but hands and doors are used more often than chance would."""
+    game, thing = env.game, front(env.game)
+    if env.action_space.n == 7 and rng.random() < 0.5:
+        if thing is not None and thing.type == "key":
+            return PICKUP
+        if thing is not None and thing.type == "door":
+            return TOGGLE
+        if thing is None and game.carrying is not None and rng.random() < 0.1:
+            return DROP
+    return AHEAD if rng.random() < 0.3 else int(rng.integers(env.action_space.n))
+
+
+def resized(picture: np.ndarray) -> np.ndarray:
+    """Nearest neighbour to 40 x 40: source = floor(i * source size / 40)."""
+    height, width, _ = picture.shape
+    return picture[[i * height // 40 for i in range(40)]][:, [j * width // 40 for j in range(40)]]
+
+
+def redraw(env: MiniGridTask) -> None:
+    """After a level was changed by hand."""
+    for y in range(env.game.height):
+        for x in range(env.game.width):
+            env._encode(x, y)
+
+
+def crossing(thing=None, task="SimpleCrossing-Easy", goal=(7, 7), agent=(1, 1, EAST), **settings) -> MiniGridTask:
+    """An empty 9 x 9 room with the goal at ``goal``, the agent as given, and ``thing`` at (3, 1)."""
+    env = MiniGridTask(task, **settings)
+    env.reset(seed=0)
+    game = env.game
+    game.grid = Grid(9, 9)
+    game.grid.wall_rect(0, 0, 9, 9)
+    game.put_obj(Goal(), *goal)
+    game.goal_position = goal
+    if thing is not None:
+        game.put_obj(thing, 3, 1)
+    game.agent_pos, game.agent_dir = np.array(agent[:2]), agent[2]
+    redraw(env)
+    return env
+
+
+def place(env: MiniGridTask, x: int, y: int, direction: int) -> None:
+    env.game.agent_pos, env.game.agent_dir = np.array((x, y)), direction
+    redraw(env)
+
+
+def play(env: MiniGridTask, *actions: int) -> list[tuple[float, bool, bool, bool]]:
+    """(reward, terminated, truncated, success) of each action."""
+    log = []
+    for action in actions:
+        _, reward, terminated, truncated, info = env.step(action)
+        log.append((reward, terminated, truncated, info["success"]))
+    return log
+
+
+# --- pictures --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_pixel_is_minigrids_own(task):
+    """Against the registered minigrid environment, played in parallel: same levels, same game, same picture."""
+    name = IDS[task][0]
+    env, twin = MiniGridTask(task), gym.make(name, highlight=False).unwrapped
+    rng = np.random.default_rng(1)
+    met = set()
+    for seed in range(8):
+        frame, info = env.reset(seed=seed)
+        twin.reset(seed=seed)
+        ended = False
+        for _ in range(120):
+            picture = twin.get_frame(highlight=False, tile_size=TILE)
+            np.testing.assert_array_equal(frame, resized(picture))
+            np.testing.assert_array_equal(env.tiles[info["tiles"]].swapaxes(1, 2).reshape(picture.shape), picture)
+            if ended:
+                break
+            action = busy(env, rng)
+            carried = twin.carrying
+            frame, _, terminated, truncated, info = env.step(action)
+            _, native_reward, *native_end, _ = twin.step(action)
+            ended = terminated or truncated
+            assert [terminated, truncated] == native_end
+            assert info["success"] == (native_reward > 0)
+            if carried is None and twin.carrying is not None:
+                met.add("picked up")
+            if carried is not None and twin.carrying is None:
+                met.add("dropped")
+            doors = [thing for thing in twin.grid.grid if thing is not None and thing.type == "door"]
+            met.update("opened" for door in doors if door.is_open)
+            met.update("closed again" for door in doors if "opened" in met and not door.is_open)
+            at_agent = twin.grid.get(*twin.agent_pos)
+            met.add("on " + at_agent.type if at_agent is not None else "on the floor")
+    # The comparison is only worth something if these have been drawn.
+    expected = {"on the floor"}
+    expected |= {"picked up", "dropped", "opened"} if task in ("DoorKey", "Unlock") else set()
+    expected |= {"opened", "closed again"} if task == "RedBlueDoors" else set()
+    expected |= {"on lava"} if "Lava" in task else set()
+    assert expected <= met
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_no_two_states_of_a_level_share_a_picture(task):
+    """All cells and directions, under every state of the doors: 40 x 40 pixels leave out none of them."""
+    env = MiniGridTask(task)
+    env.reset(seed=3)
+    game = env.game
+    doors = [thing for thing in game.grid.grid if thing is not None and thing.type == "door"]
+    pictures, states = set(), 0
+    for is_open, is_locked in ((False, True), (False, False), (True, False)) if doors else ((False, False),):
+        for door in doors:
+            door.is_open, door.is_locked = is_open, is_locked
+        for x in range(game.width):
+            for y in range(game.height):
+                thing = game.grid.get(x, y)
+                if thing is None or thing.can_overlap():
+                    for direction in range(4):
+                        place(env, x, y, direction)
+                        pictures.add(env._observe().tobytes())
+                        states += 1
+    assert len(pictures) == states > 50
+
+
+def test_an_open_door_frames_the_agent():
+    """Four directions in a doorway, and the doorway without the agent: five pictures."""
+    env = MiniGridTask("DoorKey")
+    env.reset(seed=0)
+    x, y = next((x, y) for x in range(6) for y in range(6) if getattr(env.game.grid.get(x, y), "type", "") == "door")
+    env.game.grid.get(x, y).is_open, env.game.grid.get(x, y).is_locked = True, False
+    pictures = []
+    for position in ((x, y, EAST), (x, y, SOUTH), (x, y, WEST), (x, y, NORTH), (x - 1, y, EAST)):
+        place(env, *position)
+        np.testing.assert_array_equal(
+            env._observe(), resized(env.game.grid.render(TILE, env.game.agent_pos, env.game.agent_dir))
+        )
+        pictures.append(env._observe().tobytes())
+    assert len(set(pictures)) == 5
+
+
+def test_render_is_the_picture_before_it_is_resized():
+    env = MiniGridTask("Unlock", render_mode="rgb_array")
+    env.reset(seed=5)
+    picture = env.game.grid.render(TILE, env.game.agent_pos, env.game.agent_dir)
+    assert env.render().shape == (4 * 48, 4 * 88, 3)
+    np.testing.assert_array_equal(env.render()[::4, ::4], picture)
+    np.testing.assert_array_equal(env.render()[3::4, 3::4], picture)
+    assert MiniGridTask("Unlock").render() is None
+
+
+@pytest.mark.parametrize("cells", [6, 9, 11, 12])
+def test_nearest_index(cells):
+    assert nearest_index(cells).tolist() == [i * 8 * cells // 40 for i in range(40)]
+
+
+def test_tile_codes_fit_in_a_byte_and_name_one_picture_each():
+    tiles, code_of = tile_sheet()
+    assert tiles.dtype == code_of.dtype == np.uint8
+    assert len(tiles) <= 256
+    assert code_of.max() == len(tiles) - 1
+    assert len({tile.tobytes() for tile in tiles}) == len(tiles)
+    assert len(np.unique(code_of)) == len(tiles)
+
+
+def test_observations_are_not_overwritten_by_later_steps():
+    env = MiniGridTask("SimpleCrossing-Easy")
+    frame, info = env.reset(seed=0)
+    kept = frame.copy(), info["tiles"].copy()
+    env.step(LEFT)
+    np.testing.assert_array_equal(frame, kept[0])
+    np.testing.assert_array_equal(info["tiles"], kept[1])
+
+
+# --- gymnasium's contract --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("task", TASKS)
+def test_check_env(task):
+    variants = [{}, {"render_mode": "rgb_array"}, {"n_actions": 6}, {"random_action_probability": 0.1}]
+    if task in CROSSINGS:
+        variants.append({"pseudo_terminal": True})
+    for settings in variants:
+        env = gym.make(f"MiniGridPixels/{task}-v0", **settings).unwrapped
+        assert isinstance(env, MiniGridTask)
+        check_env(env)
+
+
+VARIANTS = [{}, {"random_action_probability": 0.3}]
+
+
+@pytest.mark.parametrize("settings", VARIANTS, ids=["plain", "stochastic"])
+@pytest.mark.parametrize("task", TASKS)
+def test_two_copies_with_one_seed_stay_identical(task, settings):
+    a, b = MiniGridTask(task, **settings), MiniGridTask(task, **settings)
+    rng = np.random.default_rng(0)
+    seed = 11
+    for _ in range(3):  # the second and third episode follow from the first one's seed
+        (frame_a, info_a), (frame_b, info_b) = a.reset(seed=seed), b.reset(seed=seed)
+        np.testing.assert_array_equal(frame_a, frame_b)
+        np.testing.assert_array_equal(info_a["tiles"], info_b["tiles"])
+        seed = None
+        for _ in range(60):
+            action = busy(a, rng)
+            step_a, step_b = a.step(action), b.step(action)
+            np.testing.assert_array_equal(step_a[0], step_b[0])
+            assert step_a[1:4] == step_b[1:4]
+            if step_a[2] or step_a[3]:
+                break
+
+
+@pytest.mark.parametrize("settings", VARIANTS, ids=["plain", "stochastic"])
+@pytest.mark.parametrize("task", TASKS)
+def test_pickled_in_mid_episode_it_continues_identically(task, settings):
+    env = MiniGridTask(task, **settings)
+    env.reset(seed=2)
+    rng = np.random.default_rng(3)
+    for _ in range(25):
+        if any(env.step(busy(env, rng))[2:4]):
+            env.reset()
+    copy = pickle.loads(pickle.dumps(env, protocol=5))
+    for _ in range(400):
+        action = busy(env, rng)
+        ours, theirs = env.step(action), copy.step(action)
+        np.testing.assert_array_equal(ours[0], theirs[0])
+        np.testing.assert_array_equal(ours[4]["tiles"], theirs[4]["tiles"])
+        assert ours[1:4] == theirs[1:4]
+        if ours[2] or ours[3]:
+            np.testing.assert_array_equal(env.reset()[0], copy.reset()[0])
+
+
+def test_spaces_and_limits():
+    for task, (_, limit, n_actions) in IDS.items():
+        env = MiniGridTask(task)
+        assert env.max_steps == limit
+        assert env.action_space.n == n_actions
+        assert env.observation_space.shape == (SIZE, SIZE, 3) == (40, 40, 3)
+        assert env.reset(seed=0)[1]["tiles"].shape == env.grid_shape
+        assert MiniGridTask(task, n_actions=6).action_space.n == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"task": "Crossing"}, "unknown task 'Crossing', expected one of DoorKey, Unlock"),
+        ({"task": "Unlock", "pseudo_terminal": True}, "crossing tasks only, not for Unlock"),
+        ({"task": "DoorKey", "random_action_probability": 1.5}, r"must lie in \[0, 1\], not 1.5"),
+        ({"task": "DoorKey", "random_action_probability": -0.1}, r"must lie in \[0, 1\], not -0.1"),
+        ({"task": "DoorKey", "n_actions": 2}, "n_actions must lie in 3..7, not 2"),
+        ({"task": "DoorKey", "n_actions": 0}, "n_actions must lie in 3..7, not 0"),
+        ({"task": "DoorKey", "n_actions": 8}, "n_actions must lie in 3..7, not 8"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        MiniGridTask(**arguments)
+
+
+# --- levels ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("task", "layouts", "draws"),
+    [
+        ("SimpleCrossing-Easy", 42, 700),  # 2 directions x 3 places of the river x 7 gaps
+        ("LavaCrossing-Easy", 42, 700),
+        ("DoorKey", 36, 700),  # walls at 2 columns x 3 places of the door x 4 or 8 places of the key
+        ("RedBlueDoors", 16, 400),  # 4 x 4 places of the two doors
+        ("Unlock", 384, 5000),  # 6 colours x 4 places of the door x 16 places of the key
+    ],
+)
+def test_number_of_levels(task, layouts, draws):
+    env = MiniGridTask(task)
+    found = set()
+    for seed in range(draws):
+        env.game.reset(seed=seed)
+        found.add(env.game.grid.encode().tobytes() if task != "Unlock" else _things(env.game))
+    assert len(found) == layouts
+
+
+def _things(game) -> tuple:
+    """Door and key of an Unlock level, read without `encode`, which is slow."""
+    return tuple((thing.encode(), i) for i, thing in enumerate(game.grid.grid) if thing and thing.type != "wall")
+
+
+def test_levels_are_functions_of_the_seed():
+    one, two = MiniGridTask("SimpleCrossing-Hard"), MiniGridTask("SimpleCrossing-Hard")
+    one.reset(seed=1)
+    for _ in range(10):
+        one.step(AHEAD)
+    for seed in range(20):
+        np.testing.assert_array_equal(one.reset(seed=seed)[0], two.reset(seed=seed)[0])
+
+
+# --- rewards and ends ------------------------------------------------------------------------------------------------
+
+
+def test_a_crossing_costs_1_per_step_and_pays_maxsteps_at_the_goal():
+    env = crossing(goal=(3, 2))
+    # bump into the upper wall, turn back, two ahead, turn down, one ahead
+    assert play(env, LEFT, AHEAD, RIGHT, AHEAD, AHEAD, RIGHT) == [(-1.0, False, False, False)] * 6
+    assert play(env, AHEAD) == [(324.0, True, False, True)]
+
+
+@pytest.mark.parametrize("task", ["LavaCrossing-Easy", "LavaCrossing-Hard"])
+def test_lava_is_fatal(task):
+    env = crossing(Lava(), task)
+    assert play(env, AHEAD, AHEAD) == [(-1.0, False, False, False), (-324.0, True, False, False)]
+
+
+def test_walls_stop():
+    env = crossing(Wall())
+    assert play(env, AHEAD, AHEAD, AHEAD) == [(-1.0, False, False, False)] * 3
+    assert tuple(env.game.agent_pos) == (2, 1)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_time_out_is_truncated_and_costs_like_any_step(task):
+    env = MiniGridTask(task)
+    env.reset(seed=0)
+    log = play(env, *[LEFT] * env.max_steps)
+    assert log[:-1] == [(-1.0, False, False, False)] * (env.max_steps - 1)
+    assert log[-1] == (-1.0, False, True, False)
+    assert sum(reward for reward, *_ in log) == -env.max_steps
+
+
+@pytest.mark.parametrize(("thing", "reward", "success"), [(Goal, 324.0, True), (Lava, -324.0, False)])
+def test_an_end_on_the_very_last_step_counts_as_terminated(thing, reward, success):
+    env = crossing(thing(), "LavaCrossing-Easy")
+    env.game.step_count = env.max_steps - 2
+    assert play(env, AHEAD, AHEAD) == [(-1.0, False, False, False), (reward, True, False, success)]
+
+
+def _beside(env: MiniGridTask, kind: str, color: str | None = None) -> None:
+    """Put the agent before a door (or key), with its face towards it."""
+    game = env.game
+    for x in range(game.width):
+        for y in range(game.height):
+            thing = game.grid.get(x, y)
+            if thing is not None and thing.type == kind and color in (None, thing.color):
+                for direction in (EAST, WEST, NORTH, SOUTH):
+                    dx, dy = FORWARD[direction]
+                    if game.grid.get(x - dx, y - dy) is None:
+                        return place(env, x - dx, y - dy, direction)
+    raise AssertionError(f"no {kind} that can be reached")
+
+
+def test_unlock_needs_the_key_and_ends_with_the_open_door():
+    env = MiniGridTask("Unlock")
+    env.reset(seed=4)
+    _beside(env, "door")
+    assert play(env, TOGGLE, AHEAD, DONE) == [(-1.0, False, False, False)] * 3
+    _beside(env, "key")
+    assert play(env, PICKUP) == [(-1.0, False, False, False)]
+    assert env.game.carrying is not None
+    _beside(env, "door")
+    assert play(env, TOGGLE) == [(288.0, True, False, True)]
+
+
+def test_doorkey_is_won_at_the_goal_behind_the_door():
+    env = MiniGridTask("DoorKey")
+    env.reset(seed=4)
+    _beside(env, "key")
+    play(env, PICKUP)
+    _beside(env, "door")
+    assert play(env, TOGGLE, TOGGLE, TOGGLE) == [(-1.0, False, False, False)] * 3  # unlocked and open, closed, open
+    assert play(env, AHEAD, AHEAD) == [(-1.0, False, False, False)] * 2  # through it
+    place(env, 4, 3, SOUTH)
+    assert play(env, AHEAD) == [(360.0, True, False, True)]
+
+
+def test_red_then_blue_wins():
+    env = MiniGridTask("RedBlueDoors")
+    env.reset(seed=1)
+    _beside(env, "door", "red")
+    assert play(env, TOGGLE) == [(-1.0, False, False, False)]
+    _beside(env, "door", "blue")
+    assert play(env, TOGGLE) == [(720.0, True, False, True)]
+
+
+def test_blue_before_red_is_fatal():
+    env = MiniGridTask("RedBlueDoors")
+    env.reset(seed=1)
+    _beside(env, "door", "blue")
+    assert play(env, DONE, TOGGLE) == [(-1.0, False, False, False), (-720.0, True, False, False)]
+
+
+def test_blue_while_red_is_closed_again_is_fatal():
+    env = MiniGridTask("RedBlueDoors")
+    env.reset(seed=1)
+    _beside(env, "door", "red")
+    assert play(env, TOGGLE, TOGGLE) == [(-1.0, False, False, False)] * 2
+    _beside(env, "door", "blue")
+    assert play(env, TOGGLE) == [(-720.0, True, False, False)]
+
+
+def test_red_after_blue_is_fatal():
+    """Cannot be reached by play, since the blue door ends the episode; the rule holds all the same."""
+    env = MiniGridTask("RedBlueDoors")
+    env.reset(seed=1)
+    env.game.blue_door.is_open = True
+    _beside(env, "door", "red")
+    assert play(env, TOGGLE) == [(-720.0, True, False, False)]
+
+
+# --- variants --------------------------------------------------------------------------------------------------------
+
+
+def test_six_actions_are_enough_for_key_and_door():
+    env = MiniGridTask("Unlock", n_actions=6)
+    env.reset(seed=4)
+    _beside(env, "key")
+    assert play(env, PICKUP) == [(-1.0, False, False, False)]
+    _beside(env, "door")
+    assert play(env, TOGGLE) == [(288.0, True, False, True)]
+
+
+def _turns(probability: float, steps: int, n_actions: int | None = None) -> np.ndarray:
+    """How often a left turn became a left turn, a right turn or anything else, on a level without a goal in reach."""
+    env = crossing(random_action_probability=probability, n_actions=n_actions)
+    counts = np.zeros(3, int)
+    for _ in range(steps):
+        before = env.game.agent_dir
+        place(env, 4, 4, before)
+        env.game.step_count = 0
+        env.step(LEFT)
+        counts[{3: 0, 1: 1, 0: 2}[(env.game.agent_dir - before) % 4]] += 1
+    return counts
+
+
+def test_every_tenth_action_is_replaced_by_any_of_the_actions():
+    steps = 20_000
+    counts = _turns(0.1, steps)
+    # a third of the replacements is the action itself
+    assert stats.chisquare(counts, steps * np.array([0.9 + 0.1 / 3, 0.1 / 3, 0.1 / 3])).pvalue > 0.001
+    assert stats.chisquare(_turns(1.0, 6000, n_actions=6), 6000 * np.array([1, 1, 4]) / 6).pvalue > 0.001
+    assert _turns(0.0, 500).tolist() == [500, 0, 0]
+
+
+def test_a_goal_that_does_not_end_the_episode():
+    env = crossing(goal=(3, 1), pseudo_terminal=True)
+    assert play(env, AHEAD) == [(-1.0, False, False, False)]
+    assert play(env, AHEAD) == [(324.0, False, False, True)]  # entering
+    assert play(env, LEFT, AHEAD, LEFT) == [(0.0, False, False, False)] * 3  # turning, bumping into the wall, turning
+    assert play(env, AHEAD) == [(-324.0, False, False, False)]  # leaving
+    assert play(env, LEFT, LEFT) == [(-1.0, False, False, False)] * 2
+    assert play(env, AHEAD) == [(324.0, False, False, True)]  # and back again
+    env.game.step_count = env.max_steps - 1
+    assert play(env, LEFT) == [(0.0, False, True, False)]
+
+
+@pytest.mark.parametrize("step_count", [0, 323])
+def test_lava_ends_the_endless_task(step_count):
+    env = crossing(Lava(), "LavaCrossing-Easy", agent=(2, 1, EAST), pseudo_terminal=True)
+    env.game.step_count = step_count
+    assert play(env, AHEAD) == [(-324.0, True, False, False)]
+
+
+def test_from_the_goal_into_lava():
+    env = crossing(Lava(), "LavaCrossing-Easy", goal=(2, 1), pseudo_terminal=True)
+    assert play(env, AHEAD, AHEAD) == [(324.0, False, False, True), (-324.0, True, False, False)]
+
+
+def test_entering_the_goal_on_the_last_step_of_the_endless_task_is_a_time_out():
+    env = crossing(goal=(2, 1), pseudo_terminal=True)
+    env.game.step_count = env.max_steps - 1
+    assert play(env, AHEAD) == [(324.0, False, True, True)]

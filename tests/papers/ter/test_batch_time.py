@@ -1,0 +1,26 @@
+"""Table B.1 in small."""
+
+import pytest
+
+from common.lab.errors import UserError
+from papers.ter.batch_time import Config, main
+
+
+@pytest.mark.parametrize("method", ["uer", "per", "ebu", "discor", "ter"])
+def test_every_method_is_timed(method, tmp_path):
+    config = Config(method=method, steps=500, warmup=400)
+    summary = main(config, tmp_path / "run")
+    smallest, median, largest = (summary[f"batch_seconds_{name}"] for name in ("min", "median", "max"))
+    assert 0 < smallest <= median <= largest
+    assert smallest <= summary["batch_seconds_mean"] <= largest
+    rows = (tmp_path / "run" / "metrics.csv").read_text().splitlines()[1:]
+    assert {row.split(",")[1] for row in rows} == set(summary)
+    assert {row.split(",")[0] for row in rows} == {"500"}
+    assert main(config, tmp_path / "run") == summary  # at once
+
+
+@pytest.mark.parametrize(("steps", "warmup"), [(1000, 100), (500, 1000), (500, 500)])
+def test_settings_without_a_batch(steps, warmup, tmp_path):
+    with pytest.raises(UserError, match=rf"warmup must lie in 324\.\.steps - 4, not {warmup}"):
+        main(Config(steps=steps, warmup=warmup), tmp_path / "run")
+    assert not (tmp_path / "run").exists()

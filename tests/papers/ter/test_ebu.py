@@ -1,0 +1,250 @@
+"""Targets of EBU by hand, and the order in which its sampler serves them."""
+
+import pickle
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from common.replay.storage import Ring
+from papers.ter.ebu import EpisodicSampler, backward_targets
+
+FIELDS = {"reward": ((), np.float64), "action": ((), np.uint8)}
+
+
+# --- targets ---------------------------------------------------------------------------------------------------------
+
+REWARDS = np.array([-1.0, -1.0, 10.0])
+ACTIONS = np.array([0, 1, 0], np.uint8)
+NEXT_Q = np.array([[1.0, 2.0], [3.0, 5.0], [7.0, 4.0]], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("beta", "absorbing", "expected"),
+    [
+        # y_2 = 10 in each; q_1 = (3, 5) with its first entry (action of step 2) diffused, q_0 = (1, 2) with its second
+        (0.0, True, [-1 + 0.9 * 2, -1 + 0.9 * 5, 10.0]),
+        (0.5, True, [-1 + 0.9 * (0.5 * 4.85 + 0.5 * 2), -1 + 0.9 * (0.5 * 10 + 0.5 * 3), 10.0]),
+        (1.0, True, [-1 + 0.9 * 8, -1 + 0.9 * 10, 10.0]),
+        # after a time-out, y_2 = 10 + 0.9 * 7 = 16.3
+        (0.0, False, [-1 + 0.9 * 2, -1 + 0.9 * 5, 16.3]),
+        (0.5, False, [-1 + 0.9 * (0.5 * 7.685 + 0.5 * 2), -1 + 0.9 * (0.5 * 16.3 + 0.5 * 3), 16.3]),
+        (1.0, False, [-1 + 0.9 * (-1 + 0.9 * 16.3), -1 + 0.9 * 16.3, 16.3]),
+    ],
+)
+def test_three_steps_by_hand(beta, absorbing, expected):
+    before = NEXT_Q.copy()
+    y = backward_targets(REWARDS, ACTIONS, NEXT_Q, absorbing, 0.9, beta)
+    assert y == pytest.approx(expected)
+    assert y.dtype == np.float64
+    np.testing.assert_array_equal(NEXT_Q, before)
+
+
+def test_the_other_actions_still_count():
+    """A bad end lowers the action taken, not the value of the state."""
+    y = backward_targets(np.array([0.0, -100.0]), np.array([0, 1]), np.array([[5.0, 6.0], [0.0, 0.0]]), True, 1.0, 1.0)
+    assert y.tolist() == [5.0, -100.0]
+
+
+episodes = st.integers(1, 12).flatmap(
+    lambda length: st.tuples(
+        st.lists(st.integers(-5, 5), min_size=length, max_size=length),
+        st.lists(st.integers(0, 2), min_size=length, max_size=length),
+        st.integers(0, 99),
+        st.booleans(),
+    )
+)
+
+
+@given(episodes)
+def test_limits_of_beta(episode):
+    rewards, actions, seed, absorbing = np.array(episode[0], float), np.array(episode[1]), *episode[2:]
+    next_q = np.random.default_rng(seed).normal(size=(len(rewards), 3))
+    values = next_q.max(axis=1)
+    values[-1] *= not absorbing
+    one_step = backward_targets(rewards, actions, next_q, absorbing, 0.9, beta=0.0)
+    assert one_step == pytest.approx(rewards + 0.9 * values)
+
+    hopeless = np.full_like(next_q, -1e6)  # every action that was not taken
+    along = backward_targets(rewards, actions, hopeless, True, 0.9, beta=1.0)
+    returns = [sum(0.9**k * r for k, r in enumerate(rewards[i:])) for i in range(len(rewards))]
+    assert along == pytest.approx(returns)
+
+
+# --- sampler ---------------------------------------------------------------------------------------------------------
+
+
+class Play:
+    """A memory, the sampler on it, and transitions whose reward is their number; the target network knows nothing."""
+
+    def __init__(self, capacity: int = 1000, **settings):
+        self.memory = Ring(capacity, FIELDS)
+        self.value, self.calls = 0.0, 0
+        arguments = {"gamma": 1.0, "beta": 0.0} | settings
+        self.sampler = EpisodicSampler(self.memory, self.next_q, np.random.default_rng(0), **arguments)
+
+    def next_q(self, slots: np.ndarray) -> np.ndarray:
+        self.calls += 1
+        return np.full((len(slots), 2), self.value, np.float32)
+
+    def step(self, end: str = "goes on") -> None:
+        self.memory.add(reward=float(self.sampler.count), action=0)
+        self.sampler.add(absorbing=end == "terminal", ended=end != "goes on", time_out=end == "time-out")
+
+    def episode(self, length: int, end: str = "terminal") -> None:
+        for k in range(length):
+            self.step(end if k == length - 1 else "goes on")
+
+    def sample(self, n: int) -> tuple[list[int], list[float]]:
+        slots, targets = self.sampler.sample(n)
+        assert slots.shape == targets.shape == (n,)
+        assert slots.dtype.kind == "i"
+        assert targets.dtype == np.float64
+        return slots.tolist(), targets.tolist()
+
+
+def test_minibatches_come_newest_first():
+    play = Play()
+    play.episode(6)
+    assert [play.sample(2)[0] for _ in range(4)] == [[5, 4], [3, 2], [1, 0], [5, 4]]
+
+
+def test_targets_stay_until_the_episode_is_used_up():
+    play = Play()
+    play.episode(4)
+    play.value = 100.0
+    assert play.sample(2) == ([3, 2], [3.0, 102.0])
+    play.value = 200.0  # the target network moves on
+    assert play.sample(2) == ([1, 0], [101.0, 100.0])
+    assert play.calls == 1
+    assert play.sample(2) == ([3, 2], [3.0, 202.0])
+
+
+def test_diffusion_goes_backwards_through_the_minibatches():
+    play = Play(beta=1.0, gamma=0.5)
+    play.episode(4)
+    assert play.sample(2)[1] == [3.0, 2 + 0.5 * 3.0]
+    assert play.sample(2)[1] == [1 + 0.5 * 3.5, 0 + 0.5 * 2.75]
+
+
+def test_the_rest_of_a_batch_is_the_end_of_further_episodes():
+    play = Play()
+    play.episode(5)
+    play.episode(3)
+    fillers = set()
+    for _ in range(50):
+        slots = play.sample(4)[0]
+        if slots[0] == 7:  # the short episode, and one more
+            assert slots[:3] == [7, 6, 5]
+            fillers.add(tuple(slots[3:]))
+        else:
+            slots += play.sample(4)[0]
+            assert slots[:5] == [4, 3, 2, 1, 0]
+            fillers.add(tuple(slots[5:]))
+    assert fillers == {(4,), (7,), (4, 3, 2), (7, 6, 5)}
+    play = Play()
+    play.episode(2)
+    assert play.sample(7)[0] == [1, 0, 1, 0, 1, 0, 1]
+
+
+def test_episodes_are_drawn_uniformly():
+    play = Play()
+    for length in (1, 2, 3, 4, 5):
+        play.episode(length)
+    last = Counter()
+    for _ in range(4000):
+        slots = play.sample(1)[0]
+        last.update(slot for slot in slots if slot in (0, 2, 5, 9, 14))
+    assert stats.chisquare(list(last.values())).pvalue > 0.001
+
+
+def test_the_running_episode_is_not_served():
+    play = Play()
+    assert not play.sampler.ready
+    play.step()
+    assert not play.sampler.ready
+    play.step("terminal")
+    assert play.sampler.ready
+    for _ in range(5):
+        play.step()
+    assert {slot for _ in range(20) for slot in play.sample(2)[0]} == {0, 1}
+
+
+def test_time_outs_bootstrap_and_can_be_left_out():
+    with_them, without = Play(), Play(timeouts=False)
+    for play in (with_them, without):
+        play.value = 50.0
+        play.episode(3, "time-out")
+    assert with_them.sample(3) == ([2, 1, 0], [52.0, 51.0, 50.0])
+    assert not without.sampler.ready
+    without.episode(2)
+    assert without.sample(2) == ([4, 3], [4.0, 53.0])
+    assert {slot for _ in range(20) for slot in without.sample(2)[0]} == {3, 4}
+
+
+def test_a_time_out_that_counts_as_an_end_does_not_bootstrap():
+    play = Play()
+    play.value = 50.0
+    play.memory.add(reward=0.0, action=0)
+    play.sampler.add(absorbing=True, ended=True, time_out=True)
+    assert play.sample(1) == ([0], [0.0])
+
+
+def test_the_first_transitions_can_be_dropped():
+    play = Play(drop_first=3)
+    play.episode(3)  # nothing is left of it
+    assert not play.sampler.ready
+    play.episode(5)
+    play.episode(2)
+    assert play.sample(2)[0] == [7, 6]
+    assert play.sample(2)[0] == [7, 6]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10_000),
+    capacity=st.integers(8, 60),
+    n=st.integers(1, 12),
+    every=st.integers(1, 6),
+    longest=st.integers(1, 25),
+)
+def test_what_the_ring_has_overwritten_is_never_served(seed, capacity, n, every, longest):
+    """With a target equal to the reward, a served target tells which transition was meant."""
+    play, rng = Play(capacity, gamma=0.0), np.random.default_rng(seed)
+    for step in range(300):
+        play.step(["goes on", "terminal", "time-out"][int(rng.integers(3)) if rng.random() < 2 / longest else 0])
+        if step % every == 0 and play.sampler.ready:
+            slots, numbers = play.sample(n)
+            assert play.memory["reward"][slots].tolist() == numbers
+
+
+def test_an_episode_leaves_with_its_first_transition():
+    play = Play(capacity=10)
+    play.episode(4)  # 0-3
+    play.episode(4)  # 4-7
+    play.episode(3)  # 8-10, of which 10 is in slot 0
+    assert {slot for _ in range(100) for slot in play.sample(1)[0]} == {4, 5, 6, 7, 8, 9, 0}
+    play.episode(4)  # 11-14: 4 is gone, and with it the second episode
+    assert {slot for _ in range(100) for slot in play.sample(1)[0]} == {8, 9, 0, 1, 2, 3, 4}
+
+
+def test_the_list_of_episodes_stays_short():
+    play = Play(capacity=100)
+    for _ in range(25_000):
+        play.step("terminal")
+    assert len(play.sampler._episodes) < 10_300
+    assert {slot for _ in range(500) for slot in play.sample(4)[0]} == set(range(100))
+
+
+def test_unpickled_it_continues_identically():
+    play = Play(capacity=50)
+    for length in (5, 7, 3, 8):
+        play.episode(length)
+    play.sample(4)
+    copy = pickle.loads(pickle.dumps(play))
+    for one in (play, copy):
+        one.episode(6, "time-out")
+    assert [play.sample(4) for _ in range(20)] == [copy.sample(4) for _ in range(20)]

@@ -1,0 +1,637 @@
+"""Hashing, graph, reverse sweep and batches of TER, each against a brute-force twin or by hand; and that it learns."""
+
+import itertools
+import pickle
+import random
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from common.replay.samplers import PrioritizedSampler
+from envs.minigrid_tasks import TASKS, MiniGridTask
+from papers.ter.topological import (
+    IndexedSet,
+    PseudoTerminalRoots,
+    RandomProjection,
+    ReverseSweep,
+    TopologicalSampler,
+    TransitionGraph,
+    terminal_roots,
+)
+
+PIXELS = 40 * 40 * 3
+
+
+def graph_of(*transitions: tuple, capacity: int = 1000) -> TransitionGraph:
+    """From (v, v') and (v, v', True) for those that end the task."""
+    graph = TransitionGraph(capacity)
+    for v, v_next, *terminated in transitions:
+        graph.add(v, v_next, bool(terminated))
+    return graph
+
+
+# --- state -> vertex -------------------------------------------------------------------------------------------------
+
+
+def frames_of(task: str, levels: int = 4, steps: int = 150) -> list[np.ndarray]:
+    env, rng = MiniGridTask(task), np.random.default_rng(0)
+    frames = []
+    for seed in range(levels):
+        frames.append(env.reset(seed=seed)[0])
+        for _ in range(steps):
+            frame, _, terminated, truncated, _ = env.step(int(rng.integers(env.action_space.n)))
+            frames.append(frame)
+            if terminated or truncated:
+                break
+    return frames
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+@pytest.mark.parametrize("task", TASKS)
+def test_one_vertex_per_frame(task, dim):
+    phi = RandomProjection(dim, PIXELS, np.random.default_rng(5))
+    vertex_of = defaultdict(set)
+    for frame in frames_of(task):
+        vertex_of[frame.tobytes()].add(phi(frame))
+    assert all(len(vertices) == 1 for vertices in vertex_of.values())
+    assert len(set.union(*vertex_of.values())) == len(vertex_of) > 40
+
+
+def test_layout_and_type_of_a_state_do_not_matter():
+    phi = RandomProjection(3, PIXELS, np.random.default_rng(0))
+    for frame in frames_of("Unlock", levels=2, steps=50):
+        spread = np.zeros((40, 80, 3), np.uint8)
+        spread[:, ::2] = frame
+        shifted = np.frombuffer(b"x" + frame.tobytes(), np.uint8)[1:]  # at an odd address
+        for same in (spread[:, ::2], np.asfortranarray(frame), shifted, frame.astype(np.float32), frame.astype(int)):
+            assert phi(same) == phi(frame)
+
+
+def test_projection_by_hand():
+    """phi(s) = M s, M_ij ~ Normal(0, 1/d), rounded to six digits, in float64."""
+    phi = RandomProjection(2, 3, np.random.default_rng(1))
+    phi.matrix = np.array([[0.1234567, 0.0, 0.0], [0.0, 2.0, -1e-9]])
+    assert np.frombuffer(phi(np.array([1, 2, 0], np.uint8))).tolist() == [0.123457, 4.0]
+    assert phi(np.array([0, 0, 1])) == phi(np.array([0, 0, 0])) == bytes(16)  # -1e-9 rounds to 0, not to -0
+    matrix = RandomProjection(4, 50_000, np.random.default_rng(2)).matrix
+    assert matrix.dtype == np.float64
+    assert matrix.mean() == pytest.approx(0, abs=0.005)
+    assert matrix.var() == pytest.approx(1 / 4, rel=0.02)
+
+
+def test_runs_draw_different_projections():
+    one, two, same = (RandomProjection(3, 10, np.random.default_rng(seed)) for seed in (0, 1, 0))
+    state = np.arange(10)
+    assert one(state) == same(state) != two(state)
+
+
+# --- graph -----------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 6))))
+def test_indexed_set_against_a_set(operations):
+    ours, twin = IndexedSet(), set()
+    for add, item in operations:
+        if add:
+            ours.add(item)
+            twin.add(item)
+        elif item in twin:
+            ours.remove(item)
+            twin.remove(item)
+        assert len(ours) == len(ours.items) == len(twin)
+        assert set(ours.items) == twin
+        assert all(item in ours and ours.items[ours.place[item]] == item for item in twin)
+        assert -1 not in ours
+
+
+steps_of_play = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(-3, 3), st.sampled_from(["goes on", "goes on", "terminal", "time-out"])),
+    max_size=40,
+)
+"""(next vertex, reward, what becomes of the episode)"""
+
+
+def transitions_of(play) -> list[tuple]:
+    """(v, v', terminated, visited) of episodes that start at vertex 0."""
+    found, v, total, opens = [], 0, 0.0, True
+    for v_next, reward, end in play:
+        visited = ((v, total),) if opens else ()
+        total += reward
+        found.append((v, v_next, end == "terminal", (*visited, (v_next, total))))
+        opens = end != "goes on"
+        v, total = (0, 0.0) if opens else (v_next, total)
+    return found
+
+
+@settings(deadline=None, max_examples=200)
+@given(play=steps_of_play, capacity=st.integers(1, 12))
+def test_graph_against_a_rebuild_from_the_last_transitions(play, capacity):
+    graph = TransitionGraph(capacity, track_returns=True)
+    log = transitions_of(play)
+    for count, transition in enumerate(log, start=1):
+        assert graph.add(*transition) == count - 1
+        edges, terminal, totals = {}, set(), defaultdict(list)
+        for number in range(max(0, count - capacity), count):
+            v, v_next, terminated, visited = log[number]
+            edges.setdefault(v_next, {}).setdefault(v, []).append(number)  # oldest first
+            terminal |= {v_next} if terminated else set()
+            for vertex, total in visited:
+                totals[vertex].append(total)
+        # Equality of the dictionaries says at once that nothing is left of what was evicted.
+        assert graph.predecessors == edges
+        assert set(graph.reached.items) == set(edges)
+        assert len(graph.reached) == len(edges)
+        assert set(graph.terminal.items) == terminal
+        assert len(graph.terminal) == len(terminal)
+        assert graph.visits == {vertex: [sum(total), len(total)] for vertex, total in totals.items()}
+        assert [graph.holds(number) for number in range(count)] == [n >= count - capacity for n in range(count)]
+
+
+def test_actions_do_not_split_an_edge_and_self_loops_are_kept():
+    graph = graph_of(("a", "b"), ("a", "b"), ("b", "b"), ("a", "b"))
+    assert graph.predecessors == {"b": {"a": [0, 1, 3], "b": [2]}}
+
+
+def test_without_returns_visits_are_not_kept():
+    graph = TransitionGraph(5)
+    graph.add("a", "b", False, (("a", 0.0), ("b", 1.0)))
+    assert graph.visits is None
+
+
+# --- roots -----------------------------------------------------------------------------------------------------------
+
+
+def test_roots_are_distinct_terminal_vertices_drawn_uniformly():
+    terminals = [("a", f"T{i}", True) for i in range(12)]
+    graph = graph_of(*terminals, *terminals[:1] * 50, *[("a", "b")] * 20)  # T0 was reached often, and still is one
+    rng, drawn = random.Random(0), Counter()
+    for _ in range(3000):
+        roots = terminal_roots(graph, 8, rng)
+        assert len(set(roots)) == len(roots) == 8
+        drawn.update(roots)
+    assert set(drawn) == {f"T{i}" for i in range(12)}
+    # 8 of 12 without replacement: indicator variance p (1 - p), and the counts sum to a constant
+    p, counts = 8 / 12, np.array(list(drawn.values()))
+    statistic = ((counts - 3000 * p) ** 2).sum() / (3000 * p * (1 - p)) * 11 / 12
+    assert stats.chi2.sf(statistic, 11) > 0.001
+
+
+def test_fewer_terminal_vertices_than_roots():
+    graph = graph_of(("a", "T", True), ("a", "b"))
+    assert terminal_roots(graph, 8, random.Random(0)) == ["T"]
+
+
+def test_any_vertices_are_roots_until_an_episode_has_ended():
+    graph = graph_of(*itertools.pairwise(range(20)))
+    roots = terminal_roots(graph, 8, random.Random(0))
+    assert len(set(roots)) == 8
+    assert set(roots) <= set(range(1, 20))
+    assert terminal_roots(TransitionGraph(5), 8, random.Random(0)) == []
+
+
+def visited_graph(means: dict) -> TransitionGraph:
+    graph = TransitionGraph(1000, track_returns=True)
+    for vertex, mean in means.items():
+        for offset in (-2.0, 2.0):  # U is the mean over visits
+            graph.add("s", vertex, False, ((vertex, mean + offset),))
+    return graph
+
+
+def test_at_the_papers_temperature_the_best_vertices_are_the_roots():
+    means = {f"v{i}": float(u) for i, u in enumerate(np.random.default_rng(0).permutation(np.arange(-324, 324, 4)))}
+    graph, rng = visited_graph(means), random.Random(0)
+    best = sorted(means, key=means.get, reverse=True)
+    with np.errstate(all="raise"):
+        for _ in range(50):
+            assert PseudoTerminalRoots(kappa=0.01)(graph, 8, rng) == best[:8]
+    assert sorted(PseudoTerminalRoots(kappa=0.01)(visited_graph({"a": 1.0, "b": 2.0}), 8, rng)) == ["a", "b"]
+    assert PseudoTerminalRoots()(TransitionGraph(5, track_returns=True), 8, rng) == []
+
+
+def test_at_a_high_temperature_roots_follow_the_softmax():
+    means = {"a": 0.0, "b": 40.0, "c": 100.0, "d": -60.0}
+    graph, rng, kappa, draws = visited_graph(means), random.Random(3), 50.0, 6000
+    p = np.exp(np.array(list(means.values())) / kappa)
+    p /= p.sum()
+    pairs = Counter(tuple(PseudoTerminalRoots(kappa)(graph, 2, rng)) for _ in range(draws))
+    first = [sum(n for pair, n in pairs.items() if pair[0] == v) for v in means]
+    assert stats.chisquare(first, draws * p).pvalue > 0.001
+    # and the second one by the softmax over the others
+    ordered = [(i, j) for i in range(4) for j in range(4) if i != j]
+    seen = [pairs[tuple("abcd"[k] for k in pair)] for pair in ordered]
+    assert stats.chisquare(seen, [draws * p[i] * p[j] / (1 - p[i]) for i, j in ordered]).pvalue > 0.001
+
+
+# --- sweep -----------------------------------------------------------------------------------------------------------
+
+TWO_EPISODES = (
+    ("s", "a"),  # 0
+    ("a", "b"),  # 1
+    ("b", "G", True),  # 2
+    ("t", "a"),  # 3
+    ("a", "c"),  # 4
+    ("c", "G", True),  # 5
+    ("c", "d"),  # 6
+    ("d", "H", True),  # 7
+    ("a", "a"),  # 8
+)
+
+
+def test_breadth_first_order_by_hand():
+    graph = graph_of(*TWO_EPISODES)
+    sweep = ReverseSweep(graph, random.Random(0), 8, None, lambda *_: ["G", "H"])
+    # G <- b, c; H <- d; b <- a; c <- a; d <- c (known); a <- s, t, itself. Both starts hang on both ends.
+    assert sweep.take(9) == [2, 5, 7, 1, 4, 6, 0, 3, 8]
+    assert sweep.sweeps == 1
+    assert sweep.take(4) == [2, 5, 7, 1]  # a new sweep from the roots
+    assert sweep.sweeps == 2
+
+
+@pytest.mark.parametrize("shares", [[1] * 27, [4, 9, 1, 13], [27]])
+def test_a_sweep_goes_on_where_the_last_batch_stopped(shares):
+    sweep, whole = (ReverseSweep(graph_of(*TWO_EPISODES), random.Random(1)) for _ in range(2))
+    assert [number for n in shares for number in sweep.take(n)] == whole.take(27)
+
+
+def test_on_a_chain_the_order_is_the_distance_to_the_goal():
+    length = 30
+    for max_predecessors in (1, 3, None):
+        graph = graph_of(*itertools.pairwise(range(length)), (length - 1, "goal", True))
+        sweep = ReverseSweep(graph, random.Random(0), 8, max_predecessors)
+        assert sweep.take(2 * length) == 2 * [*range(length - 1, -1, -1)]
+
+
+class Twin:
+    """Algorithm 1 on a list of transitions, without any index."""
+
+    def __init__(self, log: list, rng: random.Random, n_roots: int, max_predecessors: int | None):
+        self.log, self.rng, self.n_roots, self.max_predecessors = log, rng, n_roots, max_predecessors
+        self.search_queue, self.batch_queue, self.expanded = [], [], []
+
+    @staticmethod
+    def roots(ends: set, reached: set, n: int, rng: random.Random) -> list:
+        return rng.sample(sorted(ends or reached), min(n, len(ends or reached)))
+
+    def take(self, n: int) -> list[int]:
+        while len(self.batch_queue) < n and self.log:
+            if not self.search_queue:
+                ends, reached = {t[1] for t in self.log if t[2]}, {t[1] for t in self.log}
+                self.search_queue, self.expanded = self.roots(ends, reached, self.n_roots, self.rng), []
+            v_next = self.search_queue.pop(0)
+            if v_next not in self.expanded:
+                predecessors = list(dict.fromkeys(t[0] for t in self.log if t[1] == v_next))
+                if self.max_predecessors is not None and len(predecessors) > self.max_predecessors:
+                    predecessors = self.rng.sample(predecessors, self.max_predecessors)
+                for v in predecessors:
+                    edge = [number for number, t in enumerate(self.log) if t[:2] == (v, v_next)]
+                    self.batch_queue.append(self.rng.choice(edge))
+                self.search_queue += predecessors
+                self.expanded.append(v_next)
+        taken, self.batch_queue = self.batch_queue[:n], self.batch_queue[n:]
+        return taken
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    play=steps_of_play,
+    takes=st.lists(st.integers(0, 9), max_size=40),
+    n_roots=st.integers(1, 4),
+    max_predecessors=st.sampled_from([1, 2, 3, None]),
+)
+def test_sweep_against_a_naive_twin(play, takes, n_roots, max_predecessors):
+    """One random stream for both, batches taken while the graph grows."""
+
+    def sorted_roots(graph, n, rng):  # the order in which the graph keeps its roots is nobody's business
+        return Twin.roots(set(graph.terminal.items), set(graph.reached.items), n, rng)
+
+    graph, log = TransitionGraph(1000), []
+    sweep = ReverseSweep(graph, random.Random(7), n_roots, max_predecessors, sorted_roots)
+    twin = Twin(log, random.Random(7), n_roots, max_predecessors)
+    for transition, n in itertools.zip_longest(transitions_of(play), takes):
+        if transition is not None:
+            graph.add(*transition)
+            log.append(transition[:3])
+        assert sweep.take(n or 0) == twin.take(n or 0)
+
+
+class Watched(ReverseSweep):
+    """Checks every step of the search."""
+
+    def _restart(self):
+        assert not self.search_queue
+        super()._restart()
+        roots, graph = list(self.search_queue), self.graph
+        pool = graph.terminal if len(graph.terminal) else graph.reached
+        assert len(set(roots)) == len(roots) == min(self.n_roots, len(pool))
+        assert set(roots) <= set(pool.items)
+        self.expanded = Counter()
+
+    def _expand(self, v_next):
+        queued, searched, fresh = len(self.batch_queue), len(self.search_queue), v_next not in self.visited
+        super()._expand(v_next)
+        numbers, vertices = list(self.batch_queue)[queued:], list(self.search_queue)[searched:]
+        self.expanded[v_next] += fresh
+        assert self.expanded[v_next] == 1  # never twice in a sweep
+        if not fresh:
+            assert numbers == vertices == []
+            return
+        edges = self.graph.predecessors.get(v_next, {})
+        limit = len(edges) if self.max_predecessors is None else self.max_predecessors
+        assert len(set(vertices)) == len(vertices) == len(numbers) == min(limit, len(edges))
+        assert all(number in edges[v] for v, number in zip(vertices, numbers))
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    play=steps_of_play,
+    takes=st.lists(st.integers(0, 9), min_size=40, max_size=40),
+    capacity=st.integers(1, 12),
+    n_roots=st.sampled_from([1, 2, 8]),
+    max_predecessors=st.sampled_from([1, 3, None]),
+)
+def test_rules_of_the_sweep_while_transitions_come_and_go(play, takes, capacity, n_roots, max_predecessors):
+    graph = TransitionGraph(capacity)
+    sweep = Watched(graph, random.Random(2), n_roots, max_predecessors)
+    assert sweep.take(3) == []
+    for transition, n in zip(transitions_of(play), takes):
+        graph.add(*transition)
+        taken = sweep.take(n)
+        assert len(taken) == n
+        assert all(graph.count - capacity <= number < graph.count for number in taken)
+
+
+@settings(deadline=None)
+@given(play=steps_of_play.filter(lambda play: any(end == "terminal" for *_, end in play)))
+def test_a_full_sweep_takes_every_edge_once_nearest_first(play):
+    """All predecessors from all ends: edges that can reach an end, in the order of their distance to it."""
+    log = transitions_of(play)
+    graph = TransitionGraph(1000)
+    for transition in log:
+        graph.add(*transition)
+    distance = {v: 0 for v in graph.terminal.items}
+    for _ in range(6):  # there are six vertices
+        for v, v_next, *_ in log:
+            if v_next in distance:
+                distance[v] = min(distance.get(v, 99), distance[v_next] + 1)
+    expected = {(v, v_next) for v, v_next, *_ in log if v_next in distance}
+    sweep = ReverseSweep(graph, random.Random(0), n_roots=6, max_predecessors=None)
+    taken = [log[number][:2] for number in sweep.take(len(expected))]
+    assert sweep.sweeps == 1
+    assert set(taken) == expected
+    assert [distance[v_next] for _, v_next in taken] == sorted(distance[v_next] for _, v_next in taken)
+
+
+def test_at_most_three_predecessors_and_any_of_their_transitions():
+    log = [(f"p{i % 5}", "T", True) for i in range(20)]
+    graph = graph_of(*log)
+    drawn = Counter()
+    for seed in range(2000):
+        taken = ReverseSweep(graph, random.Random(seed)).take(3)
+        assert len({log[number][0] for number in taken}) == 3
+        drawn.update(taken)
+    counts = [drawn[number] for number in range(20)]
+    assert stats.chisquare(counts).pvalue > 0.001  # vertices and transitions are drawn uniformly
+
+
+def test_a_self_loop_takes_a_place_and_ends():
+    graph = graph_of(("a", "a"), ("a", "T", True), ("T", "T"))
+    sweep = ReverseSweep(graph, random.Random(0), 8, None)
+    assert sweep.take(3) == [1, 2, 0]
+    assert sweep.take(1) == [1]
+    assert sweep.sweeps == 2
+    loops = 0
+    for seed in range(300):
+        sweep = ReverseSweep(graph_of(("x", "T"), ("T", "T", True)), random.Random(seed), 8, max_predecessors=1)
+        loops += sweep.take(1) == [1]
+    assert 110 < loops < 190
+
+
+def test_what_has_been_overwritten_is_skipped():
+    graph = graph_of(("a", "T", True), ("b", "T", True), ("c", "T", True), capacity=3)
+    sweep = ReverseSweep(graph, random.Random(0), 8, None)
+    assert sweep.take(1) == [0]  # 1 and 2 wait in the queue
+    graph.add("d", "U", True)  # drops 0
+    graph.add("e", "U", True)  # drops 1
+    assert sweep.take(1) == [2]
+
+
+def test_a_vertex_that_lost_its_transitions_while_it_waited_is_passed_over():
+    graph = graph_of(("s", "a"), ("a", "T", True), capacity=2)
+    sweep = ReverseSweep(graph, random.Random(0))
+    assert sweep.take(1) == [1]  # a waits to be expanded
+    graph.add("b", "U", True)  # drops s -> a
+    assert "a" not in graph.predecessors
+    taken = sweep.take(4)
+    assert set(taken) == {1, 2}
+
+
+def test_sweeps_turn_to_terminal_vertices_as_soon_as_there_is_one():
+    graph = graph_of(*itertools.pairwise(range(10)))
+    sweep = ReverseSweep(graph, random.Random(0))
+    assert len(set(sweep.take(8))) == 8  # from eight arbitrary vertices
+    graph.add(9, "T", True)
+    while sweep.sweeps == 1:
+        taken = sweep.take(1)
+    assert taken + sweep.take(9) == [*range(9, -1, -1)]
+
+
+def test_fewer_transitions_only_when_a_fresh_sweep_finds_none():
+    assert ReverseSweep(TransitionGraph(5), random.Random(0)).take(4) == []
+    graph = graph_of(("s", "a"), ("a", "T", True))
+    unreachable = ReverseSweep(graph, random.Random(0), 8, 3, lambda *_: ["s", "nowhere"])
+    assert unreachable.take(4) == []
+    assert unreachable.sweeps == 1
+    roots = iter([["a"], ["s"], ["T"]])
+    hit_and_miss = ReverseSweep(graph, random.Random(0), 8, 3, lambda *_: next(roots))
+    assert hit_and_miss.take(4) == [0]  # the second sweep started where nothing leads to
+    assert hit_and_miss.take(2) == [1, 0]
+
+
+# --- batches ---------------------------------------------------------------------------------------------------------
+
+
+class Recorder:
+    """In place of the prioritised sampler."""
+
+    def __init__(self):
+        self.added, self.asked, self.updated = [], [], []
+
+    def add(self, index):
+        self.added.append(index)
+
+    def sample(self, n):
+        self.asked.append(n)
+        return np.full(n, 1), np.full(n, 0.25, np.float32)
+
+    def update(self, indices, td):
+        self.updated.append((indices, td))
+
+
+def phi(state: np.ndarray) -> int:
+    return int(state[0])
+
+
+def sampler_of(eta: float, capacity: int = 100, track_returns: bool = False, **search) -> TopologicalSampler:
+    graph = TransitionGraph(capacity, track_returns)
+    return TopologicalSampler(graph, ReverseSweep(graph, random.Random(0), **search), Recorder(), eta, phi)
+
+
+def episode(sampler: TopologicalSampler, *states: int, end: str = "terminal", reward: float = -1.0) -> None:
+    for k, (v, v_next) in enumerate(itertools.pairwise(states)):
+        last = k == len(states) - 2
+        sampler.add(
+            sampler.graph.count % sampler.graph.capacity, np.array([v]), reward, np.array([v_next]),
+            terminated=last and end == "terminal", ended=last and end != "goes on",
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("eta", "n", "mixed"), [(0.5, 64, 32), (0.1, 32, 3), (0.2, 32, 6), (0.0, 64, 0), (1.0, 64, 64), (0.7, 64, 44)]
+)
+def test_composition_of_a_batch(eta, n, mixed):
+    sampler = sampler_of(eta)
+    episode(sampler, 0, 1, 2, 3, 4, 5)
+    indices, weights = sampler.sample(n)
+    assert sampler.prioritized.asked == ([mixed] if mixed else [])
+    assert indices.dtype == np.int64
+    assert weights.dtype == np.float32
+    assert indices.tolist() == [1] * mixed + [4 - k % 5 for k in range(n - mixed)]
+    assert weights.tolist() == [0.25] * mixed + [1.0] * (n - mixed)
+    assert sampler.fallbacks == 0
+
+
+def test_priorities_of_the_whole_batch_are_updated():
+    graph, capacity = TransitionGraph(50), 50
+    prioritized = PrioritizedSampler(capacity, np.random.default_rng(0), beta_steps=10)
+    sampler = TopologicalSampler(graph, ReverseSweep(graph, random.Random(0)), prioritized, 0.5, phi)
+    episode(sampler, *range(41))
+    indices, weights = sampler.sample(16)
+    assert weights.tolist() == [1.0] * 16  # all priorities are still the same
+    td = np.linspace(-2, 2, 16)
+    sampler.update(indices, td)
+    expected = {int(i): (min(abs(x), 1.0) + 0.01) ** 0.6 for i, x in zip(indices, td)}  # the last one of a slot counts
+    assert prioritized.tree[np.array(list(expected))] == pytest.approx(list(expected.values()))
+    assert len(set(indices[8:])) == 8
+    untouched = np.array([i for i in range(40) if i not in expected])
+    assert (prioritized.tree[untouched] == 1.0).all()
+
+
+def test_time_outs_are_no_roots_and_episodes_are_not_joined():
+    sampler = sampler_of(0.0)
+    episode(sampler, 0, 1, 2, end="time-out")
+    episode(sampler, 5, 6, 7, end="terminal")
+    episode(sampler, 0, 1, 8, end="time-out")
+    graph = sampler.graph
+    assert graph.terminal.items == [7]
+    assert graph.predecessors == {1: {0: [0, 4]}, 2: {1: [1]}, 6: {5: [2]}, 7: {6: [3]}, 8: {1: [5]}}
+    assert sampler.prioritized.added == [0, 1, 2, 3, 4, 5]
+    assert sampler.sample(6)[0].tolist() == [3, 2] * 3
+
+
+def test_slots_wrap_round_with_the_memory():
+    sampler = sampler_of(0.0, capacity=4)
+    for start in range(0, 60, 10):
+        episode(sampler, start, start + 1, start + 2, start + 3)
+    # of 18 transitions the last four are left: 14 to 17, in slots 2, 3, 0, 1
+    assert sorted(sampler.sample(4)[0].tolist()) == [0, 1, 2, 3]
+    with pytest.raises(AssertionError, match="the same transitions"):
+        sampler.add(0, np.array([0]), 0.0, np.array([1]), False, False)
+
+
+def test_returns_since_the_start_of_the_episode():
+    sampler = sampler_of(0.0, track_returns=True)
+    for v, reward, v_next, ended in ((0, -1.0, 1, False), (1, 10.0, 2, False), (2, 0.0, 2, True), (0, 4.0, 2, True)):
+        sampler.add(sampler.graph.count, np.array([v]), reward, np.array([v_next]), False, ended)
+    assert sampler.graph.visits == {0: [0.0, 2], 1: [-1.0, 1], 2: [9.0 + 9.0 + 4.0, 3]}
+
+
+def test_what_the_sweep_cannot_deliver_comes_from_prioritised_replay():
+    sampler = sampler_of(0.5, choose_roots=lambda *_: [])
+    episode(sampler, 0, 1, 2)
+    indices, weights = sampler.sample(10)
+    assert sampler.prioritized.asked == [10]
+    assert len(indices) == len(weights) == 10
+    assert sampler.fallbacks == 5
+    sampler.sample(10)
+    assert sampler.fallbacks == 10
+
+
+def test_pickled_in_mid_sweep_it_continues_identically():
+    sampler = sampler_of(0.25, capacity=30, track_returns=True)
+    rng = np.random.default_rng(0)
+
+    def play_on(one, states):
+        episode(one, *states)
+        return one.sample(12)
+
+    for _ in range(10):
+        play_on(sampler, rng.integers(8, size=6))
+    episode(sampler, 1, 2, 3, end="goes on")
+    copy = pickle.loads(pickle.dumps(sampler, protocol=5))
+    for _ in range(10):
+        states = rng.integers(8, size=6)
+        assert play_on(sampler, states)[0].tolist() == play_on(copy, states)[0].tolist()
+    assert sampler.graph.visits == copy.graph.visits
+
+
+# --- learning --------------------------------------------------------------------------------------------------------
+
+
+def random_play(level: int, episodes: int = 20) -> tuple[TopologicalSampler, list[tuple], bytes]:
+    """Random episodes on one level of SimpleCrossing-Easy: TER's sampler that heard of them, (v, a, r, v', terminated)
+    and the start vertex."""
+    env, rng = MiniGridTask("SimpleCrossing-Easy"), np.random.default_rng(level)
+    phi = RandomProjection(3, PIXELS, np.random.default_rng(0))
+    graph = TransitionGraph(100_000)
+    sampler = TopologicalSampler(graph, ReverseSweep(graph, random.Random(level)), Recorder(), 0.0, phi)
+    log: list[tuple] = []
+    for _ in range(episodes):
+        frame, ended = env.reset(seed=level)[0], False
+        while not ended:
+            action = int(rng.integers(3))
+            next_frame, reward, terminated, truncated, _ = env.step(action)
+            ended = terminated or truncated
+            sampler.add(len(log), frame, reward, next_frame, terminated, ended)
+            log.append((phi(frame), action, reward, phi(next_frame), terminated))
+            frame = next_frame
+    return sampler, log, log[0][0]
+
+
+def backups_until_solved(order, log: list[tuple], start: bytes, limit: int) -> int:
+    """Tabular Q-learning, one transition of ``order`` per backup, until the greedy path from the start is at the goal;
+    ``limit`` if that takes longer."""
+    q = defaultdict(lambda: np.zeros(3))
+    world = {(v, a): (v_next, terminated) for v, a, _, v_next, terminated in log}
+    for backup, number in enumerate(itertools.islice(order, limit), start=1):
+        v, a, r, v_next, terminated = log[number]
+        q[v][a] = r if terminated else r + 0.99 * q[v_next].max()
+        v, ended = start, False
+        for _ in range(40 if backup % 5 == 0 else 0):  # looked at every fifth backup only
+            v, ended = world.get((v, int(q[v].argmax())), (v, False))
+            if ended:
+                return backup
+    return limit
+
+
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
+def test_one_sweep_solves_a_level_and_other_orders_of_the_same_transitions_do_not(level):
+    """On real MiniGrid experience. A sweep backs up every edge about once, values first; what it takes once, the same
+    transitions in random order do not in three rounds, nor do as many uniform draws from the memory."""
+    sampler, log, start = random_play(level)
+    edges = sum(len(edges) for edges in sampler.graph.predecessors.values())
+    assert 1 <= len(sampler.graph.terminal) <= 4  # the goal cell, entered from the left or from above
+
+    swept = (int(sampler.sample(1)[0][0]) for _ in itertools.count())
+    assert backups_until_solved(swept, log, start, 3 * edges) <= edges
+
+    sampler, log, start = random_play(level)
+    shuffled = [number for _ in range(3) for number in sampler.sample(edges)[0]]
+    random.Random(level).shuffle(shuffled)
+    assert backups_until_solved(shuffled, log, start, 3 * edges) == 3 * edges
+
+    uniform = np.random.default_rng(level).integers(len(log), size=3 * edges)
+    assert backups_until_solved(uniform, log, start, 3 * edges) == 3 * edges

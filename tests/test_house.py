@@ -1,0 +1,293 @@
+"""The house as a whole: imports, Makefile, README, requirements, equation tables, generated files."""
+
+import ast
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from papers.__main__ import House, write_claims
+
+ROOT = Path(__file__).resolve().parents[1]
+PAPERS = House().papers()
+ROOMS = sorted(path.parent.name for path in (ROOT / "papers").glob("*/__init__.py"))  # also those still under way
+README = (ROOT / "README.md").read_text()
+
+
+@functools.cache
+def project_files() -> list[Path]:
+    """Files that git tracks or would track."""
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    done = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip("not a git checkout")
+    return [path for name in done.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+# ---- imports go one way ----------------------------------------------------------------------------------------------
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Absolute names of the modules that a file imports, wherever in the file."""
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parent = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*parent, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def allowed(path: Path, module: str) -> bool:
+    top, *rest = module.split(".")
+    place, *below = path.relative_to(ROOT).parts
+    if top not in ("papers", "common", "envs", "tests", "benchmarks"):
+        return True
+    if place == "papers" and top == "papers":
+        return len(below) > 1 and rest[:1] == below[:1]  # its own room
+    return top == place or (place == "papers" and top in ("common", "envs"))
+
+
+@pytest.mark.parametrize("place", ["common", "envs", "papers"])
+def test_imports_go_one_way(place):
+    files = [path for path in (ROOT / place).rglob("*.py")]
+    wrong = [f"{path.relative_to(ROOT)} imports {m}" for path in files for m in imports(path) if not allowed(path, m)]
+    assert not wrong
+
+
+def test_the_rule_of_imports_itself():
+    assert allowed(ROOT / "papers/ter/train.py", "common.lab.runs")
+    assert allowed(ROOT / "papers/ter/train.py", "papers.ter.topological")
+    assert not allowed(ROOT / "papers/ter/train.py", "papers.ners.train")
+    assert not allowed(ROOT / "common/lab/runs.py", "papers.ter.train")
+    assert not allowed(ROOT / "common/lab/runs.py", "envs.minigrid_tasks")
+    assert not allowed(ROOT / "envs/minigrid_tasks.py", "common.pixels")
+
+
+# ---- Makefile --------------------------------------------------------------------------------------------------------
+
+
+def make(*arguments: str) -> subprocess.CompletedProcess:
+    """Run make as from a fresh shell: without the variables of the make that may be running these tests."""
+    own = ("MAKE", "MFLAGS", "SCALE", "JOBS", "DEVICE", "LAUNCHER", "PYTHON")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(own)}
+    return subprocess.run(["make", *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+
+
+@functools.cache
+def phony_targets() -> list[str]:
+    database = make("--print-data-base", "--dry-run", "help").stdout
+    return re.search(r"^\.PHONY: (.*)$", database, re.M)[1].split()
+
+
+def test_make_alone_lists_every_target_with_minutes_and_text():
+    done = make()
+    assert done.returncode == 0 and done.stdout == make("help").stdout
+    rows = {m[1]: m[2] for line in done.stdout.splitlines() if (m := re.match(r"  (\S+) +[\d.<]+ min  (.+)$", line))}
+    assert list(rows) == phony_targets()
+    needed = "help setup test lint smoke reproduce all figures claims report bench clean".split()
+    assert set(needed) <= set(rows)
+    assert max(map(len, done.stdout.splitlines())) <= 120
+
+
+def test_every_target_has_a_recipe():
+    for target in phony_targets():
+        done = make("--dry-run", target)
+        assert done.returncode == 0 and "Nothing to be done" not in done.stdout, target
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.name)
+def test_targets_and_figures_are_the_same(paper):
+    room = paper.name.replace("_", "-")
+    assert room in phony_targets()
+    targets = {name.removeprefix(f"{room}-") for name in phony_targets() if name.startswith(f"{room}-")}
+    assert targets == {name.replace("_", "-") for name in paper.figures}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["ter-fig99"], ["ter-fig99", "ter-fig2"]),
+        (["reproduse"], ["reproduse", "lists them all"]),
+        (["ter-fig2", "SCALE=quik"], ["quik", "smoke, quick and full"]),
+    ],
+)
+def test_a_wrong_target_or_scale_costs_one_line(arguments, words):
+    done = make(*arguments)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.count("\n") == 1 and all(word in done.stderr for word in words), done.stderr
+
+
+def test_a_missing_or_old_python_costs_one_line(tmp_path):
+    old = tmp_path / "python3.9"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    for python in (str(old), "no-such-python"):
+        done = make("setup", f"PYTHON={python}", f"VENV={tmp_path / 'venv'}")
+        assert done.returncode == 2 and "install Python 3.11 or newer" in done.stderr.splitlines()[0]
+        assert not (tmp_path / "venv").exists()
+
+
+# ---- command line ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["run", "tre"], "unknown paper"),
+        (["run", "ter", "fig99"], "unknown figure of ter"),
+        (["run", "ter", "fig2", "--scale", "quik"], "did you mean quick?"),
+    ],
+)
+def test_bad_input_costs_one_line_and_changes_nothing(arguments, word):
+    if word != "unknown paper" and "ter" not in PAPERS:
+        pytest.skip("papers/ter is not complete yet")
+    command = [sys.executable, "-m", "papers", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1 and word in done.stderr, done.stderr
+
+
+# ---- papers ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.name)
+def test_figures_claims_and_headline_name_what_exists(paper):
+    assert {name for figure in paper.figures.values() for name in figure.experiments} <= set(paper.experiments)
+    assert set(paper.headline) <= set(paper.figures)
+    figures = {name.replace("_", "-") for name in paper.figures}
+    assert {claim.figure.replace("_", "-") for claim in paper.claims} <= figures
+
+
+def functions_of(path: Path) -> dict[str, ast.AST]:
+    """Functions, classes and methods ("Class.method") of a file."""
+
+    def walk(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, ast.AST]]:
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                yield prefix + node.name, node
+                yield from walk(node.body, f"{prefix}{node.name}.")
+
+    return dict(walk(ast.parse(path.read_text()).body, ""))
+
+
+def references(text: str) -> set[str]:
+    """What "Eq. (8)", "Eqs. (3) and (4)", "Algorithm 1, lines 2 and 8-10" in a text refer to, one entry per line."""
+    found = set()
+    for group in re.findall(r"Eqs?\. (\([\w.]+\)(?:(?:, | and )\([\w.]+\))*)", text):
+        found |= {f"Eq. {number}" for number in re.findall(r"\([\w.]+\)", group)}
+    for number, lines in re.findall(r"Algorithm (\d+)(?:, lines? (\d+(?:(?:-|, | and )\d+)*))?", text):
+        spans = [span.split("-") for span in re.split(", | and ", lines)] if lines else []
+        found |= {f"Algorithm {number}, line {n}" for span in spans for n in range(int(span[0]), int(span[-1]) + 1)}
+        found |= set() if lines else {f"Algorithm {number}"}
+    return found
+
+
+def test_references_are_read_line_by_line():
+    assert references("Eqs. (3), (4) and (5a): Algorithm 1, lines 2 and 8-9") == {
+        "Eq. (3)", "Eq. (4)", "Eq. (5a)", "Algorithm 1, line 2", "Algorithm 1, line 8", "Algorithm 1, line 9",
+    }  # fmt: skip
+    assert references("(Algorithm 2)") == {"Algorithm 2"} and not references("an equation (8)")
+
+
+def comments(path: Path) -> str:
+    with path.open("rb") as file:
+        return "\n".join(token.string for token in tokenize.tokenize(file.readline) if token.type == tokenize.COMMENT)
+
+
+def equation_table(room: str) -> list[tuple[str, list[tuple[Path, str]]]]:
+    """Rows of the README's tables that name code: (first cell, functions as (file, name))."""
+    rows = []
+    for line in (ROOT / "papers" / room / "README.md").read_text().splitlines():
+        places = re.findall(r"`([\w/]+\.py):([\w.]+)(?:\(\))?`", line)
+        if line.startswith("|") and places:
+            own = [ROOT / "papers" / room / file for file, _ in places]
+            files = [path if path.exists() else ROOT / file for path, (file, _) in zip(own, places)]
+            rows.append((line.split("|")[1], [(path, name) for path, (_, name) in zip(files, places)]))
+    return rows
+
+
+WITH_README = [room for room in ROOMS if (ROOT / "papers" / room / "README.md").exists()]
+
+
+@pytest.mark.parametrize("room", WITH_README)
+def test_equation_table_names_functions_that_exist(room):
+    table = equation_table(room)
+    assert table, f"papers/{room}/README.md has no table from equations to `file.py:function`"
+    for _, places in table:
+        for path, name in places:
+            assert path.exists(), f"{path.relative_to(ROOT)} does not exist"
+            assert name in functions_of(path), f"{path.relative_to(ROOT)} has no {name}"
+
+
+@pytest.mark.parametrize("room", WITH_README)
+def test_equations_of_the_code_are_in_the_table(room):
+    listed = set().union(*(references(cell) for cell, _ in equation_table(room)))
+    for path in sorted((ROOT / "papers" / room).rglob("*.py")):
+        assert references(comments(path)) <= listed, f"{path.name}: not in the table of papers/{room}/README.md"
+
+
+@pytest.mark.parametrize("room", WITH_README)
+def test_equations_of_the_table_are_in_the_code_it_names(room):
+    for cell, places in equation_table(room):
+        docs = [ast.get_docstring(functions_of(path)[name]) or "" for path, name in places]
+        text = "\n".join([*docs, *(comments(path) for path, _ in places)])
+        missing = references(cell) - references(text)
+        assert not missing, f"not in {[path.name for path, _ in places]}, where the table of papers/{room} sends them"
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_readme_example_runs_and_prints_what_it_says(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", README, re.S)
+    assert len(blocks) == 1
+    names: dict = {}
+    exec(blocks[0], names)
+    np.testing.assert_allclose(names["values"][:10], 0.9 ** np.arange(9, -1, -1))
+
+
+def test_links_of_the_readme_exist():
+    for link in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / link).exists(), link
+
+
+@pytest.mark.skipif(not PAPERS, reason="no paper is complete yet")
+def test_claims_in_readme_and_results_are_current(tmp_path):
+    shutil.copy(ROOT / "README.md", tmp_path)
+    write_claims(House(root=tmp_path))
+    for name in ("README.md", "RESULTS.md"):
+        assert (tmp_path / name).read_text() == (ROOT / name).read_text(), f"{name} is out of date: run `make claims`"
+
+
+def test_requirements_are_pinned():
+    right = re.compile(r"#.*|-r requirements\.txt|[\w.-]+==[\w.]+|")
+    for path in ROOT.glob("requirements*.txt"):
+        for line in path.read_text().splitlines():
+            assert right.fullmatch(line.strip()), f"{path.name}: {line}"
+
+
+def test_no_paths_of_one_machine():
+    pattern = re.compile(rb"(?<![\w.:/-])/(?:home|root|Users|work|farm|mnt|scratch|opt)/|\.\./shared")
+    text_files = [path for path in project_files() if path.suffix not in (".png", ".gif", ".npz")]
+    wrong = [
+        f"{path.relative_to(ROOT)}: {line.decode(errors='replace')}"
+        for path in text_files
+        for line in path.read_bytes().splitlines()
+        if pattern.search(line)
+    ]
+    assert not wrong
+
+
+def test_smoke_results_and_runs_are_not_tracked():
+    names = [path.relative_to(ROOT).as_posix() for path in project_files()]
+    assert not [name for name in names if name.startswith("runs/") or re.search(r"/(results|figures)/smoke/", name)]
