@@ -232,13 +232,14 @@ def print_verdicts(paper: Paper, figures: Iterable[str]) -> None:
 
 
 def redraw(paper: Paper, scale: str | None) -> None:
-    """Draw every figure at `scale`, or at each scale that has results. Pictures without data need none."""
+    """Draw every figure at `scale`, or each at the scales that have results for it; pictures without data once."""
     if scale:
-        scales = [scale]
-    else:
-        scales = [name for name in SCALES if any(paper.results.glob(f"{name}/*.csv"))] or ["quick"]
-    for each in scales:
-        draw(paper, paper.figures, each)
+        draw(paper, paper.figures, scale)
+        return
+    draw(paper, [name for name, figure in paper.figures.items() if not figure.experiments], "quick")
+    for each in SCALES:
+        there = {path.stem for path in paper.results.glob(f"{each}/*.csv")}
+        draw(paper, [name for name, figure in paper.figures.items() if there & set(figure.experiments)], each)
 
 
 def write_claims(house: House, *, show: bool = False) -> None:

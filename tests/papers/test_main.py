@@ -167,6 +167,8 @@ def test_collect_and_figures_do_not_train(after_run, capsys):
     for folder in ("results", "figures"):
         shutil.rmtree(coins(house) / folder, ignore_errors=True)
     assert main(["figures"], house) == 0
+    assert {path.name for path in (coins(house) / "figures/quick").iterdir()} == {"fig-3.png"}, "all that needs no data"
+    assert main(["figures", "--scale", "quick"], house) == 0
     assert "fig-1: not drawn, no quick results of compare" in capsys.readouterr().out
     assert main(["collect", "coins"], house) == 0
     assert {path.name for path in (coins(house) / "results/quick").glob("*.csv")} == {
