@@ -227,6 +227,14 @@ def test_the_learner_can_be_shown_smaller_rewards(monkeypatch):
     assert metrics["return"] == plain.evaluate()["return"] <= -1
 
 
+def test_training_and_evaluation_play_the_variant_that_was_asked_for():
+    env = train.make_env(config(env="LavaCrossing-Hard", n_actions=6, random_action_probability=0.1))
+    assert (env.task, env.action_space.n, env.random_action_probability, env.pseudo_terminal) == (
+        "LavaCrossing-Hard", 6, 0.1, False,
+    )  # fmt: skip
+    assert train.make_env(config(pseudo_terminal=True)).pseudo_terminal
+
+
 def test_the_stochastic_world_stores_the_intended_action():
     one = trainer(random_action_probability=1.0, method="uer", capacity=400)
     log = play(one, 300)
