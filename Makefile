@@ -22,7 +22,7 @@ setup:            ##   3 | install everything that training and tests need into 
 test:             ##   5 | the tests, on up to 8 cores
 lint:             ##   1 | ruff and mypy
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring, nothing else
-reproduce:        ##  80 | train and draw the headline figures of every paper here, then judge their claims
+reproduce:        ##  15 | train and draw the headline figures of every paper here, then judge their claims
 all:              ## 470 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from the committed results
@@ -32,13 +32,13 @@ bench:            ##   5 | time the hot parts against their peers
 clean:            ##   0 | remove caches; .venv, runs/ and results stay
 clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); results stay
 
-ter:              ## 470 | Topological Experience Replay: every figure below
+ter:              ## 550 | Topological Experience Replay: every figure below
 ter-fig2:         ##   1 | NChain: backups until the greedy path is right, and value error
-ter-fig3a:        ##  80 | MiniGrid: TER against UER, PER, EBU and DisCor
+ter-fig3a:        ## 140 | MiniGrid: TER against UER, PER, EBU and DisCor
 ter-fig4:         ## 270 | baselines that learn more often than TER, and their over-estimation
 ter-fig5:         ##  27 | share of PER in TER's batches
-ter-fig6:         ##  17 | TER reduced to EBU's setting: one root, one predecessor
-ter-table-b1:     ##   1 | seconds to build one batch
+ter-fig6:         ##  10 | TER reduced to EBU's setting: one root, one predecessor
+ter-table-b1:     ##   3 | seconds to build one batch
 ter-fig-d1:       ##   1 | pictures of the worlds
 ter-fig-f8:       ##  20 | EBU's diffusion factor
 ter-fig-g9:       ##  25 | 10 % random actions
@@ -46,6 +46,7 @@ ter-fig-h10:      ##  50 | worlds that do not end at the goal
 ter-fig-i11:      ##  12 | EBU with PER mixed in
 ter-fig-j12:      ##  12 | EBU without episodes that ran out of time
 ter-fig-k13:      ##  14 | length of the random projection
+ter-own-target:   ##  20 | not in the paper: how often the target network is copied
 
 TARGETS := $(shell awk -F: '/^[a-z][a-z0-9-]*: *\#\#/ {print $$1}' $(firstword $(MAKEFILE_LIST)))
 .PHONY: $(TARGETS)

@@ -25,7 +25,14 @@ COLOURS = {
     "discor": "#CC79A7",
     "ter": "#000000",
 }
-DASHES = {"x0.25": ":", "x1": "--", "+ per": "--", "(no timeout)": "--"}  # variants of a baseline
+DASHES = {  # variants of a method
+    "x0.25": ":",
+    "x1": "--",
+    "+ per": "--",
+    "(no timeout)": "--",
+    "(interval 200)": "--",
+    "(interval 20)": "--",
+}
 REFERENCES = {"eta=0.5": "ter", "d=3": "ter", "beta=0.5": "ebu"}  # in a sweep, the setting that other figures use
 YLABELS = {
     "normalized_return": "normalised return",
@@ -43,7 +50,7 @@ def styles(methods: Iterable[str]) -> dict[str, dict]:
     for method in methods:
         base, _, variant = method.partition(" ")
         base = REFERENCES.get(base, base)
-        dash = "-" if base == "ter" else DASHES.get(variant, "-")
+        dash = "-" if method == "ter x0.25" else DASHES.get(variant, "-")
         found[method] = {"color": COLOURS[base] if base in COLOURS else next(spare), "linestyle": dash}
     return found
 
@@ -168,6 +175,18 @@ def fig_h10(results: Results, scale: str, out: Path) -> None:
     save(canvas, out)
 
 
+def own_target(results: Results, scale: str, out: Path) -> None:
+    """Not in the paper: success and over-estimation with the target network copied every 1000 or every 200 steps."""
+    data = Data(results, "own-target", scale)
+    [env] = data.envs
+    title = "TER, own experiment: environment steps between two copies into the target network"
+    canvas, axes = data.canvas(1, 2, title, HOW, (3.8, 2.8))
+    for ax, metric in zip(axes[0], ("success", "q_overestimation")):
+        panel(ax, data, env, data.methods, metric, env)
+    legend(canvas)
+    save(canvas, out)
+
+
 STATISTICS = ("mean", "median", "min", "max")
 TABLE_B1 = {  # the paper's seconds, in the order of STATISTICS
     "uer": ("0.002", "3e-5", "1e-5", "0.086"),
@@ -267,4 +286,5 @@ FIGURES: dict[str, Figure] = {
     "fig-i11": learning_curves("fig-i11", "I.11", "EBU with TER's share of prioritised transitions"),
     "fig-j12": learning_curves("fig-j12", "J.12", "EBU without episodes that ran out of time"),
     "fig-k13": learning_curves("fig-k13", "K.13", "length d of the random projection"),
+    "own-target": drawn("own-target", own_target, "not in the paper: how often the target network is copied"),
 }

@@ -66,7 +66,7 @@ def test_the_same_data_draw_the_same_bytes(name, draw, results, tmp_path):
 def test_title_labels_and_legend(name, draw):
     canvas, _ = draw(name)
     title = canvas.get_suptitle()
-    assert title.startswith(("TER Figure ", "TER Table ")) and "not run" not in title
+    assert title.startswith(("TER Figure ", "TER Table ", "TER, own experiment")) and "not run" not in title
     if name not in ("fig-d1", "table-b1"):
         assert "smoke: 1 seed, 100,000 steps" in title
         [shown] = canvas.legends

@@ -1,0 +1,72 @@
+"""Measure everything and write benchmarks/RESULTS.md: ``python -m benchmarks``.
+
+``python -m benchmarks minigrid training`` measures these topics only, and writes nothing.
+"""
+
+import importlib
+import importlib.metadata
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+from benchmarks.rows import Row, table
+from common.lab.errors import UserError, guard
+from common.lab.provenance import provenance
+
+TOPICS = {
+    "minigrid": "A step of the MiniGrid tasks, picture included",
+    "sum_tree": "Prioritised draws",
+    "batches": "Making a batch (SimpleCrossing-Easy, 50,000 transitions stored)",
+    "training": "Training on SimpleCrossing-Easy, per environment step",
+    "memory": "Memory",
+}
+RESULTS = Path(__file__).parent / "RESULTS.md"
+
+
+@guard
+def main(names: list[str]) -> None:
+    """Measure the named topics, or all; print their tables."""
+    for name in names:
+        if name not in TOPICS:
+            raise UserError(f"unknown topic {name!r}: right are {', '.join(TOPICS)}")
+    torch.set_num_threads(1)
+    # All are imported before the first is measured: a missing package is found at once.
+    modules = {name: importlib.import_module(f"benchmarks.{name}") for name in names or TOPICS}
+    sections = {}
+    for name, module in modules.items():
+        begin = time.perf_counter()
+        print(f"measuring {name} ...", file=sys.stderr, end=" ", flush=True)
+        sections[name] = module.measure()
+        print(f"{time.perf_counter() - begin:.0f} s", file=sys.stderr)
+        print(f"\n{TOPICS[name]}\n\n{table(sections[name])}\n", flush=True)
+    if not names:
+        RESULTS.write_text(report(sections))
+        print(f"written: {RESULTS.relative_to(Path.cwd()) if RESULTS.is_relative_to(Path.cwd()) else RESULTS}")
+
+
+def report(sections: dict[str, list[Row]]) -> str:
+    """All sections as the text of RESULTS.md."""
+    made = provenance()
+    machine, versions = made["machine"], made["versions"] | {"pfrl": importlib.metadata.version("pfrl")}
+    judged = [row for rows in sections.values() for row in rows if row.met is not None]
+    kept = ("torch", "numpy", "numba", "gymnasium", "minigrid", "pfrl")
+    lines = [
+        "# Speed and memory",
+        "",
+        "Written by `make bench`; do not edit. All numbers are from one run on one thread, in which ours and the peer",
+        "took turns; times are medians of processor time. A ratio is ours / peer.",
+        "",
+        f"Machine: {machine['cpu']}, {machine['cores']} cores, Python {machine['python']}; "
+        + ", ".join(f"{name} {versions[name]}" for name in kept if name in versions)
+        + ".",
+        f"Targets met: {sum(bool(row.met) for row in judged)} of {len(judged)}.",
+    ]
+    for name, rows in sections.items():
+        lines += ["", f"## {TOPICS[name]}", "", table(rows)]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

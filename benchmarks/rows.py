@@ -1,0 +1,75 @@
+"""One measured line, and the table of them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Row:
+    """Ours beside a peer that was measured in the same run, in the same unit."""
+
+    what: str
+    ours: float
+    unit: str
+    peer: float | None = None
+    peer_name: str = ""
+    limit: float | None = None
+    """Largest value that meets the target; None where no target was set."""
+    judged: Literal["ours", "ratio", "ours - peer"] = "ratio"
+    """Which value the limit is for."""
+    note: str = ""
+    """Where the time or memory goes."""
+
+    @property
+    def ratio(self) -> float | None:
+        """ours / peer: below 1 is better than the peer."""
+        return None if self.peer is None else self.ours / self.peer
+
+    @property
+    def value(self) -> float:
+        """What the target judges. ValueError without a peer, unless it judges ours alone."""
+        if self.judged == "ours":
+            return self.ours
+        if self.peer is None:
+            raise ValueError(f"{self.what}: a target on {self.judged!r} needs a peer")
+        return self.ours / self.peer if self.judged == "ratio" else self.ours - self.peer
+
+    @property
+    def met(self) -> bool | None:
+        return None if self.limit is None else self.value <= self.limit
+
+    def cells(self) -> list[str]:
+        """The row as the texts of its columns, see :data:`COLUMNS`."""
+        unit = "" if self.judged == "ratio" else f" {self.unit}"
+        target = met = ""
+        if self.limit is not None:
+            target = f"{self.judged} <= {number(self.limit)}{unit}"
+            if self.judged == "ours - peer":
+                met = f" ({number(self.value)}{unit})"
+            excess = f"no, by {self.value / self.limit - 1:.0%}"
+            met = ("yes" if self.met else excess) + met
+        peer = "" if self.peer is None else f"{number(self.peer)} {self.unit} ({self.peer_name})"
+        ratio = "" if self.ratio is None else number(self.ratio)
+        return [self.what, f"{number(self.ours)} {self.unit}", peer, ratio, target, met]
+
+
+COLUMNS = ["what", "ours", "peer", "ratio", "target", "met"]
+
+
+def number(value: float) -> str:
+    """Three digits, and no exponent: 0.0123, 1.23, 12.3, 123, 1,234."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if abs(value) >= 1e-4 or value == 0 else f"{value:.6f}"
+
+
+def table(rows: Iterable[Row]) -> str:
+    """The rows as a Markdown table that is also aligned for a terminal; their notes as a list below it."""
+    rows = list(rows)
+    lines = [COLUMNS, *(row.cells() for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    lines.insert(1, ["-" * width for width in widths])
+    texts = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |" for line in lines]
+    notes = [f"- {row.what}: {row.note}" for row in rows if row.note]
+    return "\n".join([*texts, *([""] if notes else []), *notes])

@@ -1,0 +1,155 @@
+"""What can be checked about the benchmarks without their peers and without a clock's verdict."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.floor import layer_flops, update_flops
+from benchmarks.python_sum_tree import PythonSumTree
+from benchmarks.rows import Row, number, table
+from benchmarks.timing import Stopwatch, interleaved, per_call
+from common.networks import NatureConv
+from common.replay.sum_tree import SumTree
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+# ---- the floor -------------------------------------------------------------------------------------------------------
+
+
+def test_operations_of_the_network_by_hand():
+    by_hand = [
+        2 * (9 * 9 * 32) * (8 * 8 * 3),  # outputs times inputs of one output; a product and a sum each
+        2 * (3 * 3 * 64) * (4 * 4 * 32),
+        2 * (1 * 1 * 64) * (3 * 3 * 64),
+        2 * 512 * 64,
+        2 * 3 * 512,
+    ]
+    assert layer_flops(NatureConv((40, 40, 3), 3), (40, 40, 3)) == by_hand
+    assert sum(by_hand) == 1_727_488
+
+
+def test_operations_of_an_update():
+    # forward and both gradients of s, without the gradient of the frames; two networks on s'
+    assert update_flops([10, 1], batch=4, looks=2) == 4 * ((10 + 10) + (1 + 1 + 1) + 2 * (10 + 1))
+
+
+# ---- rows and tables -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("row", "value", "met", "cell"),
+    [
+        (Row("a", 3.0, "us", 4.0, "peer", 0.8), 0.75, True, "yes"),
+        (Row("a", 3.0, "us", 4.0, "peer", 0.6), 0.75, False, "no, by 25%"),
+        (Row("a", 3.0, "us", 2.0, "peer", 2.0, "ours - peer"), 1.0, True, "yes (1 us)"),
+        (Row("a", 3.0, "GB", limit=1.5, judged="ours"), 3.0, False, "no, by 100%"),
+    ],
+)
+def test_targets(row, value, met, cell):
+    assert row.value == pytest.approx(value)
+    assert row.met is met
+    assert row.cells()[-1] == cell
+
+
+def test_a_row_without_a_target_is_not_judged():
+    assert Row("a", 3.0, "us", 4.0, "peer").met is None
+
+
+def test_a_target_on_the_ratio_needs_a_peer():
+    with pytest.raises(ValueError, match="needs a peer"):
+        _ = Row("a", 3.0, "us", limit=1.0).met
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0, "0"), (0.01234, "0.0123"), (1.5, "1.5"), (12.34, "12.3"), (1234.5, "1,234"), (-2.0, "-2")]
+)
+def test_numbers(value, text):
+    assert number(value) == text
+
+
+def test_the_table_is_aligned_and_lists_the_notes():
+    rows = [Row("short", 3.0, "us", 4.0, "peer", 0.8), Row("a longer name", 1234.0, "us", note="here it goes")]
+    head, rule, first, second, blank, note = table(rows).splitlines()
+    assert len({len(line) for line in (head, rule, first, second)}) == 1
+    assert [cell.strip() for cell in first.split("|")[1:-1]] == [
+        "short", "3 us", "4 us (peer)", "0.75", "ratio <= 0.8", "yes"
+    ]  # fmt: skip
+    assert set(rule) == set("|- ") and not blank
+    assert note == "- a longer name: here it goes"
+
+
+# ---- peers and clocks ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 64, 100])
+def test_the_python_sum_tree_finds_what_ours_finds(size):
+    rng = np.random.default_rng(size)
+    priorities = rng.integers(1, 9, size).astype(float)  # whole numbers: no rounding
+    plain, ours = PythonSumTree(priorities.tolist()), SumTree(size)
+    ours.set_many(np.arange(size), priorities)
+    for index in rng.integers(size, size=20).tolist():
+        plain.set(index, 3.0)
+        ours.set(index, 3.0)
+    assert plain.total == ours.total
+    prefixes = np.arange(ours.total)
+    assert [plain.find(prefix) for prefix in prefixes] == ours.find(prefixes).tolist()
+
+
+def test_tasks_take_turns_and_the_first_round_is_thrown_away():
+    calls, values = [], iter([100.0, 1.0, 3.0, 2.0])
+
+    def first() -> float:
+        calls.append("first")
+        return next(values)
+
+    def second() -> float:
+        calls.append("second")
+        return 7.0
+
+    assert interleaved({"first": first, "second": second}, rounds=3) == {"first": 2.0, "second": 7.0}
+    assert calls == ["first", "second"] * 4
+
+
+def test_a_task_calls_its_function():
+    calls = []
+    assert per_call(lambda: calls.append(1), 3, units=2)() >= 0.0
+    assert len(calls) == 3
+
+
+def test_the_stopwatch_leaves_the_object_as_it_was():
+    class Thing:
+        def double(self, x: int) -> int:
+            return 2 * x
+
+    thing = Thing()
+    with Stopwatch(thing, "double") as watch:
+        assert thing.double(2) == 4
+    assert watch.seconds >= 0.0 and not vars(thing)
+
+
+# ---- command line ----------------------------------------------------------------------------------------------------
+
+
+def bench(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "benchmarks", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=120)
+
+
+def test_an_unknown_topic_costs_one_line():
+    done = bench("minigird")
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr == (
+        "error: unknown topic 'minigird': right are minigrid, sum_tree, batches, training, memory\n"
+    )  # fmt: skip
+
+
+def test_a_missing_peer_costs_one_line(tmp_path):
+    (tmp_path / "pfrl.py").write_text("raise ImportError('No module named pfrl', name='pfrl')")
+    done = bench("sum_tree", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr == "error: make bench needs pfrl: pip install -r requirements-bench.txt\n"
