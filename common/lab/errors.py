@@ -2,6 +2,7 @@
 
 import errno
 import functools
+import os
 import sys
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
@@ -38,6 +39,9 @@ def guard(fn: Callable[P, R]) -> Callable[P, R]:
         except (UserError, NonFiniteLoss) as error:
             print(f"error: {error}", file=sys.stderr)
             raise SystemExit(2 if isinstance(error, UserError) else 1) from None
+        except BrokenPipeError:  # `... --help | head`: nobody reads on, and Python must not complain about it at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(1) from None
         except OSError as error:
             if error.errno not in UNWRITABLE:
                 raise

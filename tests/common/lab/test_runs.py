@@ -459,3 +459,10 @@ def test_started_as_a_module_it_is_the_run_that_a_sweep_knows(tmp_path):
     run_dir = tmp_path / "runs" / "toy_train" / run_name(Config(method="dies"))
     state = checkpoints.load(run_dir)["state"]
     assert state["step"] == 30 and state["config"] == Config(method="dies")  # the same class, not one of __main__
+
+
+def test_a_closed_pipe_is_no_traceback():
+    code = "from common.lab.errors import guard\nguard(lambda: [print('x' * 999, flush=True) for _ in range(9999)])()"
+    command = f"{sys.executable} -c \"{code}\" | head -1 > {os.devnull}"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True)
+    assert done.stderr == ""
