@@ -74,12 +74,12 @@ class Streams:
 class Run:
     """Owns a run directory while it is open. Use as a context manager:
 
-        with Run.open(config, run_dir, total_steps=config.steps) as run:
-            if run.finished is not None:
-                return run.finished
-            state = run.load() or fresh_state()
-            ...                      # run.log(step, {...}); run.save(state); run.check_finite(step, loss=loss)
-            return run.finish({"return": 1.0}, network.state_dict())
+    with Run.open(config, run_dir, total_steps=config.steps) as run:
+        if run.finished is not None:
+            return run.finished
+        state = run.load() or fresh_state()
+        ...                      # run.log(step, {...}); run.save(state); run.check_finite(step, loss=loss)
+        return run.finish({"return": 1.0}, network.state_dict())
     """
 
     def __init__(self, directory: Path, total_steps: int | None, tensorboard: bool, progress: bool) -> None:

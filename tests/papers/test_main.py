@@ -12,7 +12,7 @@ from papers.__main__ import House, choose, main, write_claims
 
 ROOT = Path(__file__).resolve().parents[2]
 
-TRAIN = '''
+TRAIN = """
 from dataclasses import dataclass
 from common.lab.runs import Run
 
@@ -35,8 +35,8 @@ def main(config, run_dir, *, tensorboard=False, progress=False):
             file.write(f"{run_dir.name}\\n")
         run.log(config.steps, {"score": config.seed + 10.0 * (config.method == "flip")})
         return run.finish({"score": 1.0})
-'''
-EXPERIMENTS = '''
+"""
+EXPERIMENTS = """
 from common.lab.sweep import Entry
 from house_of_tests.coins.train import Config
 
@@ -52,8 +52,8 @@ EXPERIMENTS = {
     "fails": lambda scale: grid(scale, ["broken"])[:1] + grid(scale, ["flip"]),
 }
 HEADLINE = ("fig-1",)
-'''
-FIGURES = '''
+"""
+FIGURES = """
 from common.lab.plotting import Figure
 
 def chart(experiment):
@@ -67,8 +67,8 @@ FIGURES = {
     "fig-2": Figure(("fails",), chart("fails"), "one run fails"),
     "fig-3": Figure((), lambda results, scale, out: out.write_text("a world"), "a picture"),
 }
-'''
-CLAIMS = '''
+"""
+CLAIMS = """
 from common.lab.claims import Claim, judge_difference
 from common.lab.results import final
 
@@ -77,7 +77,7 @@ def check(results):
     return judge_difference(*(final(frame, "score", m, "Coin") for m in ("flip", "fixed")), steps=10, scale=scale)
 
 CLAIMS = [Claim("coins-1", "fig-1", "flip scores higher", "+10", check)]
-'''
+"""
 
 
 @pytest.fixture(scope="module")

@@ -336,9 +336,7 @@ def test_streams_are_independent_and_repeatable():
     assert np.array_equal(first, again.numpy("replay").random(4))
     assert not np.array_equal(first, streams.numpy("exploration").random(4))
     assert not np.array_equal(first, other.numpy("replay").random(4))
-    assert torch.equal(
-        torch.rand(3, generator=streams.torch("noise")), torch.rand(3, generator=again.torch("noise"))
-    )
+    assert torch.equal(torch.rand(3, generator=streams.torch("noise")), torch.rand(3, generator=again.torch("noise")))
     assert streams.integer("env") == again.integer("env") != other.integer("env")
     assert 0 <= streams.integer("env") < 2**31
     with pytest.raises(UserError, match="seed -1 is negative"):
@@ -463,6 +461,6 @@ def test_started_as_a_module_it_is_the_run_that_a_sweep_knows(tmp_path):
 
 def test_a_closed_pipe_is_no_traceback():
     code = "from common.lab.errors import guard\nguard(lambda: [print('x' * 999, flush=True) for _ in range(9999)])()"
-    command = f"{sys.executable} -c \"{code}\" | head -1 > {os.devnull}"
+    command = f'{sys.executable} -c "{code}" | head -1 > {os.devnull}'
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True)
     assert done.stderr == ""
