@@ -156,6 +156,8 @@ class MiniGridTask(gym.Env):
         return self._observe(), self._info(False)
 
     def step(self, action):
+        if not 0 <= action < self.n_actions:
+            raise ValueError(f"action {action} is not one of the {self.n_actions} of {self.task}")
         game, chance = self.game, self.random_action_probability
         if chance and game.np_random.random() < chance:
             action = game.np_random.integers(self.n_actions)

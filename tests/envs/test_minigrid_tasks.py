@@ -499,3 +499,11 @@ def test_entering_the_goal_on_the_last_step_of_the_endless_task_is_a_time_out():
     env = crossing(goal=(2, 1), pseudo_terminal=True)
     env.game.step_count = env.max_steps - 1
     assert play(env, AHEAD) == [(324.0, False, True, True)]
+
+
+@pytest.mark.parametrize("action", [-1, 3, 6])
+def test_an_action_that_is_not_offered_is_an_error(action):
+    env = MiniGridTask("SimpleCrossing-Easy")
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="is not one of the 3"):
+        env.step(action)
