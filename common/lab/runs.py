@@ -1,4 +1,4 @@
-"""One run: its random streams, its directory, its metrics, its checkpoints and its command line.
+"""One run: its random streams, its directory, its metrics and its checkpoints.
 
 A run directory holds
 
@@ -12,11 +12,8 @@ back to the moment of the checkpoint. Times are wall-clock hours over all attemp
 """
 
 import dataclasses
-import difflib
 import fcntl
-import functools
 import hashlib
-import importlib
 import io
 import json
 import math
@@ -25,14 +22,13 @@ import re
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import torch
-import tyro
 from torch import Tensor
 from tqdm import tqdm
 
@@ -249,7 +245,7 @@ class Run:
 def config_hash(config: Any) -> str:
     """Ten hex digits that name a config: blake2b of its class name and its canonical JSON."""
     text = json.dumps(dataclasses.asdict(config), sort_keys=True, separators=(",", ":"), default=_plain)
-    name = f"{_module_name(type(config))}.{type(config).__qualname__}"
+    name = f"{module_name(type(config))}.{type(config).__qualname__}"
     return hashlib.blake2b(f"{name} {text}".encode(), digest_size=5).hexdigest()
 
 
@@ -257,70 +253,6 @@ def run_name(config: Any) -> str:
     """Directory name of a run: env, method, seed and hash of its config."""
     name = f"{config.env}-{config.method}-s{config.seed}-{config_hash(config)}"
     return re.sub(r"[^\w.+-]+", "_", name)  # ids such as ALE/Pong-v5
-
-
-@dataclasses.dataclass(frozen=True)
-class _RunOptions:
-    run_dir: Path | None = None
-    """Where the run is kept. None: runs/<paper>/<env>-<method>-s<seed>-<hash of the config>."""
-    tensorboard: bool = False
-    """Also write TensorBoard files into the run directory."""
-    progress: bool = True
-    """Show a progress bar."""
-
-
-@guard
-def cli(Config: type, main: Callable[..., dict[str, Any]], description: str) -> None:
-    """Command line of a train script: every field of the dataclass `Config`, its docstring as help, and run options.
-
-    Calls main(config, run_dir, tensorboard=, progress=) and prints the summary. Torch uses one thread, or
-    OMP_NUM_THREADS when that is set. Unknown options and values end in one line and exit code 2.
-    """
-    module = _module_name(Config)
-    if Config.__module__ != module:
-        # `python -m papers.x.train` runs the script as __main__. Checkpoints would then name classes that a sweep,
-        # which imports the script, does not find: go on with the imported twin.
-        imported = importlib.import_module(module)
-        Config, main = getattr(imported, Config.__qualname__), getattr(imported, main.__name__)
-    command_type = dataclasses.make_dataclass("Command", [("config", Config), ("run", _RunOptions)])
-    with tyro._errors.on_parse_error(functools.partial(_refuse, Config)):
-        command: Any = tyro.cli(
-            command_type,
-            prog=f"python -m {module}",
-            description=description,
-            config=(tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes),
-        )
-    if "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(1)
-    config, options = command.config, command.run
-    parts = module.split(".")
-    paper = parts[1] if parts[0] == "papers" else parts[-1]
-    run_dir = options.run_dir or Path("runs") / paper / run_name(config)
-    print(f"run directory: {run_dir}", flush=True)
-    summary = main(config, run_dir, tensorboard=options.tensorboard, progress=options.progress)
-    for name, value in summary.items():
-        print(f"{name}: {value}")
-
-
-def _refuse(Config: type, event: Any) -> None:
-    """Turn tyro's boxed messages into one line. Events unknown to us fall through to the box."""
-    errors = tyro._errors
-    if isinstance(event, errors.UnrecognizedArgs):
-        token = event.tokens[0]
-        fields = [field.name for kind in (Config, _RunOptions) for field in dataclasses.fields(kind)]
-        options = [f"--{name.replace('_', '-')}" for name in fields]
-        close = difflib.get_close_matches(token.split("=")[0], options, n=1)
-        hint = f"did you mean {close[0]}? " if close else ""
-        raise UserError(f"unknown option {token}; {hint}--help lists all")
-    if isinstance(event, errors.InvalidChoice):
-        name = event.argument.display_name()
-        raise UserError(f"{name}: unknown value {event.value!r}; use one of {', '.join(event.choices)}")
-    if isinstance(event, errors.BadValue):
-        raise UserError(f"{event.argument.display_name()}: a value is missing; --help shows what it takes")
-    if isinstance(event, errors.InstantiationFailure):
-        argument = event.argument
-        name = f"{argument.display_name()} takes {argument.lowered.metavar}: " if argument is not None else ""
-        raise UserError(f"{name}{event.message}")
 
 
 @contextmanager
@@ -332,7 +264,7 @@ def _writing(path: Path, advice: str) -> Iterator[None]:
         raise UserError(f"cannot write {path}: {error.strerror or error}; {advice}") from error
 
 
-def _module_name(cls: type) -> str:
+def module_name(cls: type) -> str:
     """The importable name of the module of `cls`, also when it was started with `python -m`."""
     spec = getattr(sys.modules["__main__"], "__spec__", None)
     return spec.name if cls.__module__ == "__main__" and spec is not None else cls.__module__

@@ -15,8 +15,9 @@ from typing import Literal
 
 import numpy as np
 
+from common.lab.cli import cli
 from common.lab.errors import UserError
-from common.lab.runs import Run, Streams, cli
+from common.lab.runs import Run, Streams
 from papers.ter import train
 
 

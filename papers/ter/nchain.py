@@ -17,8 +17,9 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from common.lab.cli import cli
 from common.lab.errors import UserError
-from common.lab.runs import Run, Streams, cli
+from common.lab.runs import Run, Streams
 from common.replay.samplers import PrioritizedSampler
 from envs.nchain import BACKWARD, FORWARD, NChain, optimal_q
 from papers.ter.topological import ReverseSweep, TransitionGraph

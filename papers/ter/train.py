@@ -14,8 +14,9 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from common.lab.cli import cli
 from common.lab.errors import UserError
-from common.lab.runs import Run, Streams, cli
+from common.lab.runs import Run, Streams
 from common.pixels import SymbolicPixels
 from common.replay.samplers import PrioritizedSampler, UniformSampler
 from common.replay.storage import Ring, announce

@@ -18,8 +18,9 @@ import pytest
 import torch
 
 from common.lab import checkpoints, provenance
+from common.lab.cli import cli
 from common.lab.errors import NonFiniteLoss, RunBusy, UserError, guard
-from common.lab.runs import Run, Streams, cli, config_hash, run_name
+from common.lab.runs import Run, Streams, config_hash, run_name
 from common.lab.sweep import _last_step
 from tests.common.lab import toy_train
 from tests.common.lab.toy_train import Config, main

@@ -10,7 +10,8 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from common.lab.runs import Run, Streams, cli
+from common.lab.cli import cli
+from common.lab.runs import Run, Streams
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from common.lab.cli import cli
 from common.lab.errors import NonFiniteLoss, UserError
-from common.lab.runs import cli
 from envs.minigrid_tasks import MiniGridTask
 from papers.ter import train
 from papers.ter.train import Config, Trainer, main
