@@ -322,4 +322,8 @@ CLAIMS = [
         "fig-k13", "fig-k13", f"The projection's length d, even 1, hardly matters (within {MARGIN} of d=3)", CURVES,
         contest("fig-k13", same, [("d=1", "d=3"), ("d=10", "d=3")]),
     ),
+    Claim(
+        "own-target", "own-target", "Not in the paper: TER learns faster than UER with the target network copied every "
+        "200 steps, too", "-", contest("own-target", better, [("ter (interval 200)", "uer (interval 200)")]),
+    ),
 ]  # fmt: skip
