@@ -38,7 +38,7 @@ ter-fig3a:        ## 140 | MiniGrid: TER against UER, PER, EBU and DisCor
 ter-fig4:         ## 270 | baselines that learn more often than TER, and their over-estimation
 ter-fig5:         ##  27 | share of PER in TER's batches
 ter-fig6:         ##  10 | TER reduced to EBU's setting: one root, one predecessor
-ter-table-b1:     ##   3 | seconds to build one batch
+ter-table-b1:     ##   6 | seconds to build one batch
 ter-fig-d1:       ##   1 | pictures of the worlds
 ter-fig-f8:       ##  20 | EBU's diffusion factor
 ter-fig-g9:       ##  25 | 10 % random actions
