@@ -1,1 +1,7 @@
-"""Environments as gymnasium.Env. They know nothing of agents."""
+"""Environments as gymnasium.Env; they know nothing of agents. Importing this package registers their ids."""
+
+from gymnasium import register
+
+for _name in ("Hand", "HandWall", "Robot"):
+    register(id=f"{_name}-v0", entry_point=f"envs.throwing:{_name}", max_episode_steps=50)
+register(id="BitFlip-v0", entry_point="envs.bitflip:BitFlip")

@@ -84,6 +84,10 @@ class PrioritizedSampler:
     def add(self, index: int) -> None:
         self.tree.set(index, self.max_priority)
 
+    def extend(self, indices: np.ndarray) -> None:
+        """As `add`, for the slots `indices` [n]."""
+        self.tree.set_many(indices, np.full(len(indices), self.max_priority))
+
     def sample(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """As in `Sampler`. ValueError when fewer than n transitions can be drawn (with `replace`: none)."""
         if self.replace:

@@ -54,6 +54,27 @@ class Ring:
         self._size = max(self._size, index + 1)
         return index
 
+    def extend(self, **values: Any) -> np.ndarray:
+        """Store n transitions in their order, every field [n, *shape]; returns their slots int64 [n].
+
+        TypeError for a missing or unknown field, ValueError for more transitions than the ring holds or fields of
+        different length; the ring is then unchanged.
+        """
+        if values.keys() != self._arrays.keys():
+            raise TypeError(f"extend() takes the fields {sorted(self._arrays)}, not {sorted(values)}")
+        lengths = {len(value) for value in values.values()}
+        if len(lengths) != 1:
+            raise ValueError(f"all fields must have the same length, not {sorted(lengths)}")
+        n = lengths.pop()
+        if n > self.capacity:
+            raise ValueError(f"{n} transitions do not fit into a ring of {self.capacity}")
+        indices = (self.next_index + np.arange(n)) % self.capacity
+        for name, array in self._arrays.items():
+            array[indices] = values[name]
+        self._size = min(max(self._size, self.next_index + n), self.capacity)
+        self.next_index = (self.next_index + n) % self.capacity
+        return indices
+
     def __getitem__(self, field: str) -> np.ndarray:
         """The whole array [capacity, *shape] of a field, not a copy. Slots from `len(ring)` on are not filled."""
         return self._arrays[field]

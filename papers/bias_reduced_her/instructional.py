@@ -1,0 +1,129 @@
+"""The instructional-based strategy, IBS: prefer virtual goals from which much can be learned (Sec. 3.1, Algorithm 1).
+
+What has to be learned is the goal distribution g. A virtual goal teaches about goals near it, which a kernel expresses;
+g seen through the kernel is the target distribution q* of virtual goals. What is known already is the proposal q, the
+histogram of the virtual goals stored so far. A goal is worth q* - q, and at least a small floor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from common.lab.errors import UserError
+
+Density = Callable[[np.ndarray], np.ndarray]
+"""A goal density, not necessarily normalised: points [n, 2] -> values [n]."""
+
+
+class Grid:
+    """M x N cells of equal size over the box of all virtual goals. Cell (i, j) lies at column i, row j from below."""
+
+    def __init__(
+        self, shape: tuple[int, int] = (20, 20), low: tuple[float, float] = (0, 0), high: tuple[float, float] = (1, 1)
+    ):
+        if min(shape) < 1:
+            raise UserError(f"a grid needs at least one cell in each direction, not {shape[0]} x {shape[1]}")
+        if not np.all(np.less(low, high)):
+            raise UserError(f"a grid needs an area: {low} must lie below {high}")
+        self.shape = tuple(shape)
+        self.low, self.high = np.asarray(low, float), np.asarray(high, float)
+        self.size = (self.high - self.low) / self.shape
+        columns, rows = np.meshgrid(np.arange(shape[0]), np.arange(shape[1]), indexing="ij")
+        self.centres = self.low + (np.stack([columns.ravel(), rows.ravel()], axis=1) + 0.5) * self.size
+        """Centres of the cells [M * N, 2], the last index running fastest."""
+
+    def cell(self, goals: np.ndarray) -> np.ndarray:
+        """Flat cell numbers int64 [n] of goals [n, 2]; a goal outside counts for the cell nearest to it."""
+        place = ((goals - self.low) / self.size).astype(np.int64)
+        place = np.clip(place, 0, np.array(self.shape) - 1)
+        return place[:, 0] * self.shape[1] + place[:, 1]
+
+
+def kernel(a: np.ndarray, b: np.ndarray, variance: float) -> np.ndarray:
+    """Relevance of goals b [m, d] for goals a [n, d]: exp(-|a - b|^2 / (2 sigma^2)), [n, m]."""
+    squares = ((a[:, None] - b[None]) ** 2).sum(axis=2)
+    return np.exp(-squares / (2 * variance))  # Eq. (2)
+
+
+def target_distribution(grid: Grid, density: Density, variance: float) -> np.ndarray:
+    """q* over the cells [M * N], with the integral over goals as a sum over the cells' centres."""
+    g = density(grid.centres)
+    if not g.sum() > 0:
+        raise UserError("the goal density is zero in every cell of the grid: choose a finer grid or another density")
+    mu = kernel(grid.centres, grid.centres, variance) @ g  # Eqs. (3) and (4), but for a constant factor
+    return mu / mu.sum()  # Eq. (8)
+
+
+def uniform_density(low: np.ndarray, high: np.ndarray) -> Density:
+    """Goals uniform in the box from `low` (2,) to `high` (2,); as a density 1 within and 0 elsewhere."""
+    return partial(_within, low, high)
+
+
+def _within(low: np.ndarray, high: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return ((x >= low) & (x <= high)).all(axis=1).astype(float)  # Eq. (1)
+
+
+def divergence(p: np.ndarray, q: np.ndarray) -> float:
+    """Kullback-Leibler divergence KL(p || q) in nats of two distributions over the same cells; q must be positive."""
+    there = p > 0
+    return float((p[there] * np.log(p[there] / q[there])).sum())  # Eq. (11)
+
+
+class Proposal:
+    """q: the histogram of the virtual goals stored so far."""
+
+    def __init__(self, grid: Grid):
+        self.grid = grid
+        self.counts = np.zeros(grid.shape[0] * grid.shape[1])
+
+    def add(self, goals: np.ndarray) -> None:
+        """Count the goals [n, 2]."""
+        self.counts += np.bincount(self.grid.cell(goals), minlength=self.counts.size)
+
+    @property
+    def q(self) -> np.ndarray:
+        """Shares of the cells [M * N]; all zero before the first goal."""
+        return self.counts / max(self.counts.sum(), 1.0)  # Eq. (9)
+
+    @property
+    def smoothed(self) -> np.ndarray:
+        """Shares with one more goal in every cell, so that none is zero: what divergences are taken from."""
+        return (self.counts + 1) / (self.counts + 1).sum()
+
+
+class Instruction:
+    """How much is to be learned from a virtual goal, given what has been stored."""
+
+    def __init__(
+        self,
+        proposal: Proposal,
+        density: Density,
+        variance: float = 2.0,
+        variance_end: float = 0.2,
+        variance_decay: float = 0.9,
+        floor: float = 0.002,
+    ):
+        """variance: first sigma^2 of the kernel, in squared units of the goals; variance_end and variance_decay:
+        its last value and the factor of `anneal`; floor: smallest weight of a goal."""
+        if not 0 < variance_end <= variance:
+            raise UserError(f"sigma^2 must be positive and fall: 0 < {variance_end} <= {variance} does not hold")
+        if not 0 < variance_decay <= 1:
+            raise UserError(f"the decay of sigma^2 must lie in (0, 1], not {variance_decay}")
+        if not floor > 0:
+            raise UserError(f"the smallest weight must be positive, not {floor}")
+        self.proposal, self.density, self.floor = proposal, density, floor
+        self.variance, self.variance_end, self.variance_decay = variance, variance_end, variance_decay
+        self.target = target_distribution(proposal.grid, density, variance)
+
+    def anneal(self) -> None:
+        """One decay of sigma^2: the target becomes sharper."""
+        self.variance = max(self.variance * self.variance_decay, self.variance_end)
+        self.target = target_distribution(self.proposal.grid, self.density, self.variance)
+
+    def weights(self, goals: np.ndarray) -> np.ndarray:
+        """Weight of each goal [n, 2]: [n]. To be normalised over the goals to choose from: Eq. (7)."""
+        missing = self.target - self.proposal.q
+        return np.maximum(missing, self.floor)[self.proposal.grid.cell(goals)]  # Eqs. (6) and (10)
