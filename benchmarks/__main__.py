@@ -17,6 +17,7 @@ from common.lab.provenance import provenance
 
 TOPICS = {
     "minigrid": "A step of the MiniGrid tasks, picture included",
+    "throwing": "A step of the ball-throwing tasks",
     "sum_tree": "Prioritised draws",
     "batches": "Making a batch (SimpleCrossing-Easy, 50,000 transitions stored)",
     "training": "Training on SimpleCrossing-Easy, per environment step",

@@ -39,6 +39,10 @@ WALL = (0.5, 0.6)
 """Place x and top y of the wall, which is infinitely thin."""
 
 
+EARLY = 1e-12
+"""Seconds by which a contact with the wall comes too early, so that no step ends on the very place of the wall."""
+
+
 @njit(cache=True)
 def fly(x, y, vx, vy, dt, wall_x, wall_top):
     """A free ball after `dt` seconds: (x, y, vx, vy).
@@ -59,7 +63,7 @@ def fly(x, y, vx, vy, dt, wall_x, wall_top):
             side = ((1.0 if vx > 0.0 else 0.0) - x) / vx
             if side < time:
                 time, contact = side, 3
-            wall = (wall_x - x) / vx
+            wall = (wall_x - x) / vx - EARLY
             if 0.0 < wall < time and y + vy * wall - 0.5 * GRAVITY * wall * wall < wall_top:
                 time, contact = wall, 4
         if time > dt:
