@@ -10,7 +10,7 @@ LAUNCHER ?= local
 VENV := .venv
 PY := $(VENV)/bin/python
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install -qq
-ROOMS := ter
+ROOMS := bias-reduced-her ter
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -18,19 +18,31 @@ ROOMS := ter
 # ---- the list -------------------------------------------------------------------------------------------------------
 help:             ##   0 | this list
 
-setup:            ##   3 | install everything that training and tests need into .venv (once)
+setup:            ##   3 | install all that training and tests need into .venv (once)
 test:             ##   5 | the tests, on up to 8 cores
 lint:             ##   1 | ruff and mypy
-smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring, nothing else
+smoke:            ##   8 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  15 | train and draw the headline figures of every paper here, then judge their claims
 all:              ## 470 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
-claims:           ##   0 | write RESULTS.md and the table in README.md from the committed results
+claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
 report:           ##   0 | like claims, and print the table of claims here
 bench:            ##   5 | time the hot parts against their peers
 clean:            ##   0 | remove caches; .venv, runs/ and results stay
 clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); results stay
+
+bias-reduced-her:            ## 120 | Bias-reduced hindsight experience replay: every figure below
+bias-reduced-her-fig1:       ##   0 | pictures of the three ball-throwing tasks
+bias-reduced-her-fig2:       ##   0 | target distribution of virtual goals
+bias-reduced-her-table1:     ##  95 | where virtual goals lie (the runs of fig3)
+bias-reduced-her-table2:     ##  95 | how far they are from their target distribution (the runs of fig3)
+bias-reduced-her-fig3:       ##  95 | success rate and distance to the goal: HER, Filtered-HER, IBS, both
+bias-reduced-her-fig4:       ##  95 | estimated against realised value (the runs of fig3)
+bias-reduced-her-bitflip:    ##  10 | bit flipping: the bias of a useless action's value, exactly
+bias-reduced-her-appendix-a: ##   1 | goal distributions as Gaussian mixtures; a goal distribution that moves
+bias-reduced-her-own-grid:   ##  15 | not in the paper: IBS on a coarser grid
+bias-reduced-her-own-her:    ##  30 | not in the paper: two settings in which the filter could matter more
 
 ter:              ## 550 | Topological Experience Replay: every figure below
 ter-fig2:         ##   1 | NChain: backups until the greedy path is right, and value error
@@ -65,7 +77,7 @@ endif
 help:
 	@echo "Targets, and the minutes they take on 2 cores at SCALE=quick after setup (runs that are done are not run again):"
 	@awk 'BEGIN {FS = ": *## *"} /^[a-z][a-z0-9-]*: *##/ {split($$2, cell, / *\| */); \
-	    printf "  %-14s %4s min  %s\n", $$1, cell[1], cell[2]}' $(firstword $(MAKEFILE_LIST))
+	    printf "  %-27s %4s min  %s\n", $$1, cell[1], cell[2]}' $(firstword $(MAKEFILE_LIST))
 	@echo "Variables: SCALE=smoke|quick|full (now $(SCALE))  JOBS=processes ($(JOBS))  DEVICE=cpu|cuda ($(DEVICE))" \
 	    " LAUNCHER=local|ray ($(LAUNCHER))"
 

@@ -4,4 +4,5 @@ from gymnasium import register
 
 for _name in ("Hand", "HandWall", "Robot"):
     register(id=f"{_name}-v0", entry_point=f"envs.throwing:{_name}", max_episode_steps=50)
-register(id="BitFlip-v0", entry_point="envs.bitflip:BitFlip")
+for _name in ("BitFlip", "BitFlipBox"):
+    register(id=f"{_name}-v0", entry_point=f"envs.bitflip:{_name}")

@@ -7,9 +7,10 @@ until it gains no more. ``full`` has the paper's 15 runs and five times the trai
 from collections.abc import Callable, Iterable
 
 from common.lab.sweep import Entry
+from papers.bias_reduced_her import appendix_a, bitflip
 from papers.bias_reduced_her.train import METHODS, TASKS, Config
 
-HEADLINE = ("fig3", "fig4", "table2")
+HEADLINE = ("fig1", "fig2", "bitflip", "appendix-a")  # what fits into an hour beside the other papers
 
 SCHEDULES: dict[str, dict] = {
     "smoke": dict(epochs=2, cycles=2, updates=5, capacity=5_000, eval_episodes=3),
@@ -17,14 +18,17 @@ SCHEDULES: dict[str, dict] = {
     "full": dict(epochs=200),
 }
 SEEDS = {"smoke": 1, "quick": 5, "full": 15}
+OWN_SEEDS = SEEDS | {"quick": 3}  # of experiments that are not in the paper
 
 
-def entries(scale: str, envs: Iterable[str], methods: Iterable[str], suffix: str = "", **settings) -> list[Entry]:
+def entries(
+    scale: str, envs: Iterable[str], methods: Iterable[str], suffix: str = "", seeds: dict[str, int] = SEEDS, **settings
+) -> list[Entry]:
     """Every method on every task with every seed of the scale; `suffix` names what `settings` change."""
     found = []
     for env in envs:
         for method in methods:
-            for seed in range(SEEDS[scale]):
+            for seed in range(seeds[scale]):
                 config = Config(env, method, seed, **SCHEDULES[scale], **settings)  # type: ignore[arg-type]
                 found.append(Entry(method + suffix, env, seed, "papers.bias_reduced_her.train:main", config))
     return found
@@ -37,7 +41,29 @@ def training(scale: str) -> list[Entry]:
 
 def own_grid(scale: str) -> list[Entry]:
     """Not in the paper: IBS on a grid of a quarter of the cells, so that its weights are far above their floor."""
-    return entries(scale, ["Hand"], [method for method in METHODS if method.endswith("ibs")], " (10 x 10)", grid=10)
+    return entries(scale, ["Hand"], ["her-ibs", "filtered-her-ibs"], " (10 x 10)", OWN_SEEDS, grid=10)
 
 
-EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {"training": training, "own-grid": own_grid}
+def own_her(scale: str) -> list[Entry]:
+    """Not in the paper: HER and its filter under two settings that decide how much a misleading transition weighs.
+
+    Without prioritised replay it is replayed as often as any other; and it is not terminal where virtual successes are
+    bootstrapped.
+    """
+    settings: dict[str, dict] = {
+        " (uniform replay)": dict(per_alpha=0.0),
+        " (bootstrapped)": dict(end_at_success=False),
+    }
+    found = []
+    for suffix, changed in settings.items():
+        found += entries(scale, ["Hand"], ["her", "filtered-her"], suffix, OWN_SEEDS, **changed)
+    return found
+
+
+EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
+    "training": training,
+    "bitflip": bitflip.entries,
+    "appendix-a": appendix_a.entries,
+    "own-grid": own_grid,
+    "own-her": own_her,
+}

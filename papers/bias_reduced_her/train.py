@@ -117,7 +117,7 @@ def check(config: Config) -> None:
     for name in ("lr", "clip"):
         if not getattr(config, name) > 0:
             raise UserError(f"{name} must be positive, not {getattr(config, name)}")
-    for name in ("epsilon", "epsilon_decay", "epsilon_end", "tau"):
+    for name in ("epsilon", "epsilon_decay", "epsilon_end", "tau", "per_alpha", "per_beta"):
         if not 0 <= getattr(config, name) <= 1:
             raise UserError(f"{name} must lie in [0, 1], not {getattr(config, name)}")
     if not 0 < config.gamma < 1:
@@ -164,6 +164,9 @@ class Trainer:
             "reward": ((), np.float32), "next_inputs": ((observations + goals,), np.float32),
             "terminal": ((), np.float32),
         }  # fmt: skip
+        longest = getattr(self.env.spec, "max_episode_steps", None) or 1
+        if config.capacity < max((1 + config.k) * longest, config.batch_size):
+            raise UserError(f"a capacity of {config.capacity} holds no episode of {longest} steps with virtual goals")
         announce(config.capacity, fields)
         self.memory = Ring(config.capacity, fields)
         updates = config.epochs * config.cycles * config.updates
@@ -198,10 +201,11 @@ class Trainer:
     # --- one training cycle -------------------------------------------------------------------------------------------
 
     def cycle(self) -> float:
-        """Play the cycle's episodes and store them, then learn. Returns the mean loss of the critic."""
+        """Play and store the cycle's episodes, then learn. Returns the critic's mean loss, 0 before it can learn."""
         for _ in range(self.config.episodes):
             self.store(*self.play())
-        losses = [self.learn() for _ in range(self.config.updates)]
+        enough = len(self.memory) >= self.config.batch_size
+        losses = [self.learn() for _ in range(self.config.updates)] if enough else [0.0]
         self.cycles_done += 1
         if self.instruction is not None and self.cycles_done % self.config.sigma2_cycles == 0:
             self.instruction.anneal()

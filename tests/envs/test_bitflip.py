@@ -1,0 +1,247 @@
+"""Bit flipping against its rules, and Q* against value iteration over every pair of bits and goal."""
+
+import itertools
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from envs.bitflip import CELL, QUIT, RIGHT, WRONG, BitFlip, BitFlipBox, exact_q, exact_values
+
+QUITS = (None, "terminal", "timeout")
+
+
+def placed(bits, goal, quit=None):
+    """An environment in this state."""
+    env = BitFlip(len(bits), quit)
+    env.reset(seed=0)
+    env.bits, env.goal = np.array(bits, np.float32), np.array(goal, np.float32)
+    return env
+
+
+@pytest.mark.parametrize("quit", QUITS)
+@pytest.mark.parametrize("name", ["BitFlip-v0", "BitFlipBox-v0"])
+def test_gymnasium_accepts_it(name, quit):
+    env = gym.make(f"envs:{name}", n=7, quit=quit).unwrapped  # with 5, the check happens to give up at once
+    check_env(env, skip_render_check=True)
+    actions = 7 if quit is None else 8
+    assert env.action_space == (
+        gym.spaces.Discrete(actions) if name == "BitFlip-v0" else gym.spaces.Box(-1, 1, (actions,), np.float32)
+    )
+    assert all(env.observation_space[key].shape == (7,) for key in ("observation", "achieved_goal", "desired_goal"))
+
+
+# ---- rules -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_action_flips_its_bit_until_the_goal_is_there():
+    env = placed([0, 1, 0], [1, 1, 1])
+    observation, *rest = env.step(2)
+    assert rest == [-1.0, False, False, {"is_success": False}]
+    assert observation["observation"].tolist() == observation["achieved_goal"].tolist() == [0, 1, 1]
+    assert observation["desired_goal"].tolist() == [1, 1, 1]
+    assert env.step(np.int64(0))[1:] == (0.0, True, False, {"is_success": True})
+
+
+def test_a_wrong_flip_can_be_taken_back():
+    env = placed([0, 0], [0, 1])
+    assert env.step(0)[0]["observation"].tolist() == [1, 0]
+    assert env.step(0)[0]["observation"].tolist() == [0, 0]
+
+
+def test_time_is_over_after_n_steps_but_success_on_the_last_is_no_time_out():
+    env = placed([0, 0, 0], [1, 1, 1])
+    assert [env.step(0)[2:4] for _ in range(3)] == [(False, False), (False, False), (False, True)]
+    env = placed([0, 0, 0], [1, 1, 1])
+    assert [env.step(i)[2:4] for i in range(3)] == [(False, False), (False, False), (True, False)]
+    env.reset()
+    assert env.steps == 0
+
+
+@pytest.mark.parametrize(("quit", "ends"), [("terminal", (True, False)), ("timeout", (False, True))])
+@pytest.mark.parametrize("before", [0, 2])  # the last step of an episode is no different
+def test_giving_up_changes_nothing_and_ends_the_game(quit, ends, before):
+    env = placed([0, 0, 0], [1, 1, 1], quit)
+    for _ in range(before):
+        env.step(1)
+    observation, reward, *end, info = env.step(3)
+    assert observation["observation"].tolist() == [0, 0, 0]
+    assert reward == -1.0 and tuple(end) == ends and info == {"is_success": False}
+    assert all(type(flag) is bool for flag in end)
+
+
+def test_observations_are_copies():
+    env = placed([0, 0], [1, 1])
+    seen = env.step(0)[0]
+    env.step(1)
+    assert seen["observation"].tolist() == [1, 0] and seen["observation"] is not seen["achieved_goal"]
+
+
+def test_starts_are_uniform_over_all_pairs_that_differ():
+    env = BitFlip(2)
+    env.reset(seed=0)
+    count = {pair: 0 for pair in itertools.product(itertools.product((0, 1), repeat=2), repeat=2)}
+    for _ in range(2400):
+        seen, _ = env.reset()
+        count[tuple(map(int, seen["observation"])), tuple(map(int, seen["desired_goal"]))] += 1
+    assert all(count[bits, bits] == 0 for bits in itertools.product((0, 1), repeat=2))
+    drawn = [n for (bits, goal), n in count.items() if bits != goal]
+    assert len(drawn) == 12 and 140 < min(drawn) and max(drawn) < 260  # 200 expected, deviation 14
+
+
+def test_two_copies_go_the_same_way():
+    one, two = BitFlip(5, "timeout"), BitFlip(5, "timeout")
+    for env in (one, two):
+        env.action_space.seed(3)
+        env.reset(seed=3)
+    for _ in range(100):
+        first, second = (env.step(env.action_space.sample()) for env in (one, two))
+        assert first[1:] == second[1:]
+        assert all(np.array_equal(first[0][name], second[0][name]) for name in first[0])
+        if first[2] or first[3]:
+            assert np.array_equal(one.reset()[0]["observation"], two.reset()[0]["observation"])
+
+
+def test_rewards_of_many_goals_at_once():
+    env = BitFlip(3)
+    achieved = np.array([[[0, 0, 1], [1, 1, 1]], [[0, 0, 0], [0, 1, 1]]], np.float32)
+    desired = np.array([[0, 0, 1], [0, 1, 1]], np.float32)
+    np.testing.assert_array_equal(env.compute_reward(achieved, desired, None), [[0, -1], [-1, 0]])
+    assert env.compute_reward(achieved[0, 0], desired[0], {}) == 0
+
+
+def test_the_largest_number_decides_in_the_continuous_version():
+    box, plain = BitFlipBox(4, "timeout"), BitFlip(4, "timeout")
+    for numbers in ([0.1, -0.3, 0.9, 0.2, -1.0], [-0.9, -0.2, -0.5, -0.3, -0.6], [0, 0, 0, 0, 0.1]):
+        box.reset(seed=1), plain.reset(seed=1)
+        first, second = box.step(np.array(numbers, np.float32)), plain.step(int(np.argmax(numbers)))
+        assert first[1:] == second[1:]
+        assert np.array_equal(first[0]["observation"], second[0]["observation"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (dict(n=0), "at least 1, not 0"),
+        (dict(quit="later"), "'terminal' or 'timeout', not 'later'"),
+        (dict(render_mode="ansi"), "render_mode must be one of"),
+    ],
+)
+def test_bad_arguments(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        BitFlip(**arguments)
+
+
+@pytest.mark.parametrize(("quit", "action", "words"), [(None, 3, "0 to 2, not 3"), ("timeout", -1, "0 to 3, not -1")])
+def test_unknown_actions(quit, action, words):
+    with pytest.raises(ValueError, match=words):
+        placed([0, 0, 0], [1, 1, 1], quit).step(action)
+
+
+# ---- pictures --------------------------------------------------------------------------------------------------------
+
+
+def test_picture_shows_bits_above_goal_and_frames_what_differs():
+    env = placed([1, 0, 0], [1, 1, 0])
+    env.render_mode = "rgb_array"
+    picture = env.render()
+    assert picture.shape == (2 * CELL, 3 * CELL, 3) and picture.dtype == np.uint8
+    middles = picture[CELL // 2 :: CELL, CELL // 2 :: CELL]
+    assert (middles < 128).all(axis=2).tolist() == [[True, False, False], [True, True, False]]
+    frames = picture[2::CELL, 2::CELL]
+    assert (frames[:, 1] == (213, 94, 0)).all() and not (frames[:, [0, 2]] == (213, 94, 0)).all(axis=2).any()
+    assert BitFlip(3).render() is None
+
+
+def test_a_window_follows_the_game(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    monkeypatch.setitem(BitFlip.metadata, "render_fps", 1000)
+    env = BitFlip(3, render_mode="human")
+    env.reset(seed=0)
+    env.step(0)
+    assert env._window.get_size() == (3 * CELL, 2 * CELL)
+    env.close()
+    env.close()
+    assert env._window is None
+
+
+# ---- exact values ----------------------------------------------------------------------------------------------------
+
+
+def brute_force(n, gamma, quit):
+    """Value iteration over all pairs, by stepping the environment: bits, goals (m, n) and Q* (m, actions)."""
+    strings = [np.array(bits, np.float32) for bits in itertools.product((0, 1), repeat=n)]
+    pairs = [(bits, goal) for bits in strings for goal in strings if (bits != goal).any()]
+    place = {(bits.tobytes(), goal.tobytes()): i for i, (bits, goal) in enumerate(pairs)}
+    actions = range(n + (quit is not None))
+    after = np.zeros((len(pairs), len(actions)), int)
+    reward, goes_on = np.zeros(after.shape), np.zeros(after.shape)
+    for i, (bits, goal) in enumerate(pairs):
+        for action in actions:
+            env = placed(bits, goal, quit)
+            seen, reward[i, action], terminated, _, _ = env.step(action)
+            if not terminated:  # being truncated says nothing about the value
+                goes_on[i, action] = 1.0
+                after[i, action] = place[seen["observation"].tobytes(), goal.tobytes()]
+    q = np.zeros(after.shape)
+    while True:
+        new = reward + gamma * goes_on * q.max(axis=1)[after]
+        if np.abs(new - q).max() < 1e-13:
+            return *(np.stack(part) for part in zip(*pairs)), new
+        q = new
+
+
+@pytest.mark.parametrize("quit", QUITS)
+@pytest.mark.parametrize("gamma", [0.5, 0.98])
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_exact_values_are_those_of_value_iteration_over_all_pairs(n, gamma, quit):
+    bits, goals, q = brute_force(n, gamma, quit)
+    assert len(bits) == 2**n * (2**n - 1)
+    np.testing.assert_allclose(exact_values(bits, goals, gamma, quit), q, atol=1e-10)
+
+
+@pytest.mark.parametrize("quit", [None, "timeout"])
+def test_closed_form_of_the_best_flip(quit):
+    """d - 1 steps that cost 1, and one for nothing."""
+    d = np.arange(1, 13)
+    np.testing.assert_allclose(exact_q(12, 0.9, quit)[1:, RIGHT], -(1 - 0.9 ** (d - 1)) / (1 - 0.9), atol=1e-12)
+
+
+def test_what_there_is_no_action_for_is_nan():
+    q = exact_q(3, 0.9)
+    assert np.isnan(q).tolist() == [[True] * 3, [False, False, True], [False, False, True], [False, True, True]]
+
+
+def test_with_a_terminal_state_giving_up_is_best_beyond_two_wrong_bits():
+    """Manela and Biess call the action useless; read literally, it is not."""
+    q = exact_q(10, 0.98, "terminal")
+    assert (q[1:, QUIT] == -1).all()
+    assert q[1, RIGHT] == 0 and q[2, RIGHT] == -1  # better than, and as good as giving up
+    assert (q[3:, RIGHT] < -1).all() and (q[3:, RIGHT] == -1 - 0.98).all()  # one flip, then give up
+
+
+def test_as_a_time_out_giving_up_is_useless_everywhere():
+    q, d = exact_q(10, 0.98, "timeout"), np.arange(1, 11)
+    np.testing.assert_allclose(q[1:, RIGHT] - q[1:, QUIT], 0.98 ** (d - 1), atol=1e-12)
+    assert (q[1:-1, WRONG] < q[1:-1, QUIT]).all()  # though better than a flip that has to be taken back
+
+
+def test_each_action_gets_the_value_of_what_it_does():
+    q = exact_q(3, 0.9, "timeout")
+    bits, goals = np.array([[0, 0, 0], [1, 1, 1]]), np.array([[0, 1, 1], [1, 0, 1]])
+    expected = [
+        [q[2, WRONG], q[2, RIGHT], q[2, RIGHT], q[2, QUIT]],
+        [q[1, WRONG], q[1, RIGHT], q[1, WRONG], q[1, QUIT]],
+    ]
+    np.testing.assert_array_equal(exact_values(bits, goals, 0.9, "timeout"), expected)
+    assert exact_values(bits, goals, 0.9).shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [((0, 0.9), "at least 1"), ((3, 1.0), r"gamma must lie in \(0, 1\)"), ((3, 0.9, "no"), "quit must be")],
+)
+def test_bad_arguments_of_exact_values(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        exact_q(*arguments)
