@@ -31,7 +31,6 @@ LEARNED = 0.05
 """Success rate below which there is nothing to compare; a random policy has less than 0.01."""
 NOBODY = "nobody learns at this budget"
 FILTER_PAIRS = (("her", "filtered-her"), ("her-ibs", "filtered-her-ibs"))
-IBS_PAIRS = (("her", "her-ibs"), ("filtered-her", "filtered-her-ibs"))
 
 
 class Runs:
@@ -76,7 +75,6 @@ def kl_order(env: str) -> Callable[[Results], Verdict]:
 
     def check(results: Results) -> Verdict:
         runs, order = Runs(results), list(NAMES)
-        order[1:3] = ["her-ibs", "filtered-her"]
         parts = {f"{NAMES[x]} > {NAMES[y]}": runs.greater("kl", x, y, env) for x, y in pairwise(order)}
         verdict = combine(parts)
         ours = " / ".join(number(float(runs.score("kl", method, env).mean())) for method in order)
@@ -255,7 +253,10 @@ def coarser_grid(results: Results) -> Verdict:
     y = fine.score("success", "filtered-her-ibs", "Hand")
     if coarse.scale != fine.scale:
         raise MissingData(f"own-grid at the scale of training ({fine.scale})")
-    return judge_difference(x, y, steps=coarse.steps("Hand"), scale=coarse.scale)
+    verdict = judge_difference(x, y, steps=coarse.steps("Hand"), scale=coarse.scale)
+    if max(x.mean(), y.mean()) < LEARNED:
+        verdict.status, verdict.effect, verdict.interval = "inconclusive", NOBODY, ""
+    return verdict
 
 
 def filter_elsewhere(results: Results) -> Verdict:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.colors import PowerNorm
 from matplotlib.patches import Rectangle
 
@@ -60,16 +61,16 @@ class Data:
         self.frame = frame[frame["method"].isin(self.methods) & frame["env"].isin(self.envs)]
         if self.frame.empty:
             raise MissingData(f"none of the {scale} runs of {experiment}")
-        self.wanted = len({(entry.method, entry.env, entry.seed) for entry in entries})
+        wanted = {(entry.method, entry.env, entry.seed) for entry in entries}
+        done = set(self.frame[["method", "env", "seed"]].drop_duplicates().itertuples(index=False, name=None))
+        self.missing = f"; {len(wanted - done)} of {len(wanted)} runs are missing" if wanted - done else ""
 
     def of(self, env: str) -> pd.DataFrame:
         return self.frame[self.frame["env"] == env]
 
     def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (3.2, 2.4)):
         """new_figure with a title that fits its width: what it shows, scale, runs and episodes, what is missing."""
-        done = self.frame.groupby(["method", "env"])["seed"].nunique().sum()
-        missing = f"; {self.wanted - done} of {self.wanted} runs are missing" if done < self.wanted else ""
-        text = f"{budget(self.frame, self.scale).replace('step', 'episode')}{missing}; {note}"
+        text = f"{budget(self.frame, self.scale).replace('step', 'episode')}{self.missing}; {note}"
         return new_figure(rows, cols, title, budget=textwrap.fill(text, int(BUDGET_WIDTH * size[0] * cols)), size=size)
 
 
@@ -138,6 +139,7 @@ def table1(results: Results, scale: str, out: Path) -> None:
     note = f"share of each of {cells} x {cells} cells of the square, mean over runs; brighter is more; box: real goals"
     title = "Bias-reduced HER Table 1: virtual goals stored in training"
     canvas, axes = data.canvas(len(data.envs), len(NAMES), title, note, (2.0, 1.85))
+    norm = PowerNorm(0.5, vmin=0, vmax=0.05)  # the root keeps the few cells with most goals from hiding the others
     for row, env in zip(axes, data.envs):
         for ax, method in zip(row, NAMES):
             ax.set(xticks=[], yticks=[])
@@ -147,14 +149,12 @@ def table1(results: Results, scale: str, out: Path) -> None:
             except MissingData:
                 ax.text(0.5, 0.5, "not run", ha="center", va="center", color="0.5")
                 continue
-            # The square root keeps the few cells with most goals from hiding the others.
-            norm = PowerNorm(0.5, vmin=0, vmax=0.05)
-            image = ax.imshow(shares.T, origin="lower", extent=(0, 1, 0, 1), cmap="inferno", norm=norm)
+            ax.imshow(shares.T, origin="lower", extent=(0, 1, 0, 1), cmap="inferno", norm=norm)
             x, y = GOAL_BOX[0], GOAL_BOX[2]
             corner = Rectangle((x, y), GOAL_BOX[1] - x, GOAL_BOX[3] - y, fill=False, edgecolor="w", linewidth=0.8)
             ax.add_patch(corner)
-            canvas.colorbar(image, ax=row[-1], extend="max") if ax is row[-1] else None
         row[0].set_ylabel(env)
+        canvas.colorbar(ScalarMappable(norm, "inferno"), ax=row[-1], extend="max")
     for ax, name in zip(axes[0], NAMES.values()):
         ax.set_title(name)
     save(canvas, out)
@@ -240,8 +240,8 @@ FIGURES: dict[str, Figure] = {
     "own-her": Figure(
         ("own-her",),
         rows_of_curves(
-            "own-her", "Bias-reduced HER, own experiment: the filter without prioritised replay, and with virtual "
-            "successes\nthat are bootstrapped", {"success": FIG3["success"], "bias": FIG4["bias"]},
+            "own-her", "Bias-reduced HER, own experiment: the filter where replay is uniform,\nand where virtual "
+            "successes are bootstrapped", {"success": FIG3["success"], "bias": FIG4["bias"]},
         ),
         "not in the paper: the filter without prioritised replay, and with bootstrapped virtual successes",
     ),

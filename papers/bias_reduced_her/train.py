@@ -8,6 +8,7 @@ episode alone: which are preferred (``ibs``) and which are left out (``filtered`
 Time is counted in episodes: an epoch is 50 training cycles, a cycle some episodes and then some gradient steps.
 """
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -82,7 +83,8 @@ class Config:
     k: int = 4
     """Virtual goals drawn per transition, strategy `future`. Not in the paper; HER's value."""
     end_at_success: bool = True
-    """Success ends an episode, for real goals and virtual ones. False: no episode ends before its time is over."""
+    """Success ends an episode, for real goals and virtual ones. False: virtual successes do not, nor do real ones
+    unless the environment itself terminates, as Hand, HandWall and Robot do."""
     per_alpha: float = 0.6
     """Exponent of priorities. Not in the paper; Schaul et al. 2016."""
     per_beta: float = 0.4
@@ -261,7 +263,8 @@ class Trainer:
         stored, device = self.memory.get(slots), self.config.device
         batch = Batch(**{name: torch.from_numpy(value).to(device) for name, value in stored.items()})
         loss, td = self.agent.update(batch, torch.from_numpy(weights).to(device))
-        self.sampler.update(slots, td)
+        if math.isfinite(loss):  # else the run is about to be stopped
+            self.sampler.update(slots, td)
         return loss
 
     # --- evaluation ---------------------------------------------------------------------------------------------------
@@ -314,11 +317,12 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
         UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
     """
     check(config)
+    fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
     total = config.epochs * config.cycles * config.episodes
     with Run.open(config, run_dir, total_steps=total, tensorboard=tensorboard, progress=progress) as run:
         if run.finished is not None:
             return run.finished
-        state = run.load() or {"trainer": Trainer(config), "metrics": {}}
+        state = run.load() or {"trainer": fresh, "metrics": {}}
         trainer, metrics = state["trainer"], state["metrics"]
         while trainer.cycles_done < config.epochs * config.cycles:
             loss = trainer.cycle()

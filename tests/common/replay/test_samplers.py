@@ -60,6 +60,24 @@ def test_a_new_transition_gets_the_largest_priority_seen_so_far():
     np.testing.assert_allclose(sampler.tree[:], [0.2, 3, 3, 3])
 
 
+@settings(deadline=None)
+@given(
+    chunks=st.lists(st.tuples(st.lists(st.integers(0, 7), unique=True), st.floats(0, 100)), max_size=6),
+    filled=st.integers(0, 8),
+)
+def test_extend_is_add_many_times(chunks, filled):
+    one, twin = prioritized(filled=filled, clip=None), prioritized(filled=filled, clip=None)
+    for slots, td in chunks:
+        one.extend(np.array(slots, np.int64))
+        for slot in slots:
+            twin.add(slot)
+        np.testing.assert_array_equal(one.tree[:], twin.tree[:])
+        assert one.tree.total == twin.tree.total
+        for sampler in (one, twin):  # raises the priority of what comes next
+            sampler.update(slots[:1], [td] * len(slots[:1]))
+    assert one.max_priority == twin.max_priority
+
+
 def test_small_errors_do_not_lower_the_priority_of_new_transitions():
     sampler = prioritized()
     sampler.update(np.arange(8), np.full(8, 0.1))

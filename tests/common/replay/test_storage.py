@@ -46,6 +46,42 @@ def test_arrays_have_the_declared_shapes_and_types():
     assert ring["reward"].dtype == np.float32
 
 
+@settings(deadline=None)
+@given(capacity=st.integers(1, 9), chunks=st.lists(st.integers(0, 9), max_size=8), before=st.integers(0, 12))
+def test_extend_is_add_many_times(capacity, chunks, before):
+    """Chunks of any size, over the end of the ring and into a full one, after `before` single additions."""
+    ring, twin = filled(capacity, before), filled(capacity, before)
+    t = before
+    for n in (min(n, capacity) for n in chunks):
+        frames, rewards = np.arange(t, t + n)[:, None, None] * np.ones((2, 3)), -np.arange(t, t + n)
+        slots = ring.extend(frame=frames, reward=rewards)
+        assert slots.dtype == np.int64
+        assert slots.tolist() == [twin.add(frame=frame, reward=reward) for frame, reward in zip(frames, rewards)]
+        assert (ring.next_index, len(ring), ring.full) == (twin.next_index, len(twin), twin.full)
+        np.testing.assert_array_equal(ring["frame"], twin["frame"])
+        np.testing.assert_array_equal(ring["reward"], twin["reward"])
+        t += n
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "values"),
+    [
+        (TypeError, r"extend\(\) takes the fields \['frame', 'reward'\], not \['reward'\]", {"reward": [1.0, 2.0]}),
+        (TypeError, "bonus", {"frame": np.ones((2, 2, 3)), "reward": [1.0, 2.0], "bonus": [1.0, 2.0]}),
+        (ValueError, r"same length, not \[2, 3\]", {"frame": np.ones((3, 2, 3)), "reward": [1.0, 2.0]}),
+        (ValueError, "6 transitions do not fit into a ring of 5", {"frame": np.ones((6, 2, 3)), "reward": np.ones(6)}),
+    ],
+)
+@pytest.mark.parametrize("before", [2, 7])
+def test_extend_refuses_what_cannot_be_stored_and_changes_nothing(error, message, values, before):
+    ring, twin = filled(5, before), filled(5, before)
+    with pytest.raises(error, match=message):
+        ring.extend(**values)
+    assert (ring.next_index, len(ring)) == (twin.next_index, len(twin))
+    np.testing.assert_array_equal(ring["frame"], twin["frame"])
+    np.testing.assert_array_equal(ring["reward"], twin["reward"])
+
+
 def test_get_copies():
     ring = filled(5, 5)
     ring.get(np.array([1, 2]))["reward"][:] = 99

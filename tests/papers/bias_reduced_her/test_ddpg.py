@@ -1,0 +1,345 @@
+"""The agent: networks, targets and updates by hand, acting by frequencies, and a task of one step that it learns."""
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from papers.bias_reduced_her.ddpg import DDPG, HIDDEN, Actor, Batch, Critic
+
+N, INPUTS, A = 32, 7, 3  # rows of a batch, inputs, actions
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def batch(seed: int = 0, n: int = N, *, reward: float | None = None, terminal: float | None = None) -> Batch:
+    g = torch.Generator().manual_seed(seed)
+    inputs, action, next_inputs = (torch.randn(n, i, generator=g) for i in (INPUTS, A, INPUTS))
+    rewards = torch.randint(-1, 1, (n,), generator=g).float()
+    ends = torch.randint(0, 2, (n,), generator=g).float()
+    return Batch(
+        inputs, action.clamp(-1, 1), rewards if reward is None else torch.full((n,), reward), next_inputs,
+        ends if terminal is None else torch.full((n,), terminal),
+    )  # fmt: skip
+
+
+def state(network: nn.Module) -> dict[str, Tensor]:
+    return {name: value.clone() for name, value in network.state_dict().items()}
+
+
+def same(network: nn.Module, before: dict[str, Tensor]) -> bool:
+    return all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
+
+
+def trained(updates: int = 20, **settings) -> DDPG:
+    """An agent whose networks and targets differ and whose running averages have moved."""
+    agent = DDPG(INPUTS, A, **settings)
+    for seed in range(updates):
+        agent.update(batch(seed), torch.ones(N))
+    return agent
+
+
+# --- networks --------------------------------------------------------------------------------------------------------
+
+
+def test_shapes_of_the_layers():
+    assert HIDDEN == 64
+    actor, critic = Actor(INPUTS, A), Critic(INPUTS, A)
+    assert [tuple(w.shape) for w in actor.parameters() if w.ndim == 2] == [(64, INPUTS), (64, 64), (64, 64), (A, 64)]
+    assert [tuple(layer.weight.shape) for layer in critic.layers] == [(64, INPUTS), (64, 64 + A), (64, 64)]
+    assert tuple(critic.output.weight.shape) == (1, 64)
+    assert [norm.num_features for norm in critic.norms] == [INPUTS, 64, 64, 64]
+
+
+def by_hand(critic: Critic, b: Batch, learning: bool) -> np.ndarray:
+    """The critic in float64 NumPy: normalise the input, then linear, normalise, ReLU three times, then linear."""
+
+    def numbers(tensor):
+        return tensor.detach().numpy().astype(np.float64)
+
+    def normalise(norm, x):
+        mean, var = (x.mean(0), x.var(0)) if learning else (numbers(norm.running_mean), numbers(norm.running_var))
+        return (x - mean) / np.sqrt(var + 1e-5) * numbers(norm.weight) + numbers(norm.bias)
+
+    def linear(layer, x):
+        return x @ numbers(layer.weight).T + numbers(layer.bias)
+
+    x = normalise(critic.norms[0], numbers(b.inputs))
+    x = np.maximum(normalise(critic.norms[1], linear(critic.layers[0], x)), 0)
+    x = np.concatenate([x, numbers(b.action)], axis=1)  # the action joins after the first hidden layer, as it is
+    for i in (1, 2):
+        x = np.maximum(normalise(critic.norms[i + 1], linear(critic.layers[i], x)), 0)
+    return linear(critic.output, x)[:, 0]
+
+
+@pytest.mark.parametrize("learning", [False, True])
+def test_the_critic_by_hand(learning):
+    critic, b = trained().critic, batch(99)
+    q = critic(b.inputs, b.action, learning=learning)
+    assert q.shape == (N,)
+    np.testing.assert_allclose(q.detach().numpy(), by_hand(critic, b, learning), rtol=1e-3, atol=1e-4)
+
+
+def test_running_averages_move_only_while_learning():
+    critic, b = Critic(INPUTS, A), batch()
+    before = state(critic)
+    critic(b.inputs, b.action)
+    assert same(critic, before)
+    critic(b.inputs, b.action, learning=True)
+    mean, var = b.inputs.mean(0), b.inputs.var(0)  # momentum 0.1, from means of 0 and variances of 1
+    torch.testing.assert_close(critic.norms[0].running_mean, 0.1 * mean)
+    torch.testing.assert_close(critic.norms[0].running_var, 0.9 + 0.1 * var)
+    assert all(not torch.equal(norm.running_mean, torch.zeros_like(norm.running_mean)) for norm in critic.norms)
+
+
+def test_a_value_depends_on_its_neighbours_only_while_learning():
+    critic, b = trained().critic, batch(5)
+    alone = torch.cat([critic(b.inputs[i : i + 1], b.action[i : i + 1]) for i in range(N)])
+    torch.testing.assert_close(critic(b.inputs, b.action), alone, rtol=1e-4, atol=1e-4)
+    half = critic(b.inputs[:16], b.action[:16], learning=True)
+    assert (critic(b.inputs, b.action, learning=True)[:16] - half).abs().max() > 0.01
+
+
+def test_the_same_seed_the_same_weights():
+    first, second, other = DDPG(INPUTS, A, seed=1), DDPG(INPUTS, A, seed=1), DDPG(INPUTS, A, seed=2)
+    for name in ("actor", "critic", "target_actor", "target_critic"):
+        assert same(getattr(first, name), state(getattr(second, name)))
+        assert not same(getattr(first, name), state(getattr(other, name)))
+    assert same(first.target_actor, state(first.actor)) and same(first.target_critic, state(first.critic))
+
+
+def test_making_an_agent_leaves_the_global_generator_alone():
+    torch.manual_seed(0)
+    expected = torch.rand(1)
+    torch.manual_seed(0)
+    DDPG(INPUTS, A)
+    assert torch.equal(torch.rand(1), expected)
+
+
+# --- acting ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 100])
+def test_numpy_acts_as_torch_does(n):
+    agent, inputs = trained(), batch(3, n).inputs
+    actions = agent.act(inputs.numpy())
+    assert actions.dtype == np.float32 and actions.shape == (n, A)
+    np.testing.assert_allclose(actions, agent.actor(inputs).detach().numpy(), atol=1e-6)
+    agent.update(batch(4), torch.ones(N))  # weights are not copied once and for all
+    np.testing.assert_allclose(agent.act(inputs.numpy()), agent.actor(inputs).detach().numpy(), atol=1e-6)
+
+
+def test_value_is_the_online_critics_of_the_actors_action():
+    agent, b = trained(), batch(3)
+    value = agent.value(b.inputs.numpy())
+    expected = by_hand(agent.critic, b._replace(action=agent.actor(b.inputs).detach()), learning=False)
+    np.testing.assert_allclose(value, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.5, 0.05, 0.0])
+def test_three_ways_to_act(epsilon, monkeypatch):
+    """Greedy with 1 - e, greedy plus noise of 0.1 (5 % of a range of 2) with 0.8 e, uniform with 0.2 e."""
+    agent, n = DDPG(INPUTS, A), 4000
+    monkeypatch.setattr(agent, "act", lambda inputs: np.full((1, A), 0.5, np.float32))
+    rng = np.random.default_rng(0)
+    actions = np.array([agent.explore(np.zeros(INPUTS, np.float32), epsilon, rng) for _ in range(n)])
+    assert actions.dtype == np.float32 and abs(actions).max() <= 1
+    greedy = (actions == 0.5).all(axis=1)
+    assert (actions[~greedy] != 0.5).all()
+    assert greedy.mean() == pytest.approx(1 - epsilon, abs=0.03)
+    if epsilon == 1.0:  # all components below -0.5 are of uniform actions: ten spreads away from greedy ones
+        far = (actions < -0.5).mean(axis=0)
+        np.testing.assert_allclose(far, 0.2 * 0.25, atol=0.015)
+        noisy = actions[(abs(actions - 0.5) < 0.45).all(axis=1)]  # uniform ones are seldom so near in all three
+        assert len(noisy) / n == pytest.approx(0.8 + 0.2 * 0.45**3, abs=0.03)
+        assert np.median(abs(noisy - 0.5)) == pytest.approx(0.6745 * 0.1, rel=0.06)
+        assert abs(np.corrcoef(noisy.T)[np.triu_indices(A, 1)]).max() < 0.15
+
+
+def test_noise_stays_within_the_range_of_actions(monkeypatch):
+    agent = DDPG(INPUTS, A)
+    monkeypatch.setattr(agent, "act", lambda inputs: np.full((1, A), 0.99, np.float32))
+    actions = np.array([agent.explore(np.zeros(INPUTS, np.float32), 1.0, np.random.default_rng(i)) for i in range(300)])
+    assert actions.max() == 1.0 and (actions == 1.0).mean() > 0.2
+
+
+# --- targets and losses ----------------------------------------------------------------------------------------------
+
+
+def test_targets_by_hand():
+    agent, b = trained(gamma=0.9), batch(50)
+    with torch.no_grad():
+        action = agent.target_actor(b.next_inputs)
+    next_q = by_hand(agent.target_critic, b._replace(inputs=b.next_inputs, action=action), learning=False)
+    y = b.reward.numpy() + 0.9 * (1 - b.terminal.numpy()) * next_q
+    targets = agent.targets(b)
+    np.testing.assert_allclose(targets.numpy(), np.clip(y, -10, 0), rtol=1e-3, atol=1e-4)
+    assert not targets.requires_grad
+    ended = b.terminal.bool()
+    assert torch.equal(targets[ended], b.reward[ended])
+    assert 0 < ended.sum() < N and (y < 0).any()
+
+
+@pytest.mark.parametrize(
+    ("reward", "terminal", "bias", "y"),
+    [
+        (-1.0, 0.0, -10.0, -1 - 0.98 * 10),
+        (-1.0, 0.0, -1000.0, -50.0),  # never below failing for ever
+        (0.0, 0.0, 1000.0, 0.0),  # never above success at once
+        (-1.0, 0.0, 1000.0, 0.0),
+        (0.0, 1.0, -10.0, 0.0),
+        (-1.0, 1.0, -10.0, -1.0),
+        (0.0, 0.0, -10.0, -9.8),
+    ],
+)
+def test_targets_are_values_that_are_possible(reward, terminal, bias, y):
+    agent = DDPG(INPUTS, A)
+    with torch.no_grad():
+        agent.target_critic.output.weight.zero_()
+        agent.target_critic.output.bias.fill_(bias)
+    targets = agent.targets(batch(reward=reward, terminal=terminal))
+    torch.testing.assert_close(targets, torch.full((N,), y))
+
+
+def test_the_critics_loss_by_hand():
+    agent, b, weights = trained(), batch(50), torch.rand(N)
+    expected = agent.targets(b).numpy() - by_hand(agent.critic, b, learning=True)
+    loss, td = agent.critic_loss(b, weights)
+    np.testing.assert_allclose(td.numpy(), expected, rtol=1e-3, atol=1e-3)
+    assert loss.item() == pytest.approx((weights.numpy() * expected**2).mean(), rel=1e-3)
+    assert loss.requires_grad and not td.requires_grad
+
+
+def test_the_actors_loss_by_hand_and_it_leaves_the_critic_alone():
+    agent, b = trained(), batch(50)
+    before = state(agent.critic)
+    expected = by_hand(agent.critic, b._replace(action=agent.actor(b.inputs).detach()), learning=False)
+    assert agent.actor_loss(b).item() == pytest.approx(-expected.mean(), rel=1e-3)
+    assert same(agent.critic, before), "running averages, too"
+
+
+def test_an_update_moves_each_network_by_its_own_loss(monkeypatch):
+    agent, b = trained(), batch(50)
+    actor, critic = state(agent.actor), state(agent.critic)
+    monkeypatch.setattr(agent, "actor_loss", lambda b: 0.0 * agent.actor(b.inputs).sum())
+    agent.actor_adam.state.clear()  # a momentum would go on
+    agent.update(b, torch.ones(N))
+    assert same(agent.actor, actor) and not same(agent.critic, critic)
+    monkeypatch.undo()
+    zero = agent.critic(b.inputs, b.action).sum() * 0.0
+    monkeypatch.setattr(agent, "critic_loss", lambda b, w: (zero, torch.zeros(N)))
+    monkeypatch.setattr(torch.autograd, "grad", grad_or_zeros(torch.autograd.grad))
+    agent.critic_adam.state.clear()
+    critic = state(agent.critic)
+    agent.update(b, torch.ones(N))
+    assert same(agent.critic, critic) and not same(agent.actor, actor)
+
+
+def grad_or_zeros(grad):
+    """A loss of zero has gradients of zero; a parameter that it does not contain has none, which is allowed here."""
+
+    def found(loss, parameters):
+        gradients = grad(loss, parameters, allow_unused=True)
+        return [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, gradients)]
+
+    return found
+
+
+@pytest.mark.parametrize("clip", [3.0, 0.01, 1e9])
+def test_gradients_are_clipped_network_by_network(clip, monkeypatch):
+    """What reaches Adam: the gradient itself, or shortened to the norm `clip`."""
+    agent, b, seen = trained(clip=clip), batch(50), {}
+    for adam in (agent.critic_adam, agent.actor_adam):
+        monkeypatch.setattr(adam, "step", lambda adam=adam: seen.update({adam: gradient(adam)}))
+
+    def gradient(adam):
+        return torch.cat([p.grad.flatten() for p in adam.param_groups[0]["params"]]).clone()
+
+    weights = torch.full((N,), 20.0)
+    plain = torch.cat([g.flatten() for g in torch.autograd.grad(
+        agent.critic_loss(b, weights)[0], agent.critic_parameters)])  # fmt: skip
+    agent.update(b, weights)
+    assert plain.norm() > 3
+    expected = plain * min(1.0, clip / plain.norm().item())
+    torch.testing.assert_close(seen[agent.critic_adam], expected, rtol=1e-3, atol=1e-5)
+    assert 0 < seen[agent.actor_adam].norm() <= clip * (1 + 1e-5)
+
+
+def test_targets_follow_by_polyak_averaging_running_averages_included():
+    agent = trained(tau=0.05)
+    old = {**state(agent.target_actor), **state(agent.target_critic)}
+    agent.update(batch(50), torch.ones(N))
+    online = {**state(agent.actor), **state(agent.critic)}
+    moved = {**state(agent.target_actor), **state(agent.target_critic)}
+    names = [name for name in moved if "num_batches" not in name]
+    assert len([name for name in names if "running" in name]) == 8 and len(names) == len(online) - 4
+    for name in names:
+        torch.testing.assert_close(moved[name], 0.95 * old[name] + 0.05 * online[name], rtol=1e-4, atol=1e-6)
+        assert not torch.equal(moved[name], old[name])
+
+
+def test_update_returns_the_loss_and_the_errors_of_before_the_step():
+    agent, twin, b = trained(), trained(), batch(50)
+    weights = torch.linspace(0.1, 1, N)
+    expected, td = twin.critic_loss(b, weights)
+    loss, errors = agent.update(b, weights)
+    assert loss == expected.item()
+    np.testing.assert_array_equal(errors, td.numpy())
+
+
+def test_the_same_updates_the_same_weights_also_after_a_pickle():
+    agent = trained()
+    twin = pickle.loads(pickle.dumps(agent))
+    for each in (agent, twin):
+        for seed in range(100, 105):
+            each.update(batch(seed), torch.ones(N))
+    for name in ("actor", "critic", "target_actor", "target_critic"):
+        assert same(getattr(agent, name), state(getattr(twin, name)))
+
+
+# --- learning --------------------------------------------------------------------------------------------------------
+
+
+def test_it_learns_a_task_of_one_step():
+    """Reward -|a - 0.8 s| and the end: the critic has to find it, the actor to go to its top."""
+    agent, rng = DDPG(1, 1, seed=0), np.random.default_rng(0)
+    s = np.linspace(-1, 1, 41, dtype=np.float32)[:, None]
+
+    def distance():
+        return abs(agent.act(s)[:, 0] - 0.8 * s[:, 0]).mean()
+
+    before, losses = distance(), []
+    for _ in range(300):
+        inputs = torch.from_numpy(rng.uniform(-1, 1, (64, 1)).astype(np.float32))
+        action = torch.from_numpy(rng.uniform(-1, 1, (64, 1)).astype(np.float32))
+        reward = -(action - 0.8 * inputs).abs().squeeze(1)
+        losses.append(agent.update(Batch(inputs, action, reward, inputs, torch.ones(64)), torch.ones(64))[0])
+    assert np.mean(losses[-50:]) < 0.1 * np.mean(losses[:10])
+    assert before > 0.3 and distance() < 0.1
+    assert abs(agent.value(s)).mean() < 0.15
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+def test_cuda_computes_the_same():
+    cpu, cuda = DDPG(INPUTS, A), DDPG(INPUTS, A, device="cuda")
+    for seed in range(5):
+        b = batch(seed)
+        loss, td = cpu.update(b, torch.ones(N))
+        cuda_loss, cuda_td = cuda.update(Batch(*(value.cuda() for value in b)), torch.ones(N, device="cuda"))
+        assert cuda_loss == pytest.approx(loss, rel=1e-2)
+        np.testing.assert_allclose(cuda_td, td, atol=1e-2)
+    inputs = batch(9).inputs.numpy()
+    np.testing.assert_allclose(cuda.act(inputs), cpu.act(inputs), atol=1e-2)
+    np.testing.assert_allclose(cuda.value(inputs), cpu.value(inputs), atol=1e-2)
+    twin = pickle.loads(pickle.dumps(cuda))
+    for each in (cuda, twin):
+        each.update(Batch(*(value.cuda() for value in b)), torch.ones(N, device="cuda"))
+    np.testing.assert_allclose(twin.value(inputs), cuda.value(inputs), atol=1e-4)

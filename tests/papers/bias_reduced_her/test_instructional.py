@@ -1,0 +1,258 @@
+"""Instructional weights: every equation by hand, by a double loop and by quadrature."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import dblquad
+from scipy.special import erf
+
+from common.lab.errors import UserError
+from papers.bias_reduced_her.instructional import (
+    Grid,
+    Instruction,
+    Proposal,
+    divergence,
+    kernel,
+    target_distribution,
+    uniform_density,
+)
+
+BOX = np.array([0.65, 0.2]), np.array([0.95, 0.5])  # where the goals of the throwing tasks lie
+
+
+def everywhere(x):
+    return np.ones(len(x))
+
+
+# --- the grid --------------------------------------------------------------------------------------------------------
+
+
+def test_cells_and_their_centres():
+    grid = Grid((2, 3), low=(0, 0), high=(1, 3))
+    assert grid.centres.tolist() == [[0.25, 0.5], [0.25, 1.5], [0.25, 2.5], [0.75, 0.5], [0.75, 1.5], [0.75, 2.5]]
+    assert grid.cell(grid.centres).tolist() == list(range(6))
+
+
+def test_goals_on_edges_and_outside():
+    """An edge belongs to the cell above or right of it, the last edges to the last cells."""
+    grid = Grid((2, 4))
+    goals = {(0, 0): 0, (0.5, 0): 4, (0.49, 0.25): 1, (0, 0.75): 3, (1, 1): 7, (1, 0): 4, (0, 1): 3}
+    goals |= {(-0.3, -5): 0, (1.2, 0.3): 5, (0.2, 7): 3, (-1e-9, 0.5): 2}
+    assert grid.cell(np.array(list(goals))).tolist() == list(goals.values())
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.floats(-2, 3), st.floats(-2, 3)), min_size=1), st.integers(1, 7), st.integers(1, 7))
+def test_a_goal_counts_for_the_cell_nearest_to_it(goals, columns, rows):
+    grid = Grid((columns, rows), low=(-1, 0), high=(1, 2))
+    goals = np.array(goals)
+    found = grid.cell(goals)
+    assert found.dtype == np.int64 and found.min() >= 0 and found.max() < columns * rows
+    size = [2 / columns, 2 / rows]
+    away = np.maximum(abs(goals - grid.centres[found]) - np.array(size) / 2, 0)
+    outside = np.maximum(np.maximum([-1, 0] - goals, goals - [1, 2]), 0)
+    np.testing.assert_allclose(away, outside, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(shape=(0, 20)), "at least one cell in each direction, not 0 x 20"),
+        (dict(shape=(20, -1)), "at least one cell in each direction, not 20 x -1"),
+        (dict(low=(0, 0), high=(1, 0)), "a grid needs an area"),
+        (dict(low=(2, 0), high=(1, 1)), "a grid needs an area"),
+    ],
+)
+def test_an_empty_grid_is_refused(arguments, message):
+    with pytest.raises(UserError, match=message):
+        Grid(**arguments)
+
+
+# --- target distribution ---------------------------------------------------------------------------------------------
+
+
+def test_the_kernel_by_hand():
+    a, b = np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([[0.0, 0.0], [3.0, 4.0], [1.0, 0.0]])
+    expected = [[1, math.exp(-25 / 4), math.exp(-1 / 4)], [math.exp(-2 / 4), math.exp(-13 / 4), math.exp(-1 / 4)]]
+    np.testing.assert_allclose(kernel(a, b, variance=2.0), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("variance", [2.0, 0.2, 0.01])
+def test_the_target_distribution_is_the_double_sum(variance):
+    grid = Grid((5, 4), low=(0, -1), high=(2, 1))
+
+    def density(x):
+        return 0.3 + x[:, 0] ** 2
+
+    mu = [
+        sum(
+            math.exp(-((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2) / (2 * variance)) * (0.3 + b[0] ** 2)
+            for b in grid.centres
+        )
+        for a in grid.centres
+    ]
+    np.testing.assert_allclose(target_distribution(grid, density, variance), np.array(mu) / sum(mu), rtol=1e-12)
+
+
+@pytest.mark.parametrize("variance", [2.0, 0.2])
+def test_the_target_distribution_approximates_the_integral(variance):
+    """Of goals uniform in a box mu is a product of differences of error functions, which quadrature confirms."""
+
+    def mu(x):
+        width = math.sqrt(2 * variance)
+        parts = [erf((BOX[1][d] - x[:, d]) / width) - erf((BOX[0][d] - x[:, d]) / width) for d in (0, 1)]
+        return parts[0] * parts[1] * math.pi * variance / 2
+
+    point = np.array([[0.3, 0.1]])
+    integral, _ = dblquad(
+        lambda y, x: kernel(point, np.array([[x, y]]), variance)[0, 0], BOX[0][0], BOX[1][0], BOX[0][1], BOX[1][1]
+    )
+    assert mu(point)[0] == pytest.approx(integral, rel=1e-9)
+    grid = Grid((20, 20))  # cells of 0.05: the box consists of whole cells
+    exact, q = mu(grid.centres), target_distribution(grid, uniform_density(*BOX), variance)
+    np.testing.assert_allclose(q, exact / exact.sum(), rtol=2e-3)
+
+
+def test_the_density_of_a_box():
+    points = np.array([[0.65, 0.2], [0.95, 0.5], [0.8, 0.3], [0.64, 0.3], [0.8, 0.51], [0.0, 0.0]])
+    assert uniform_density(*BOX)(points).tolist() == [1, 1, 1, 0, 0, 0]
+
+
+def test_the_target_is_a_distribution_with_its_peak_at_the_goals():
+    grid = Grid((20, 20))
+    for variance in (2.0, 0.2, 0.002):
+        q = target_distribution(grid, uniform_density(*BOX), variance)
+        assert q.sum() == pytest.approx(1) and (q >= 0).all()
+        table = q.reshape(20, 20)  # the box is columns 13 to 18, rows 4 to 9
+        assert table.max() == pytest.approx(table[15:17, 6:8].max())
+        np.testing.assert_allclose(table[13:19], table[13:19][::-1], rtol=1e-9)
+        np.testing.assert_allclose(table[:, 4:10], table[:, 4:10][:, ::-1], rtol=1e-9)
+    assert table[13:19, 4:10].sum() > 0.5, "a narrow kernel leaves most of it at the goals"
+    assert target_distribution(grid, uniform_density(*BOX), 2.0).max() < 1.5 / 400, "a wide one hardly prefers any"
+
+
+def test_a_narrow_kernel_gives_the_goal_distribution_itself():
+    grid = Grid((20, 20))
+    density = uniform_density(*BOX)
+    g = density(grid.centres)
+    assert g.sum() == 36
+    np.testing.assert_allclose(target_distribution(grid, density, 1e-5), g / 36, atol=1e-12)
+
+
+def test_no_goal_in_any_cell_is_refused():
+    with pytest.raises(UserError, match="goal density is zero in every cell"):
+        target_distribution(Grid((2, 2)), uniform_density(np.array([0.4, 0.4]), np.array([0.6, 0.6])), 0.2)
+
+
+# --- proposal distribution -------------------------------------------------------------------------------------------
+
+
+def test_the_proposal_counts_goals():
+    proposal = Proposal(Grid((2, 2)))
+    assert proposal.q.tolist() == [0, 0, 0, 0]
+    proposal.add(np.array([[0.1, 0.1], [0.2, 0.9], [0.3, 0.6]]))
+    assert proposal.q.tolist() == [1 / 3, 2 / 3, 0, 0]
+    proposal.add(np.array([[0.5, 0.5], [0.5, 0.0], [1.0, 1.0], [-1.0, 2.0], [7.0, 0.4]], np.float32))
+    assert proposal.counts.tolist() == [1, 3, 2, 2]
+    assert proposal.q.tolist() == [1 / 8, 3 / 8, 2 / 8, 2 / 8]
+    assert proposal.smoothed.tolist() == [2 / 12, 4 / 12, 3 / 12, 3 / 12]
+    proposal.add(np.empty((0, 2)))
+    assert proposal.counts.sum() == 8
+
+
+def test_divergence_by_hand():
+    p, q = np.array([0.5, 0.25, 0.25, 0.0]), np.array([0.125, 0.5, 0.25, 0.125])
+    assert divergence(p, q) == pytest.approx(0.5 * math.log(4) + 0.25 * math.log(0.5))
+    assert divergence(q, q) == 0
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=2, max_size=20))
+def test_divergence_is_never_negative(masses):
+    p, q = np.array(masses, float).T
+    if p.sum() > 0:
+        assert divergence(p / p.sum(), q / q.sum()) >= -1e-12
+
+
+# --- weights ---------------------------------------------------------------------------------------------------------
+
+
+def instruction(counts, floor=0.002, density=everywhere, shape=(2, 2), **settings) -> Instruction:
+    proposal = Proposal(Grid(shape))
+    proposal.counts[:] = counts
+    return Instruction(proposal, density, floor=floor, **settings)
+
+
+def test_weights_by_hand():
+    """q* is 1/4 everywhere, by symmetry; q is 0.2, 0.5, 0.3 and 0."""
+    one = instruction([2, 5, 3, 0])
+    goals = one.proposal.grid.centres[[0, 1, 2, 3, 0]]
+    np.testing.assert_allclose(one.weights(goals), [0.05, 0.002, 0.002, 0.25, 0.05])
+    one = instruction([2, 5, 3, 0], floor=0.1)
+    np.testing.assert_allclose(one.weights(goals), [0.1, 0.1, 0.1, 0.25, 0.1])
+
+
+def test_weights_follow_what_is_stored():
+    one = instruction([0, 0, 0, 0])
+    goals = one.proposal.grid.centres
+    np.testing.assert_allclose(one.weights(goals), 0.25)
+    one.proposal.add(goals[:1])
+    np.testing.assert_allclose(one.weights(goals), [0.002, 0.25, 0.25, 0.25])
+
+
+def test_goals_of_a_cell_weigh_the_same_wherever_in_it():
+    one = instruction([2, 5, 3, 0])
+    assert len(set(one.weights(np.array([[0.01, 0.02], [0.49, 0.48], [-3.0, -3.0]])))) == 1
+
+
+def test_weights_prefer_the_goals():
+    """At first what is missing is q* itself: the nearer to the box the more, and never nothing."""
+    one = instruction(0, density=uniform_density(*BOX), shape=(20, 20), variance=0.02, variance_end=0.02)
+    along = one.weights(np.array([[0.1, 0.35], [0.5, 0.35], [0.6, 0.35], [0.8, 0.35]]))
+    assert along[0] == 0.002 and (np.diff(along) > 0).all()
+
+
+def test_sigma_squared_falls_from_2_to_a_fifth_and_the_target_follows():
+    one = instruction(0, density=uniform_density(*BOX), shape=(20, 20))
+    assert one.variance == 2.0
+    for n in range(1, 31):
+        one.anneal()
+        assert one.variance == pytest.approx(max(2 * 0.9**n, 0.2))
+        if n in (1, 10, 30):
+            expected = target_distribution(one.proposal.grid, one.density, one.variance)
+            np.testing.assert_array_equal(one.target, expected)
+    assert one.variance == 0.2  # from the 22nd decay on
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (dict(variance=0.0, variance_end=0.0), r"must be positive and fall: 0 < 0.0 <= 0.0"),
+        (dict(variance_end=-0.1), r"must be positive and fall"),
+        (dict(variance=0.1), r"must be positive and fall: 0 < 0.2 <= 0.1"),
+        (dict(variance=float("nan")), r"must be positive and fall"),
+        (dict(variance_decay=0.0), r"decay of sigma\^2 must lie in \(0, 1\], not 0.0"),
+        (dict(variance_decay=1.1), r"decay of sigma\^2 must lie in \(0, 1\], not 1.1"),
+        (dict(floor=0.0), "smallest weight must be positive, not 0.0"),
+        (dict(floor=-1.0), "smallest weight must be positive, not -1.0"),
+    ],
+)
+def test_settings_that_cannot_work(settings, message):
+    with pytest.raises(UserError, match=message):
+        instruction(0, **settings)
+
+
+def test_an_unpickled_instruction_goes_on_identically():
+    one = instruction(0, density=uniform_density(*BOX), shape=(20, 20))
+    one.proposal.add(np.random.default_rng(0).random((50, 2)))
+    twin = pickle.loads(pickle.dumps(one))
+    for each in (one, twin):
+        each.proposal.add(np.array([[0.3, 0.3]]))
+        each.anneal()
+    goals = np.random.default_rng(1).random((30, 2))
+    np.testing.assert_array_equal(one.weights(goals), twin.weights(goals))
+    assert twin.proposal.counts.sum() == 51
