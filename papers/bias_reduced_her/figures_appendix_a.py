@@ -23,11 +23,11 @@ LABELS = {
     "her": "HER",
 }
 STYLES: dict[str, dict[str, Any]] = {
-    "monte-carlo": {"color": PALETTE[0], "linestyle": "-"},
-    "importance-sampling": {"color": PALETTE[1], "linestyle": "-"},
-    "her-ibs": {"color": PALETTE[3], "linestyle": "-"},
-    SMALL_FLOOR: {"color": PALETTE[3], "linestyle": "--"},
-    "her": {"color": PALETTE[6], "linestyle": "-"},
+    "monte-carlo": {"color": PALETTE[6], "linestyle": "-"},
+    "importance-sampling": {"color": PALETTE[3], "linestyle": "-"},
+    "her": {"color": PALETTE[0], "linestyle": "-"},  # HER with and without IBS as in the other figures
+    "her-ibs": {"color": PALETTE[1], "linestyle": "-"},
+    SMALL_FLOOR: {"color": PALETTE[1], "linestyle": "--"},
 }
 EM_STYLES = [{"color": PALETTE[2], "linestyle": dash} for dash in ("-", "--", ":")]
 ESTIMATES = ("monte-carlo", "importance-sampling")
