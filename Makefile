@@ -42,6 +42,7 @@ bias-reduced-her-fig4:       ##  95 | estimated against realised value (the runs
 bias-reduced-her-bitflip:    ##  10 | bit flipping: the bias of a useless action's value, exactly
 bias-reduced-her-appendix-a: ##   1 | goal distributions as Gaussian mixtures; a goal distribution that moves
 bias-reduced-her-own-grid:   ##  15 | not in the paper: IBS on a coarser grid
+bias-reduced-her-own-penalty:##  35 | not in the paper: the filter with a penalty on actions
 bias-reduced-her-own-her:    ##  30 | not in the paper: two settings in which the filter could matter more
 
 ter:              ## 550 | Topological Experience Replay: every figure below

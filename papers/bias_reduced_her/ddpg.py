@@ -78,11 +78,14 @@ class DDPG:
         gamma: float = 0.98,
         tau: float = 0.05,
         clip: float = 3.0,
+        action_penalty: float = 0.0,
         seed: int = 0,
         device: str = "cpu",
     ):
         """lr: Adam's step size of both networks. tau: share of the online in the target networks per update. clip:
-        largest norm of the gradient of each network. seed: of the initial weights."""
+        largest norm of the gradient of each network. action_penalty: weight of the actions' mean square in the actor's
+        loss. seed: of the initial weights."""
+        self.action_penalty = action_penalty
         self.n_actions, self.gamma, self.tau, self.clip, self.device = n_actions, gamma, tau, clip, device
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -146,8 +149,10 @@ class DDPG:
         return (weights * td.square()).mean(), td.detach()
 
     def actor_loss(self, batch: Batch) -> Tensor:
-        """-Q(s, pi(s)), averaged (Sec. 2.2)."""
-        return -self.critic(batch.inputs, self.actor(batch.inputs)).mean()
+        """-Q(s, pi(s)), averaged (Sec. 2.2); and a penalty that keeps tanh from saturating, which the paper has not."""
+        action = self.actor(batch.inputs)
+        loss = -self.critic(batch.inputs, action).mean()
+        return loss + self.action_penalty * action.square().mean() if self.action_penalty else loss
 
     def update(self, batch: Batch, weights: Tensor) -> tuple[float, np.ndarray]:
         """One step of critic, actor and targets. Returns the critic's loss and the TD errors [n]."""

@@ -60,10 +60,16 @@ def own_her(scale: str) -> list[Entry]:
     return found
 
 
+def own_penalty(scale: str) -> list[Entry]:
+    """Not in the paper: an actor whose outputs are kept from saturating, as in the code of HER."""
+    return entries(scale, TASKS, ["her", "filtered-her"], " (penalty 1)", OWN_SEEDS, action_penalty=1.0)
+
+
 EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "training": training,
     "bitflip": bitflip.entries,
     "appendix-a": appendix_a.entries,
     "own-grid": own_grid,
     "own-her": own_her,
+    "own-penalty": own_penalty,
 }

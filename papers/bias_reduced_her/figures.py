@@ -24,7 +24,7 @@ NAMES = {
     "filtered-her": "Filtered-HER",
     "filtered-her-ibs": "Filtered-HER-IBS",
 }
-DASHES = {"(10 x 10)": "--", "(uniform replay)": "--", "(bootstrapped)": ":"}
+DASHES = {"(10 x 10)": "--", "(uniform replay)": "--", "(bootstrapped)": ":", "(penalty 1)": "--"}
 HOW = "median, 33rd to 67th percentile, single runs thin"
 BUDGET_WIDTH = 12
 """Letters of a title per inch."""
@@ -244,5 +244,13 @@ FIGURES: dict[str, Figure] = {
             "successes are bootstrapped", {"success": FIG3["success"], "bias": FIG4["bias"]},
         ),
         "not in the paper: the filter without prioritised replay, and with bootstrapped virtual successes",
+    ),
+    "own-penalty": Figure(
+        ("own-penalty",),
+        rows_of_curves(
+            "own-penalty", "Bias-reduced HER, own experiment: the filter with a penalty on actions",
+            FIG3 | {"bias": FIG4["bias"]},
+        ),
+        "not in the paper: the filter with a penalty on actions",
     ),
 }  # fmt: skip

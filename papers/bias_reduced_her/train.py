@@ -73,6 +73,8 @@ class Config:
     """Largest gradient norm, actor and critic (App. D.2)."""
     tau: float = 0.05
     """Share of the online in the target networks per update. App. D.1 prints 7, which cannot be a share."""
+    action_penalty: float = 0.0
+    """Weight of the actions' mean square in the actor's loss. Not in the paper; 1 in the code of HER."""
     epsilon: float = 1.0
     """First probability of exploring (App. D.1)."""
     epsilon_decay: float = 0.95
@@ -122,6 +124,8 @@ def check(config: Config) -> None:
     for name in ("epsilon", "epsilon_decay", "epsilon_end", "tau", "per_alpha", "per_beta"):
         if not 0 <= getattr(config, name) <= 1:
             raise UserError(f"{name} must lie in [0, 1], not {getattr(config, name)}")
+    if not config.action_penalty >= 0:
+        raise UserError(f"action_penalty must not be negative, not {config.action_penalty}")
     if not 0 < config.gamma < 1:
         raise UserError(f"gamma must lie in (0, 1), not {config.gamma}")
 
@@ -159,7 +163,7 @@ class Trainer:
         n_actions = len(self.env.action_space.low)  # type: ignore[attr-defined]
         self.agent = DDPG(
             observations + goals, n_actions, lr=config.lr, gamma=config.gamma, tau=config.tau, clip=config.clip,
-            seed=streams.integer("network"), device=config.device,
+            action_penalty=config.action_penalty, seed=streams.integer("network"), device=config.device,
         )  # fmt: skip
         fields: dict[str, tuple] = {
             "inputs": ((observations + goals,), np.float32), "action": ((n_actions,), np.float32),

@@ -16,8 +16,8 @@ from tests.papers.bias_reduced_her.synthetic import POINTS, write
 ELSEWHERE = [*claims_bitflip.CLAIMS, *claims_appendix_a.CLAIMS]
 TRAINED = [claim for claim in CLAIMS if claim not in ELSEWHERE]
 IDS = [claim.id for claim in TRAINED]
-SCALES = {"training": "full", "own-grid": "full", "own-her": "full"}
-ABOUT_SUCCESS = ["fig3-filter", "fig3-ibs", "fig3-band", "fig3-robot", "fig3-wall", "own-her"]
+SCALES = {"training": "full", "own-grid": "full", "own-her": "full", "own-penalty": "full"}
+ABOUT_SUCCESS = ["fig3-filter", "fig3-ibs", "fig3-band", "fig3-robot", "fig3-wall", "own-her", "own-penalty"]
 TASKS = ("Hand", "HandWall", "Robot")
 
 

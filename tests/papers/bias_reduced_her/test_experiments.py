@@ -13,7 +13,7 @@ from papers.bias_reduced_her.figures import FIGURES, NAMES, TABLE_2
 from papers.bias_reduced_her.train import METHODS, TASKS, Config
 
 SCALES = ("smoke", "quick", "full")
-TRAINED = ("training", "own-grid", "own-her")
+TRAINED = ("training", "own-grid", "own-her", "own-penalty")
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -71,14 +71,19 @@ def test_one_budget_for_all_methods(scale):
                 "filtered-her (bootstrapped)": dict(end_at_success=False),
             },
         ),
+        (
+            "own-penalty",
+            {"her (penalty 1)": dict(action_penalty=1.0), "filtered-her (penalty 1)": dict(action_penalty=1.0)},
+        ),
     ],
 )
 def test_own_experiments_change_one_setting_each(name, changes, scale):
     found = EXPERIMENTS[name](scale)
-    assert {entry.method for entry in found} == set(changes) and {entry.env for entry in found} == {"Hand"}
+    envs = set(TASKS) if name == "own-penalty" else {"Hand"}
+    assert {entry.method for entry in found} == set(changes) and {entry.env for entry in found} == envs
     plain = {(entry.env, entry.method, entry.seed): entry.config for entry in EXPERIMENTS["training"](scale)}
     for entry in found:
-        twin = plain["Hand", entry.method.split()[0], entry.seed]  # a run of the figures to compare it with
+        twin = plain[entry.env, entry.method.split()[0], entry.seed]  # a run of the figures to compare it with
         assert entry.config == dataclasses.replace(twin, **changes[entry.method]) != twin
 
 

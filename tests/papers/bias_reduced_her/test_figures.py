@@ -14,7 +14,7 @@ from papers.bias_reduced_her.train import TASKS
 from tests.papers.bias_reduced_her.synthetic import START, write
 
 PNG = b"\x89PNG\r\n\x1a\n"
-CURVES = {"fig3": "training", "fig4": "training", "own-grid": "own-grid", "own-her": "own-her"}
+CURVES = {"fig3": "training", "fig4": "training", "own-grid": "own-grid", "own-her": "own-her", "own-penalty": "own-penalty"}
 DRAWN = [*CURVES, "table1", "table2"]
 
 
@@ -247,7 +247,7 @@ def test_no_results_at_all(name, tmp_path):
         FIGURES[name].draw(Results(tmp_path), "quick", tmp_path / "a.png")
 
 
-@pytest.mark.parametrize("experiment", ["training", "own-grid", "own-her"])
+@pytest.mark.parametrize("experiment", ["training", "own-grid", "own-her", "own-penalty"])
 def test_a_method_keeps_its_colour_and_no_two_look_the_same(experiment):
     methods = list(dict.fromkeys(entry.method for entry in EXPERIMENTS[experiment]("full")))
     found, base = styles(methods), styles(list(NAMES))
