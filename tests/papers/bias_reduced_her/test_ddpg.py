@@ -349,13 +349,13 @@ def test_the_penalty_on_actions_by_hand_and_against_saturation():
     """Adds its weight times the mean square of the actions to the actor's loss; saturated actors come back."""
     plain, kept = DDPG(INPUTS, A), DDPG(INPUTS, A, action_penalty=0.5)
     b = batch()
-    squares = float(plain.actor(b.inputs).square().mean())
-    assert float(kept.actor_loss(b)) == pytest.approx(float(plain.actor_loss(b)) + 0.5 * squares, abs=1e-6)
+    squares = plain.actor(b.inputs).square().mean().item()
+    assert kept.actor_loss(b).item() == pytest.approx(plain.actor_loss(b).item() + 0.5 * squares, abs=1e-6)
     far = {}
     for name, agent in (("plain", plain), ("kept", DDPG(INPUTS, A, action_penalty=10.0))):
         with torch.no_grad():
             agent.actor.layers[-1].bias.fill_(2.0)
         for seed in range(100):
             agent.update(batch(seed, reward=-1.0, terminal=1.0), torch.ones(N))
-        far[name] = float(agent.actor(b.inputs).abs().mean())
+        far[name] = agent.actor(b.inputs).abs().mean().item()
     assert far["kept"] < 0.3 < 0.7 < far["plain"]
