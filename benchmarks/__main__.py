@@ -22,6 +22,7 @@ TOPICS = {
     "batches": "Making a batch (SimpleCrossing-Easy, 50,000 transitions stored)",
     "training": "Training on SimpleCrossing-Easy, per environment step",
     "memory": "Memory",
+    "her_training": "Training with hindsight on Hand, per environment step",
 }
 RESULTS = Path(__file__).parent / "RESULTS.md"
 

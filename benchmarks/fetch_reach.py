@@ -1,0 +1,92 @@
+"""Does the agent also learn a task that is not ours? FetchReach of gymnasium-robotics, with hindsight and without.
+
+    python -m benchmarks.fetch_reach [EPOCHS]
+
+Prints the success rate of 100 greedy episodes after every epoch (10,000 environment steps) and after the last one. No
+part of `make bench`: gymnasium-robotics 1.4.2 does not run on the MuJoCo that requirements.txt names (its Fetch tasks
+stop with an AssertionError on 3.12 and later), so that it needs an environment of its own:
+
+    python -m venv fetch && fetch/bin/pip install -r requirements.txt gymnasium-robotics==1.4.2
+    fetch/bin/pip uninstall -y mujoco mujoco-core mujoco-studio && fetch/bin/pip install mujoco==3.11.0
+    fetch/bin/python -m benchmarks.fetch_reach
+
+Success here is being at the goal when the time is over; episodes never end early. Goals have three dimensions, so that
+IBS, whose grid has two, does not apply.
+"""
+
+import contextlib
+import io
+import sys
+import time
+from importlib.metadata import version
+
+import gymnasium
+import torch
+
+from common.lab.errors import UserError, guard
+from papers.bias_reduced_her.train import Config, Trainer
+
+ENV = "FetchReach-v4"
+VARIANTS = {  # the paper's agent has no penalty on actions, HER's own code has
+    "her, action penalty 1": dict(method="her", action_penalty=1.0),
+    "none, action penalty 1": dict(method="none", action_penalty=1.0),
+    "her": dict(method="her"),
+}
+EPOCHS = 3
+PACKAGE, MUJOCO = "gymnasium-robotics==1.4.2", "mujoco==3.11.0"
+
+
+@guard
+def main(arguments: list[str]) -> None:
+    """Train every variant, one after the other, and print how often it succeeds."""
+    epochs = _epochs(arguments)
+    register()
+    torch.set_num_threads(1)
+    finals = {}
+    for name, settings in VARIANTS.items():
+        config = Config(env=ENV, epochs=epochs, end_at_success=False, **settings)  # type: ignore[arg-type]
+        finals[name] = train(config, name)
+    print("after the last epoch: " + "; ".join(f"{name}: {success:.0%}" for name, success in finals.items()))
+
+
+def _epochs(arguments: list[str]) -> int:
+    if len(arguments) > 1 or not all(a.isdecimal() and int(a) > 0 for a in arguments):
+        raise UserError(f"one number of epochs at most, 1 or more, not {' '.join(arguments)!r}")
+    return int(arguments[0]) if arguments else EPOCHS
+
+
+def register() -> None:
+    """Make the tasks of gymnasium-robotics known to gymnasium. UserError where they are missing or do not start."""
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):  # it warns of its tasks for hands
+            import gymnasium_robotics
+    except ImportError:
+        raise UserError(f"fetch_reach needs gymnasium-robotics: pip install {PACKAGE}") from None
+    gymnasium.register_envs(gymnasium_robotics)
+    try:
+        gymnasium.make(ENV, disable_env_checker=True).close()
+    except AssertionError:
+        raise UserError(f"{ENV} does not start with mujoco {version('mujoco')}: pip install {MUJOCO}") from None
+
+
+def train(config: Config, name: str) -> float:
+    """Train as `config` says and print a line per epoch, which begins with `name`; returns the last success rate."""
+    with contextlib.redirect_stdout(io.StringIO()):  # the size of its memory
+        trainer = Trainer(config)
+    success = 0.0
+    for epoch in range(1, config.epochs + 1):
+        begin = time.perf_counter()
+        for _ in range(config.cycles):
+            trainer.cycle()
+        metrics = trainer.evaluate()
+        success = metrics["success"]
+        print(
+            f"{name}: epoch {epoch:2}: success {success:4.0%}, distance {metrics['distance']:.3f} m "
+            f"({trainer.steps_done:,} steps, {time.perf_counter() - begin:.0f} s)",
+            flush=True,
+        )
+    return success
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

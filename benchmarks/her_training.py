@@ -1,0 +1,161 @@
+"""Training on Hand: time of an environment step, acting, hindsight, replay and updates included, against
+Stable-Baselines3's DDPG with its HerReplayBuffer.
+
+Both play the same task, make 40 gradient steps of batch 64 per 200 environment steps, and have three hidden layers of
+64, the same optimiser, step size, tau and discount, and 4 virtual goals per real transition. We replay by priority,
+normalise the critic's layers and clip the gradients, which the peer does not; and we store virtual transitions when an
+episode ends, which it makes when a batch is drawn.
+"""
+
+import contextlib
+import io
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from typing import Any
+
+import gymnasium
+import numpy as np
+from torch import nn
+
+from benchmarks.floor import matmul_rate
+from benchmarks.rows import Row
+from benchmarks.timing import Stopwatch, clock, interleaved, per_call
+from common.lab.errors import UserError
+from papers.bias_reduced_her.ddpg import DDPG
+from papers.bias_reduced_her.train import TASKS, Config, Trainer
+
+try:
+    with contextlib.redirect_stderr(io.StringIO()):  # gym, which it looks for, prints that it has a successor
+        import stable_baselines3 as sb3
+        from stable_baselines3.common.noise import NormalActionNoise
+except ImportError as error:
+    missing = error.name or "stable_baselines3"
+    raise UserError(f"make bench needs {missing}: pip install -r requirements-bench.txt") from None
+
+METHODS = ("her", "filtered-her-ibs")
+ENV = "Hand"
+LIMIT = 1 / 3  # of the peer: three times its steps per second
+WARMUP = 20_000  # environment steps before the first update
+CYCLES, CYCLE_STEPS, ROUNDS = 2, 200, 9
+
+
+def measure() -> list[Row]:
+    config = Config()
+    trainers = {method: warmed_up(method) for method in METHODS}
+    ours = {method: _ours(trainer) for method, trainer in trainers.items()}
+    peers = {
+        # As many real transitions as ours has room for, and the optimiser that we use, which is faster than its own.
+        "SB3": _peer(config, config.capacity // (1 + config.k), {"fused": True}),
+        "SB3, its defaults": _peer(config, config.capacity, {}),
+    }
+    results = interleaved({**ours, **peers, "rate": matmul_rate()}, ROUNDS)
+    rate = results.pop("rate")
+    rows = []
+    for method, trainer in trainers.items():
+        rows.append(Row(f"{method}: step", results[method], "us", results["SB3"], "SB3", LIMIT, note=_where(trainer)))
+    default = "SB3, its defaults"
+    note = "its Adam is not fused, and its memory has room for a million real transitions: each draw looks at all of it"
+    rows.append(Row("her: step", results["her"], "us", results[default], default, note=note))
+    rows.append(Row("filtered-her-ibs: step", results["filtered-her-ibs"], "us", results["her"], "our her"))
+    flops = operations(trainers["her"])
+    note = (
+        f"{flops / 1e6:.1f} million operations per environment step, at the {rate / 1e9:.0f} GFLOP/s that large dense "
+        "float32 matrix products reached on this core in the same rounds. But an update is some 250 operations of "
+        "PyTorch, 38 of them matrix products of at most 64 x 67 by 67 x 64, which run far below that rate"
+    )
+    rows.append(Row("her: step", results["her"], "us", flops / rate * 1e6, "arithmetic floor", note=note))
+    return rows
+
+
+def warmed_up(method: str, steps: int = WARMUP) -> Trainer:
+    """A trainer with the paper's settings whose memory holds `steps` environment steps, not yet trained."""
+    with contextlib.redirect_stdout(io.StringIO()):  # the size of its memory
+        trainer = Trainer(Config(env=ENV, method=method))  # type: ignore[arg-type]
+    while trainer.steps_done < steps:
+        trainer.store(*trainer.play())
+    return trainer
+
+
+def _ours(trainer: Trainer) -> Callable[[], float]:
+    """A task for `interleaved`: microseconds per environment step of CYCLES training cycles.
+
+    A cycle is 4 episodes, at most 200 steps: success ends an episode, and the updates are then spread over fewer steps.
+    """
+
+    def task() -> float:
+        before, begin = trainer.steps_done, clock()
+        for _ in range(CYCLES):
+            trainer.cycle()
+        return (clock() - begin) / (trainer.steps_done - before) * 1e6
+
+    return task
+
+
+def _peer(config: Config, capacity: int, adam: dict[str, Any]) -> Callable[[], float]:
+    """The same of Stable-Baselines3; `adam` are arguments of its optimiser."""
+    env = gymnasium.make(TASKS[ENV], disable_env_checker=True)
+    n_actions = len(env.action_space.low)  # type: ignore[attr-defined]
+    model = sb3.DDPG(
+        "MultiInputPolicy", env, learning_rate=config.lr, tau=config.tau, gamma=config.gamma,
+        batch_size=config.batch_size, buffer_size=capacity, learning_starts=WARMUP,
+        train_freq=(CYCLE_STEPS, "step"), gradient_steps=config.updates,
+        action_noise=NormalActionNoise(np.zeros(n_actions), np.full(n_actions, 0.1)),
+        replay_buffer_class=sb3.HerReplayBuffer,
+        replay_buffer_kwargs={"n_sampled_goal": config.k, "goal_selection_strategy": "future", "copy_info_dict": False},
+        policy_kwargs={"net_arch": [64, 64, 64], "optimizer_kwargs": adam}, seed=0, device="cpu",
+    )  # fmt: skip
+    learn: Any = model.learn
+    learn(WARMUP, log_interval=None)  # None: no log
+    steps = CYCLES * CYCLE_STEPS
+    return per_call(lambda: learn(steps, reset_num_timesteps=False, log_interval=None), 1, steps)
+
+
+def _where(trainer: Trainer) -> str:
+    """Microseconds per environment step of the parts of a step, in their order, and how often it learnt."""
+    parts: list[tuple[Any, str, str]] = [
+        (trainer, "play", "playing"), (trainer, "store", "hindsight and storing"),
+        (trainer.sampler, "sample", "drawing"), (trainer.memory, "get", "gathering"),
+        (trainer.agent, "update", "gradient step"), (trainer.sampler, "update", "priorities"),
+    ]  # fmt: skip
+    before = trainer.steps_done
+    with ExitStack() as stack:
+        watches = {text: stack.enter_context(Stopwatch(owner, method)) for owner, method, text in parts}
+        for _ in range(2 * CYCLES):
+            trainer.cycle()
+    steps = trainer.steps_done - before
+    shares = ", ".join(f"{text} {watch.seconds / steps * 1e6:.0f}" for text, watch in watches.items())
+    updates = 2 * CYCLES * trainer.config.updates / steps
+    virtual = trainer.virtual_done / trainer.steps_done
+    return f"us per step: {shares}; {updates:.2f} updates and {virtual:.1f} virtual transitions per step"
+
+
+def operations(trainer: Trainer) -> float:
+    """Floating point operations per environment step that no implementation can do without: acting, and its updates.
+
+    A product and its sum count as two; biases, activations, normalisation and the optimiser as none.
+    """
+    config, agent = trainer.config, trainer.agent
+    updates = config.updates / CYCLE_STEPS
+    return updates * config.batch_size * update_operations(agent) + sum(_operations(agent.actor.layers))
+
+
+def update_operations(agent: DDPG) -> int:
+    """Operations of one update, per transition of its batch.
+
+    Forward costs 1, backward 1 for the gradients of the weights and 1 for those of the inputs.
+    """
+    actor = _operations(agent.actor.layers)
+    critic = _operations([*agent.critic.layers, agent.critic.output])
+    joined: Any = agent.critic.layers[1]  # where the action joins
+    action_weights = agent.n_actions * joined.out_features
+    targets = sum(actor) + sum(critic)
+    critic_step = 3 * sum(critic)  # the input is normalised with weights that learn, too
+    # From Q back to the action; the observation has no gradient, neither here nor in the actor.
+    back_to_action = sum(critic[2:]) + 2 * action_weights
+    actor_step = sum(critic) + back_to_action + 3 * sum(actor) - actor[0]
+    return targets + critic_step + actor_step
+
+
+def _operations(layers: Iterable[nn.Module]) -> list[int]:
+    """Those of each linear layer for one input, forward."""
+    return [2 * layer.weight.numel() for layer in layers if isinstance(layer, nn.Linear)]
