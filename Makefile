@@ -22,8 +22,8 @@ setup:            ##   3 | install all that training and tests need into .venv (
 test:             ##   5 | the tests, on up to 8 cores
 lint:             ##   1 | ruff and mypy
 smoke:            ##   8 | train every figure of every paper for a few steps, afresh: proves the wiring
-reproduce:        ##  15 | train and draw the headline figures of every paper here, then judge their claims
-all:              ## 470 | every figure and table of every paper
+reproduce:        ##  25 | train and draw every paper's headline figures here, then judge their claims
+all:              ## 640 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
@@ -32,13 +32,13 @@ bench:            ##   5 | time the hot parts against their peers
 clean:            ##   0 | remove caches; .venv, runs/ and results stay
 clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); results stay
 
-bias-reduced-her:            ## 120 | Bias-reduced hindsight experience replay: every figure below
+bias-reduced-her:            ## 170 | Bias-reduced hindsight experience replay: every figure below
 bias-reduced-her-fig1:       ##   0 | pictures of the three ball-throwing tasks
 bias-reduced-her-fig2:       ##   0 | target distribution of virtual goals
-bias-reduced-her-table1:     ##  95 | where virtual goals lie (the runs of fig3)
-bias-reduced-her-table2:     ##  95 | how far they are from their target distribution (the runs of fig3)
-bias-reduced-her-fig3:       ##  95 | success rate and distance to the goal: HER, Filtered-HER, IBS, both
-bias-reduced-her-fig4:       ##  95 | estimated against realised value (the runs of fig3)
+bias-reduced-her-table1:     ##  80 | where virtual goals lie (the runs of fig3)
+bias-reduced-her-table2:     ##  80 | how far they are from their target distribution (the runs of fig3)
+bias-reduced-her-fig3:       ##  80 | success rate and distance to the goal: HER, Filtered-HER, IBS, both
+bias-reduced-her-fig4:       ##  80 | estimated against realised value (the runs of fig3)
 bias-reduced-her-bitflip:    ##  10 | bit flipping: the bias of a useless action's value, exactly
 bias-reduced-her-appendix-a: ##   1 | goal distributions as Gaussian mixtures; a goal distribution that moves
 bias-reduced-her-own-grid:   ##  15 | not in the paper: IBS on a coarser grid
@@ -78,7 +78,7 @@ endif
 help:
 	@echo "Targets, and the minutes they take on 2 cores at SCALE=quick after setup (runs that are done are not run again):"
 	@awk 'BEGIN {FS = ": *## *"} /^[a-z][a-z0-9-]*: *##/ {split($$2, cell, / *\| */); \
-	    printf "  %-27s %4s min  %s\n", $$1, cell[1], cell[2]}' $(firstword $(MAKEFILE_LIST))
+	    printf "  %-28s %4s min  %s\n", $$1, cell[1], cell[2]}' $(firstword $(MAKEFILE_LIST))
 	@echo "Variables: SCALE=smoke|quick|full (now $(SCALE))  JOBS=processes ($(JOBS))  DEVICE=cpu|cuda ($(DEVICE))" \
 	    " LAUNCHER=local|ray ($(LAUNCHER))"
 
