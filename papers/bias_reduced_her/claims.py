@@ -271,8 +271,13 @@ def filter_elsewhere(results: Results) -> Verdict:
 def filter_with_penalty(results: Results) -> Verdict:
     """Filtered-HER against HER when large actions are penalised, in every task."""
     runs = Runs(results, "own-penalty")
-    x, y = "filtered-her (penalty 1)", "her (penalty 1)"
-    return combine({env: runs.greater("success", x, y, env, gated=True) for env in TASKS})
+    parts = {}
+    for env in TASKS:
+        try:
+            parts[env] = runs.greater("success", "filtered-her (penalty 1)", "her (penalty 1)", env, gated=True)
+        except MissingData:
+            parts[env] = Verdict("not run")
+    return combine(parts)
 
 
 def _divergences(env: str) -> str:
