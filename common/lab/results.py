@@ -260,6 +260,32 @@ class Results:
         return frame.copy()
 
 
+class Grid:
+    """An experiment's rows at a scale, for figures: only runs that the experiment has, and which of them are missing.
+
+    entries: the runs of experiments.py at this scale. MissingData when none of them has rows.
+    """
+
+    def __init__(self, results: Results, experiment: str, scale: str, entries: Iterable[Entry]) -> None:
+        wanted = dict.fromkeys((entry.method, entry.env, entry.seed) for entry in entries)
+        self.scale = scale
+        self.methods = list(dict.fromkeys(method for method, _, _ in wanted))
+        self.envs = list(dict.fromkeys(env for _, env, _ in wanted))
+        frame = results.at(experiment, scale)
+        self.frame = frame[frame["method"].isin(self.methods) & frame["env"].isin(self.envs)]
+        if self.frame.empty:
+            raise MissingData(f"none of the {scale} runs of {experiment}")
+        done = set(self.frame[["method", "env", "seed"]].drop_duplicates().itertuples(index=False, name=None))
+        self.wanted = list(wanted)
+        """(method, env, seed) of every run."""
+        self.missing = [run for run in self.wanted if run not in done]
+        """Those that have no rows."""
+
+    def of(self, env: str) -> pd.DataFrame:
+        """The rows of one task."""
+        return self.frame[self.frame["env"] == env]
+
+
 def matrix(frame: pd.DataFrame, metric: str, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
     """Curves of one metric: steps int64[T] and values float64[seeds, T], seeds in ascending order.
 

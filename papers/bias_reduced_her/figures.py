@@ -16,7 +16,7 @@ from matplotlib.colors import PowerNorm
 from matplotlib.patches import Rectangle
 
 from common.lab.plotting import Figure, budget, curves, legend, method_styles, new_figure, save
-from common.lab.results import MissingData, Results, final
+from common.lab.results import Grid, MissingData, Results, final
 
 NAMES = {
     "her": "HER",
@@ -47,30 +47,18 @@ def styles(methods: list[str]) -> dict[str, dict]:
     return {m: base[m.partition(" ")[0]] | ({"linestyle": DASHES.get(m.partition(" ")[2], "-")}) for m in methods}
 
 
-class Data:
-    """An experiment's rows at a scale, and the grid that it should have. MissingData without rows of that grid."""
+class Data(Grid):
+    """The rows of an experiment, and figures that say how much of it is missing."""
 
     def __init__(self, results: Results, experiment: str, scale: str):
         from papers.bias_reduced_her.experiments import EXPERIMENTS  # loads torch, which listing the figures must not
 
-        entries = EXPERIMENTS[experiment](scale)
-        self.methods = list(dict.fromkeys(entry.method for entry in entries))
-        self.envs = list(dict.fromkeys(entry.env for entry in entries))
-        self.scale = scale
-        frame = results.at(experiment, scale)
-        self.frame = frame[frame["method"].isin(self.methods) & frame["env"].isin(self.envs)]
-        if self.frame.empty:
-            raise MissingData(f"none of the {scale} runs of {experiment}")
-        wanted = {(entry.method, entry.env, entry.seed) for entry in entries}
-        done = set(self.frame[["method", "env", "seed"]].drop_duplicates().itertuples(index=False, name=None))
-        self.missing = f"; {len(wanted - done)} of {len(wanted)} runs are missing" if wanted - done else ""
-
-    def of(self, env: str) -> pd.DataFrame:
-        return self.frame[self.frame["env"] == env]
+        super().__init__(results, experiment, scale, EXPERIMENTS[experiment](scale))
 
     def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (3.2, 2.4)):
         """new_figure with a title that fits its width: what it shows, scale, runs and episodes, what is missing."""
-        text = f"{budget(self.frame, self.scale).replace('step', 'episode')}{self.missing}; {note}"
+        missing = f"; {len(self.missing)} of {len(self.wanted)} runs are missing" if self.missing else ""
+        text = f"{budget(self.frame, self.scale).replace('step', 'episode')}{missing}; {note}"
         return new_figure(rows, cols, title, budget=textwrap.fill(text, int(BUDGET_WIDTH * size[0] * cols)), size=size)
 
 

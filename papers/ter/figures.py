@@ -6,15 +6,15 @@ figure draws what there is; its title says what of the experiment's grid is miss
 
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 
 from common.lab.plotting import PALETTE, Figure, budget, curves, legend, new_figure, save
-from common.lab.results import MissingData, Results, final
+from common.lab.results import Grid, MissingData, Results, final
 
 NAMES = {"uer": "UER", "per": "PER", "ebu": "EBU", "discor": "DisCor", "ter": "TER"}
 COLOURS = {
@@ -61,32 +61,20 @@ def label(method: str) -> str:
     return re.sub(r" x(?=\d)", ", ratio ", named.replace("beta=", "β=").replace("eta=", "η="))
 
 
-class Data:
-    """An experiment's rows at a scale, and the grid that it should have. MissingData without rows of that grid."""
+class Data(Grid):
+    """The rows of an experiment, and figures that say what of it is missing."""
 
     def __init__(self, results: Results, experiment: str, scale: str):
         from papers.ter.experiments import EXPERIMENTS  # loads torch, which listing the figures must not
 
-        entries = EXPERIMENTS[experiment](scale)
-        self.methods = list(dict.fromkeys(entry.method for entry in entries))
-        self.envs = list(dict.fromkeys(entry.env for entry in entries))
-        self.scale = scale
-        frame = results.at(experiment, scale)
-        self.frame = frame[frame["method"].isin(self.methods) & frame["env"].isin(self.envs)]
-        if self.frame.empty:
-            raise MissingData(f"none of the {scale} runs of {experiment}")
-        self.runs = pd.Series([(entry.method, entry.env) for entry in entries]).value_counts(sort=False)
+        super().__init__(results, experiment, scale, EXPERIMENTS[experiment](scale))
 
-    def of(self, env: str) -> pd.DataFrame:
-        return self.frame[self.frame["env"] == env]
-
-    def missing(self) -> str:
+    def not_run(self) -> str:
         """Text like "not run: TER on Unlock, 1 of 3 seeds"; empty when the grid is complete."""
-        done = self.frame.groupby(["method", "env"])["seed"].nunique()
+        wanted = Counter((method, env) for method, env, _ in self.wanted)
         short = [
-            f"{label(method)} on {env}, {wanted - n} of {wanted} seeds"
-            for (method, env), wanted in self.runs.items()
-            if (n := int(done.get((method, env), 0))) < wanted
+            f"{label(method)} on {env}, {n} of {wanted[method, env]} seeds"
+            for (method, env), n in Counter((method, env) for method, env, _ in self.missing).items()
         ]
         more = f" and {len(short) - 3} more" if len(short) > 3 else ""
         return f"not run: {'; '.join(short[:3])}{more}" if short else ""
@@ -94,7 +82,7 @@ class Data:
     def canvas(self, rows: int, cols: int, title: str, note: str = "", size: tuple[float, float] = (3.2, 2.5)):
         """new_figure with a title that fits its width: what it shows, scale, seeds and steps, what is missing."""
         size = (max(size[0], 5.8 / cols), size[1])
-        lines = [f"{budget(self.frame, self.scale)}; {note}", self.missing()]
+        lines = [f"{budget(self.frame, self.scale)}; {note}", self.not_run()]
         wrapped = [part for line in lines for part in textwrap.wrap(line, int(INCH * size[0] * cols))]
         return new_figure(rows, cols, title, budget="\n".join(wrapped), size=size)
 

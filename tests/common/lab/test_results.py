@@ -10,7 +10,18 @@ import pytest
 
 from common.lab import results
 from common.lab.errors import UserError
-from common.lab.results import COLUMNS, MissingData, Results, best_scale, collect, final, matrix, merge_trees, read
+from common.lab.results import (
+    COLUMNS,
+    Grid,
+    MissingData,
+    Results,
+    best_scale,
+    collect,
+    final,
+    matrix,
+    merge_trees,
+    read,
+)
 from common.lab.runs import Run
 from common.lab.sweep import Entry
 
@@ -330,3 +341,17 @@ def test_matrix_and_final():
     apart = tidy([("ter", "Chain", seed, seed, "return", 1.0) for seed in (1, 2)])
     with pytest.raises(MissingData, match="no step of return in common"):
         matrix(apart, "return", "ter", "Chain")
+
+
+def test_a_grid_knows_its_runs_and_what_is_missing(tmp_path):
+    path = tmp_path / "quick" / "demo.csv"
+    path.parent.mkdir()
+    rows = [("demo", "quick", method, "Chain", 0, 10, "return", 1.0, 0.1) for method in ("ter", "other")]
+    pd.DataFrame(rows, columns=COLUMNS).to_csv(path, index=False)
+    grid = Grid(Results(tmp_path), "demo", "quick", [entry(0), entry(1), entry(0, "uer"), entry(1)])
+    assert (grid.methods, grid.envs, grid.scale) == (["ter", "uer"], ["Chain"], "quick")
+    assert grid.wanted == [("ter", "Chain", 0), ("ter", "Chain", 1), ("uer", "Chain", 0)]
+    assert grid.missing == [("ter", "Chain", 1), ("uer", "Chain", 0)]
+    assert list(grid.frame["method"]) == ["ter"] == list(grid.of("Chain")["method"]) and grid.of("Maze").empty
+    with pytest.raises(MissingData, match="none of the quick runs of demo"):
+        Grid(Results(tmp_path), "demo", "quick", [entry(0, "uer")])

@@ -125,10 +125,10 @@ def test_what_is_missing_is_said_and_the_rest_drawn(tmp_path, canvases):
     first = "UER on SimpleCrossing-Easy, 3 of 3 seeds"
     assert f"not run: {first}" in title and title.endswith("and 9 more")
     assert [bool(ax.lines) for ax in canvases[0].axes] == [False, True, False]
-    missing = Data(Results(tmp_path), "fig3a", "quick").missing()
+    missing = Data(Results(tmp_path), "fig3a", "quick").not_run()
     assert "PER on Sim" in missing
     write(tmp_path, "fig6", "quick", level, keep=lambda method, env, seed: "Lava" in env or seed)
-    assert Data(Results(tmp_path), "fig6", "quick").missing() == (
+    assert Data(Results(tmp_path), "fig6", "quick").not_run() == (
         "not run: TER (1 root, 1 predecessor, η=0) on SimpleCrossing-Easy, 1 of 3 seeds; "
         "EBU (β=0, terminal only) on SimpleCrossing-Easy, 1 of 3 seeds"
     )
