@@ -6,3 +6,12 @@ for _name in ("Hand", "HandWall", "Robot"):
     register(id=f"{_name}-v0", entry_point=f"envs.throwing:{_name}", max_episode_steps=50)
 for _name in ("BitFlip", "BitFlipBox"):
     register(id=f"{_name}-v0", entry_point=f"envs.bitflip:{_name}")
+for _name, _maker in {
+    "PointMaze": "envs.point_maze:point_maze_env",
+    "Corridor": "envs.point_maze:corridor_env",
+    "UMaze": "envs.point_maze:u_maze_env",
+    "TreeMaze": "envs.point_maze:tree_maze_env",
+    "PixelGrid": "envs.pixel_grid:pixel_grid_env",
+    "CircularTrack": "envs.circular_track:circular_track_env",
+}.items():
+    register(id=f"{_name}-v0", entry_point=_maker)

@@ -1,0 +1,15 @@
+"""Rewards at the end of an episode. See sibling_rivalry.py and grid_oracle.py for those of their methods."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def sparse_reward(reached: np.ndarray) -> np.ndarray:
+    """r float64 [n]: 1 for episodes that reached their goal, else 0."""
+    return reached.astype(np.float64)  # Eq. (1)
+
+
+def naive_reward(to_goal: np.ndarray, reached: np.ndarray) -> np.ndarray:
+    """r~ float64 [n]: 1 for episodes that reached their goal, minus the distance to it [n] for the others."""
+    return np.where(reached, 1.0, -to_goal)  # Eq. (2)

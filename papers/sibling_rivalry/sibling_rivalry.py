@@ -1,0 +1,80 @@
+"""Sibling Rivalry (Algorithm 1): rewards for pairs of rollouts that began alike.
+
+This file needs numpy alone and can be lifted into any on-policy learner whose rewards come at the end of episodes:
+
+1. play two rollouts from each start and goal with the same policy, siblings next to each other;
+2. give :func:`rivalry` where they ended;
+3. pay each rollout its `rewards` at its last step, show the critic its `anti_goals` (never the policy), and learn from
+   the rollouts that are `kept`.
+
+A distance to the goal as reward traps a policy in local optima. The closer of two siblings is an estimate of where that
+trap is: its end is what its sibling is pushed away from, and unless it reached the goal, it is not learnt from itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+Distance = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Rivalry:
+    """What becomes of n rollouts."""
+
+    anti_goals: np.ndarray
+    """[n, ...] where each one's sibling ended."""
+    rewards: np.ndarray
+    """float64 [n]"""
+    closer: np.ndarray
+    """bool [n]: nearer to the goal than the sibling."""
+    kept: np.ndarray
+    """bool [n]: to be learnt from."""
+    apart: np.ndarray
+    """float64 [n]: distance between the siblings' ends."""
+
+
+def siblings(n: int) -> np.ndarray:
+    """Index int64 [n] of each rollout's sibling: 2 i and 2 i + 1 belong together. ValueError for an odd n."""
+    if n % 2:
+        raise ValueError(f"siblings come in pairs: the number of rollouts must be even, not {n}")
+    return np.arange(n) ^ 1
+
+
+def self_balancing_reward(to_goal: np.ndarray, to_anti_goal: np.ndarray, reached: np.ndarray) -> np.ndarray:
+    """r' float64 [n] of rollouts that ended at these distances [n] from goal and anti-goal.
+
+    1 for those that `reached` their goal; the others pay for the distance to the goal, less the distance to the
+    anti-goal, but never gain.
+    """
+    return np.where(reached, 1.0, np.minimum(0.0, -to_goal + to_anti_goal))  # Eq. (3)
+
+
+def rivalry(ends: np.ndarray, goals: np.ndarray, reached: np.ndarray, distance: Distance, epsilon: float) -> Rivalry:
+    """Compare siblings, of which 2 i and 2 i + 1 are a pair with the same goal.
+
+    ends: [n, ...] m(s_T), what each rollout achieved in the end. A rollout that reached its goal counts as having ended
+    on the goal itself, so that where both siblings succeed, neither is pushed away from the other.
+    goals: [n, ...]. reached: bool [n]. distance: of two arrays like `goals`, [n].
+    epsilon: the closer sibling is kept where the two ended less than this apart; 0: never, inf: always. It is kept in
+    any case where it reached the goal.
+
+    Raises ValueError for an odd number of rollouts, a pair with two goals, and epsilon < 0.
+    """
+    if not epsilon >= 0:
+        raise ValueError(f"epsilon, the inclusion threshold, must not be negative, not {epsilon}")
+    sibling = siblings(len(ends))
+    if not np.array_equal(goals, goals[sibling]):
+        raise ValueError("siblings must pursue the same goal")
+    met = reached.reshape(-1, *[1] * (goals.ndim - 1))
+    ends = np.where(met, goals, ends)
+    anti_goals = ends[sibling]  # Algorithm 1, lines 7-8
+    to_goal, apart = distance(ends, goals), distance(ends, anti_goals)
+    rewards = self_balancing_reward(to_goal, apart, reached)  # Eq. (4)
+    first = np.arange(len(ends)) % 2 == 0
+    closer = np.where(first, to_goal < to_goal[sibling], to_goal <= to_goal[sibling])  # Algorithm 1, lines 9-14
+    kept = ~closer | (apart < epsilon) | reached  # Algorithm 1, lines 15-18
+    return Rivalry(anti_goals, rewards, closer, kept, apart)

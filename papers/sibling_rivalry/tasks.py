@@ -1,0 +1,33 @@
+"""The tasks by name: PointMaze, Corridor-10, UMaze-10, TreeMaze-10-3, PixelGrid-13, PixelGrid-7-25."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from common.lab.errors import UserError
+from envs.goal_task import GoalTask
+from envs.pixel_grid import PixelGrid
+from envs.point_maze import corridor, point_maze, tree_maze, u_maze
+
+MAKERS: dict[str, tuple[Callable[..., GoalTask], str, int, int]] = {
+    "PointMaze": (point_maze, "PointMaze", 0, 0),
+    "Corridor": (corridor, "Corridor-<length>", 1, 1),
+    "UMaze": (u_maze, "UMaze-<length>", 1, 1),
+    "TreeMaze": (tree_maze, "TreeMaze-<size>-<seed>", 2, 2),
+    "PixelGrid": (PixelGrid, "PixelGrid-<size> or PixelGrid-<size>-<steps>", 1, 2),
+}
+"""Name -> (constructor, how to write it, fewest and most numbers)."""
+
+
+def make_task(name: str) -> GoalTask:
+    """The task called `name`. UserError for a name or number that cannot be."""
+    kind, *numbers = name.split("-")
+    if kind not in MAKERS:
+        raise UserError(f"unknown env {name!r}: right are {', '.join(form for _, form, _, _ in MAKERS.values())}")
+    maker, form, fewest, most = MAKERS[kind]
+    if not fewest <= len(numbers) <= most or not all(number.isdecimal() for number in numbers):
+        raise UserError(f"unknown env {name!r}: write {form}")
+    try:
+        return maker(*map(int, numbers))
+    except ValueError as error:
+        raise UserError(f"env {name!r}: {error}") from None
