@@ -117,6 +117,9 @@ class PixelGrid(GoalTask):
         """Moves that stay on the grid in both directions, and toggling: bool [n, 9]."""
         return self._legal[states[:, -2], states[:, -1]]
 
+    def contains(self, goal: np.ndarray) -> bool:
+        return bool(((goal == 0) | (goal == 1)).all())
+
     def bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         shapes = self.observation_shape, self.observation_shape, self.goal_shape, self.goal_shape
         low, high, goal_low, goal_high = (np.full(shape, i % 2, np.float32) for i, shape in enumerate(shapes))

@@ -397,3 +397,10 @@ def test_picture_shows_the_location_on_a_pixel_that_is_on():
     there = state(5, 2, 2, on=[(2, 2)])
     dark = task.picture(there, task.achieved(there[None])[0])[160:240, 160:240]  # its cell
     assert (dark[40, 40] == AGENT).all() and (dark[12, 12] == ON).all()
+
+
+def test_a_goal_between_off_and_on_is_rejected():
+    env = gymnasium.make("envs:PixelGrid-v0", size=5, max_steps=12)
+    env.reset(options={"goal": np.ones((1, 5, 5), np.float32)})
+    with pytest.raises(ValueError, match="goal"):
+        env.reset(options={"goal": np.full((1, 5, 5), 0.5, np.float32)})

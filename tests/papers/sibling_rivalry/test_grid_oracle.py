@@ -1,0 +1,113 @@
+"""Regions visited: by hand, against sets of plain Python, and at the borders of regions and episodes."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from papers.sibling_rivalry.grid_oracle import grid_oracle_reward, regions_visited
+
+
+def visited(path: list[tuple[float, float]], side: float = 2.0, length: int | None = None, **settings) -> int:
+    """Of one episode."""
+    lengths = np.array([len(path) - 1 if length is None else length])
+    return int(regions_visited(np.array([path], np.float32), lengths, side, **settings)[0])
+
+
+def by_sets(positions: np.ndarray, lengths: np.ndarray, side: float, offset: float) -> list[int]:
+    counts = []
+    for path, length in zip(positions.tolist(), lengths.tolist()):
+        seen = set()
+        for x, y in path[1 : length + 1]:
+            seen.add((math.floor((x + offset) / side), math.floor((y + offset) / side)))
+        counts.append(len(seen))
+    return counts
+
+
+def test_a_walk_by_hand():
+    """Regions of side 2 whose borders lie at -0.5, 1.5, 3.5: (0, 0), (0, 0), (1, 0), (1, 1), (1, 0) again, (0, 1)."""
+    path = [(0, 0), (0.2, 0.4), (1.4, 1.4), (1.6, 1.4), (3.4, 1.6), (2.0, 0.0), (-0.4, 3.0)]
+    assert visited(path) == 4
+    assert [visited(path, length=t) for t in range(7)] == [0, 1, 1, 2, 3, 3, 4]
+    assert visited(path, side=100.0) == 1
+    assert visited(path, side=0.01) == 6  # each state its own region; the start, which is never returned to, is not one
+
+
+def test_the_start_counts_only_when_it_is_returned_to():
+    assert visited([(0, 0), (5, 5), (5, 5)]) == 1
+    assert visited([(0, 0), (5, 5), (0, 0)]) == 2
+
+
+def test_a_border_belongs_to_the_region_above_it():
+    """Numbers that float32 holds exactly; also below zero, where rounding towards zero would join two regions."""
+    assert visited([(0, 0), (1.25, 0), (1.5, 0)]) == 2
+    assert visited([(0, 0), (1.5, 0), (1.75, 0)]) == 1
+    assert visited([(0, 0), (-0.75, 0), (-0.25, 0)]) == 2
+    assert visited([(0, 0), (0, -2.5), (0, -0.75)]) == 1
+
+
+def test_offset():
+    path = [(0.0, 0.0), (0.25, 0.0), (-0.25, 0.0)]
+    assert visited(path, side=1.0) == 1 and visited(path, side=1.0, offset=0.0) == 2
+
+
+def test_regions_are_of_two_coordinates_and_of_one_episode():
+    """(1, 2) and (2, 1) are two regions; what other episodes visited does not matter."""
+    assert visited([(0, 0), (1, 2), (2, 1)], side=1.0) == 2
+    positions = np.array([[(0, 0), (4, 4), (4, 4)], [(0, 0), (4, 4), (8, 8)], [(9, 9), (4, 4), (0, 8)]])
+    assert regions_visited(positions, np.array([2, 2, 1]), 2.0).tolist() == [1, 2, 1]
+
+
+def test_what_lies_behind_the_end_is_ignored():
+    """Rollouts are filled up with zeros, which are a region like any other."""
+    positions = np.zeros((2, 5, 2), np.float32)
+    positions[:, 1], positions[:, 2] = 4, 8
+    assert regions_visited(positions, np.array([2, 4]), 2.0).tolist() == [2, 3]
+
+
+@given(
+    st.integers(1, 5), st.integers(1, 12), st.sampled_from([0.3, 1.0, 2.0, 7.5]), st.sampled_from([0.0, 0.5, -1.25]),
+    st.data(),
+)  # fmt: skip
+def test_agrees_with_sets(n, steps, side, offset, data):
+    places = st.floats(-20, 20, width=32)
+    positions = data.draw(arrays.arrays(np.float32, (n, steps + 1, 2), elements=places))
+    lengths = data.draw(arrays.arrays(np.int64, n, elements=st.integers(0, steps)))
+    found = regions_visited(positions, lengths, side, offset)
+    assert found.dtype == np.int64 and found.tolist() == by_sets(positions, lengths, side, offset)
+    assert (found <= lengths).all()
+
+
+def test_agrees_with_sets_at_the_size_of_an_update():
+    rng = np.random.default_rng(0)
+    positions = rng.uniform(-0.5, 9.5, (80, 51, 2)).astype(np.float32)
+    lengths = rng.integers(1, 51, 80)
+    assert regions_visited(positions, lengths, 2.0).tolist() == by_sets(positions, lengths, 2.0, 0.5)
+
+
+def test_no_episodes():
+    found = regions_visited(np.zeros((0, 3, 2)), np.zeros(0, np.int64), 1.0)
+    assert found.shape == (0,) and found.dtype == np.int64
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 3), (3, 4, 1), (4, 2), (3, 4, 2, 2)])
+def test_positions_must_be_of_a_plane(shape):
+    with pytest.raises(ValueError, match=r"positions must be \[n, T \+ 1, 2\]"):
+        regions_visited(np.zeros(shape), np.ones(shape[0], np.int64), 1.0)
+
+
+@pytest.mark.parametrize("side", [0.0, -2.0, math.nan])
+def test_side_must_be_positive(side):
+    with pytest.raises(ValueError, match="side, of a region, must be positive"):
+        regions_visited(np.zeros((1, 2, 2)), np.array([1]), side)
+
+
+def test_reward():
+    reached, counts = np.array([True, False, True, False]), np.array([7, 25, 0, 0])
+    reward = grid_oracle_reward(reached, counts)
+    assert reward.dtype == np.float64
+    np.testing.assert_allclose(reward, [1.07, 0.25, 1.0, 0.0])
+    np.testing.assert_allclose(grid_oracle_reward(reached, counts, weight=0.5), [4.5, 12.5, 1.0, 0.0])

@@ -1,0 +1,175 @@
+"""Random network distillation: its networks, the error by hand, who learns, and that surprise follows what is new."""
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from envs.goal_task import GoalTask
+from papers.sibling_rivalry.networks import PixelEncoder
+from papers.sibling_rivalry.rnd import Rnd
+
+N = 24
+KINDS = ("plane", "pictures")
+WIDTH = {"plane": 128, "pictures": 64}
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def task(kind: str) -> GoalTask:
+    """Shapes are all that the module asks of a task."""
+    fake = GoalTask()
+    if kind == "plane":
+        fake.observation_shape, fake.goal_shape, fake.n_actions, fake.action_range = (3,), (2,), 2, 0.95
+    else:
+        fake.observation_shape, fake.goal_shape, fake.n_actions, fake.action_range = (2, 6, 5), (1, 6, 5), 4, None
+    return fake
+
+
+def states(kind: str, seed: int = 0, n: int = N) -> Tensor:
+    return torch.randn(n, *task(kind).observation_shape, generator=torch.Generator().manual_seed(seed))
+
+
+def transition(kind: str, after: Tensor, seed: int = 9) -> tuple[Tensor, Tensor, Tensor]:
+    """Any state and action that lead to `after`."""
+    g = torch.Generator().manual_seed(seed)
+    fake, n = task(kind), len(after)
+    actions = torch.randint(4, (n,), generator=g) if fake.action_range is None else torch.rand(n, 2, generator=g)
+    return torch.randn(after.shape, generator=g), actions, after
+
+
+def same(a: nn.Module, b: nn.Module) -> bool:
+    values, others = a.state_dict(), b.state_dict()
+    return values.keys() == others.keys() and all(torch.equal(value, others[name]) for name, value in values.items())
+
+
+def train(module: Rnd, kind: str, after: Tensor, steps: int) -> None:
+    adam = torch.optim.Adam([p for p in module.parameters() if p.requires_grad], lr=1e-3)
+    g = torch.Generator().manual_seed(0)
+    for _ in range(steps):
+        rows = torch.randint(len(after), (128,), generator=g)
+        loss = module.loss(*transition(kind, after[rows]))
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+
+
+def test_networks_for_vectors():
+    rnd = Rnd(task("plane"), seed=0)
+
+    def sizes(network):
+        return [(layer.in_features, layer.out_features) for layer in network if isinstance(layer, nn.Linear)]
+
+    assert sizes(rnd.target) == [(3, 256), (256, 256), (256, 128)]
+    assert sizes(rnd.predictor) == [(3, 128), (128, 128), (128, 128)]
+
+
+def test_networks_for_pictures():
+    rnd = Rnd(task("pictures"), seed=0)
+    for network in (rnd.target, rnd.predictor):
+        assert isinstance(network, PixelEncoder) and network.pool == "max"
+        assert network.convolutions[0].in_channels == 2  # the goal's plane is not shown
+    assert not same(rnd.target, rnd.predictor)  # else nothing would ever be new
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_same_seed_same_module(kind):
+    first = Rnd(task(kind), seed=3)
+    torch.rand(5)
+    second = Rnd(task(kind), seed=3)
+    assert same(first, second) and not same(first.target, Rnd(task(kind), seed=4).target)
+    for module in (first, second):
+        train(module, kind, states(kind), steps=3)
+    assert same(first, second)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_surprise_and_loss_by_hand(kind):
+    """Both vectors made to have length 1, squared differences averaged over their numbers: float64 NumPy."""
+    rnd, after = Rnd(task(kind), seed=1), states(kind)
+
+    def unit(network):
+        vectors = network(after).detach().numpy().astype(np.float64)
+        return vectors / np.sqrt((vectors**2).sum(axis=1, keepdims=True))
+
+    expected = ((unit(rnd.target) - unit(rnd.predictor)) ** 2).sum(axis=1) / WIDTH[kind]
+    found = rnd.surprise(*transition(kind, after))
+    assert found.dtype == torch.float32 and found.shape == (N,) and not found.requires_grad
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+    np.testing.assert_allclose(rnd.loss(*transition(kind, after)).item(), expected.mean(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_the_next_state_counts(kind):
+    rnd, after = Rnd(task(kind), seed=0), states(kind)
+    surprise = rnd.surprise(*transition(kind, after))
+    assert torch.equal(surprise, rnd.surprise(*transition(kind, after, seed=10)))
+    assert (surprise != rnd.surprise(*transition(kind, states(kind, seed=1)))).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("factor", "expected"), [(7.0, 0.0), (-3.0, 4.0)])
+def test_surprise_depends_on_directions_only(kind, factor, expected):
+    """A predictor that says `factor` times the truth; 4 / width is the most there can be."""
+
+    class Says(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return factor * rnd.target(x)
+
+    rnd = Rnd(task(kind), seed=0)
+    rnd.predictor = Says()  # type: ignore[assignment]
+    found = rnd.surprise(*transition(kind, states(kind)))
+    np.testing.assert_allclose(found, expected / WIDTH[kind], rtol=1e-5, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
+def test_surprise_is_bounded(kind, scale):
+    surprise = Rnd(task(kind), seed=2).surprise(*transition(kind, scale * states(kind, n=200)))
+    assert (surprise >= 0).all() and (surprise <= 4 / WIDTH[kind] * (1 + 1e-5)).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_the_predictor_learns(kind):
+    """Every parameter that an optimiser is given must depend on the loss: torch.autograd.grad refuses others."""
+    rnd, after = Rnd(task(kind), seed=0), states(kind, n=200)
+    learning = {name: p for name, p in rnd.named_parameters() if p.requires_grad}
+    assert learning.keys() == {f"predictor.{name}" for name, _ in rnd.predictor.named_parameters()}
+    gradients = torch.autograd.grad(rnd.loss(*transition(kind, after)), list(learning.values()))
+    for name, gradient in zip(learning, gradients):
+        assert gradient.isfinite().all() and gradient.abs().sum() > 0, name
+    before = pickle.loads(pickle.dumps(rnd))
+    train(rnd, kind, after, steps=3)
+    assert same(rnd.target, before.target) and not same(rnd.predictor, before.predictor)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pickle_takes_the_target_along(kind):
+    first, after = Rnd(task(kind), seed=0), states(kind)
+    train(first, kind, after, steps=3)
+    torch.manual_seed(123)
+    second = pickle.loads(pickle.dumps(first))
+    assert same(first, second) and not any(p.requires_grad for p in second.target.parameters())
+    for module in (first, second):
+        train(module, kind, after, steps=3)
+    assert same(first, second)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_surprise_falls_where_one_has_been_and_stays_elsewhere(kind):
+    rnd = Rnd(task(kind), seed=0)
+    known = states(kind, n=256) * 0.3
+    new = states(kind, seed=1, n=256) * 0.3 + 3
+    at_first = rnd.surprise(*transition(kind, known)).mean()
+    train(rnd, kind, known, steps=200 if kind == "plane" else 60)
+    still = rnd.surprise(*transition(kind, known)).mean()
+    assert still < 0.05 * at_first
+    assert rnd.surprise(*transition(kind, new)).mean() > 10 * still
