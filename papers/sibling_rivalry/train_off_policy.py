@@ -1,0 +1,270 @@
+"""Train the paper's off-policy baselines, which reach their goals by hindsight, and measure how often they do.
+
+    python -m papers.sibling_rivalry.train_off_policy --env PointMaze --method ddpg-her --seed 0
+
+The methods share memory and loop; the learner depends on the task's actions:
+
+    ddpg-her   nothing but success, Eq. (1), and hindsight (hindsight.py); continuous actions (ddpg.py)
+    dqn-her    the same for discrete actions (dqn.py)
+    dqn        minus the distance to the goal after every step, Eq. (2), and no hindsight; discrete actions
+
+Time is counted in training episodes: an epoch is 50 cycles, a cycle 80 episodes and then 40 gradient steps.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+
+from common.lab.cli import cli
+from common.lab.errors import UserError
+from common.lab.runs import Run, Streams
+from common.replay.storage import Ring, announce
+from papers.sibling_rivalry.ddpg import DDPG, Batch
+from papers.sibling_rivalry.dqn import DQN
+from papers.sibling_rivalry.hindsight import relabel
+from papers.sibling_rivalry.rewards import naive_reward, sparse_reward
+from papers.sibling_rivalry.rollouts import Rollouts, play, terminal_states
+from papers.sibling_rivalry.tasks import make_task
+
+METHODS = ("ddpg-her", "dqn-her", "dqn")
+SAVE_EVERY = 5
+"""Epochs between two checkpoints."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Every setting of a run. Defaults are the paper's, with the place where it states them."""
+
+    env: str = "PointMaze"
+    """Task: PointMaze, Corridor-<length>, UMaze-<length>, TreeMaze-<size>-<seed>, PixelGrid-<size>[-<steps>]."""
+    method: Literal["ddpg-her", "dqn-her", "dqn"] = "ddpg-her"
+    """Learner, rewards and hindsight; see the top of this file."""
+    seed: int = 0
+    """Seed of all random streams of the run."""
+    epochs: int = 50
+    """Training length, 4,000 episodes each: 200,000 in Figs. 3 and 4."""
+    device: str = "cpu"
+    """Where the networks live: cpu or cuda."""
+
+    cycles: int = 50
+    """Cycles per epoch."""
+    episodes: int = 80
+    """Episodes per cycle: 20 workers with 4 each (App. F, Table 2)."""
+    updates: int = 40
+    """Gradient steps per cycle (Table 2)."""
+    batch_size: int | None = None
+    """Transitions per gradient step. None: 1,280 or, for discrete actions, 2,560: 20 workers, 64 or 128 (Table 2)."""
+    capacity: int | None = None
+    """Transitions kept, relabelled ones included. None: 2 million or, for discrete actions, 10 million. Not in the
+    paper; the authors' code keeps as many, 100,000 or 500,000 per worker."""
+    warmup: int = 5_120
+    """Transitions stored before learning starts. Not in the paper; the authors' code waits for 256 per worker."""
+    lr: float = 1e-3
+    """Adam's step size (Table 2)."""
+    adam_eps: float = 1e-3
+    """Adam's epsilon. Not in the paper; the authors' code has 1e-3, PyTorch's default is 1e-8."""
+    gamma: float = 0.98
+    """Discount (Table 2)."""
+    polyak: float = 0.95
+    """Share of the old target networks in the new ones, once per cycle (Table 2)."""
+    random_actions: float = 0.2
+    """Probability of a uniform action in training (Table 2)."""
+    k: int = 4
+    """Hindsight: goals per step, from its future. Not in the paper."""
+
+    noise: float = 0.1
+    """DDPG: deviation of the noise on actions, as a share of the action range (Table 2)."""
+    action_l2: float = 0.25
+    """DDPG: weight of the actions' mean square in the actor's loss (Table 2)."""
+
+    eval_episodes: int = 400
+    """Episodes per evaluation, one evaluation per epoch, greedy actions. Not in the paper."""
+
+
+def check(config: Config) -> None:
+    """Raise UserError for settings that cannot work."""
+    if config.device != "cpu" and not torch.cuda.is_available():
+        raise UserError(f"device {config.device!r} asked for, but this PyTorch sees no CUDA device; use --device cpu")
+    if config.method not in METHODS:
+        raise UserError(f"unknown method {config.method!r}; right are: {', '.join(METHODS)}")
+    for name in ("epochs", "cycles", "episodes", "updates", "batch_size", "capacity", "warmup", "eval_episodes"):
+        if getattr(config, name) is not None and getattr(config, name) < 1:
+            raise UserError(f"{name} must be at least 1, not {getattr(config, name)}")
+    for name in ("lr", "adam_eps"):
+        if not getattr(config, name) > 0:
+            raise UserError(f"{name} must be positive, not {getattr(config, name)}")
+    for name in ("k", "noise", "action_l2"):
+        if not getattr(config, name) >= 0:
+            raise UserError(f"{name} must not be negative, not {getattr(config, name)}")
+    for name in ("gamma", "polyak", "random_actions"):
+        if not 0 <= getattr(config, name) <= 1:
+            raise UserError(f"{name} must lie in [0, 1], not {getattr(config, name)}")
+
+
+class Trainer:
+    """All that a run consists of. Pickled as a whole, so that an interrupted run goes on bit for bit."""
+
+    def __init__(self, config: Config):
+        streams = Streams(config.seed)
+        self.config, self.task = config, make_task(config.env)
+        self.rng, self.replay = streams.numpy("rollouts"), streams.numpy("replay")
+        self.relabelling = streams.numpy("hindsight")
+        discrete = self.task.action_range is None
+        if discrete != config.method.startswith("dqn"):
+            kind, right = ("discrete", "dqn-her or dqn") if discrete else ("continuous", "ddpg-her")
+            raise UserError(f"{config.method} does not work with the {kind} actions of {config.env}; use {right}")
+        self.dense = config.method == "dqn"
+        self.k = 0 if self.dense else config.k
+        self.batch_size = config.batch_size or (2_560 if discrete else 1_280)
+        self.agent = self._make_agent(streams.integer("network"))
+        self.memory = self._make_memory(config.capacity or (10_000_000 if discrete else 2_000_000))
+        self.episodes_done = self.steps_done = self.evaluations = 0
+        self._log: list[dict[str, float]] = []
+
+    def _make_agent(self, seed: int) -> DDPG | DQN:
+        c = self.config
+        settings: dict = dict(
+            lr=c.lr, adam_eps=c.adam_eps, gamma=c.gamma, polyak=c.polyak, random_actions=c.random_actions, seed=seed,
+            device=c.device,
+        )  # fmt: skip
+        if self.task.action_range is None:
+            return DQN(self.task, **settings)
+        return DDPG(self.task, noise=c.noise, action_l2=c.action_l2, **settings)
+
+    def _make_memory(self, capacity: int) -> Ring:
+        """States as the task has them, which are smaller than its observations, and goals as small as is exact."""
+        task, c = self.task, self.config
+        most = (1 + self.k) * c.episodes * task.max_steps
+        for name, needed in {"batch_size": self.batch_size, "warmup": c.warmup, "a cycle": most}.items():
+            if capacity < needed:
+                raise UserError(f"a capacity of {capacity} is too small: {name} needs {needed} transitions")
+        state = task.starts(1, np.random.default_rng(0))[0]
+        state_field = (state.shape, state.dtype)
+        fields: dict[str, tuple] = {
+            "state": state_field,
+            "action": ((), np.int64) if task.action_range is None else ((task.n_actions,), np.float32),
+            "goal": (task.goal_shape, np.float32 if len(task.goal_shape) == 1 else np.uint8),  # pictures: of 0 and 1
+            "reward": ((), np.float32),
+            "next_state": state_field,
+            "terminal": ((), np.bool_),
+        }
+        announce(capacity, fields)
+        return Ring(capacity, fields)
+
+    # --- one cycle ----------------------------------------------------------------------------------------------------
+
+    def cycle(self) -> dict[str, float]:
+        """Play and store the cycle's episodes, then learn. Returns what is to be logged."""
+        n = self.config.episodes
+        starts, goals = self.task.starts(n, self.rng), self.task.goals(n, self.rng)
+        rollouts = play(self.task, partial(self.agent.explore, rng=self.rng), starts, goals, self.rng)
+        self.store(rollouts)
+        entry = {"train_success": float(rollouts.reached.mean())}
+        if len(self.memory) >= self.config.warmup:
+            entry |= self.learn()
+        self.episodes_done += n
+        self.steps_done += int(rollouts.lengths.sum())
+        self._log.append(entry)
+        return entry
+
+    def store(self, rollouts: Rollouts) -> None:
+        """Put every step into the memory, once with the goal that was pursued and up to k times in hindsight."""
+        task, states = self.task, rollouts.states
+        achieved = task.achieved(states.reshape(-1, *states.shape[2:])).reshape(*states.shape[:2], *task.goal_shape)
+        episodes, steps = np.nonzero(rollouts.running)
+        goals, last = rollouts.goals[episodes], steps == rollouts.lengths[episodes] - 1
+        reached = last & rollouts.reached[episodes]
+        if self.dense:
+            rewards = naive_reward(task.distance(achieved[episodes, steps + 1], goals), reached)
+        else:
+            more = relabel(achieved, rollouts.lengths, task.success, self.k, self.relabelling)
+            episodes, steps = np.append(episodes, more.episodes), np.append(steps, more.steps)
+            goals, reached = np.concatenate([goals, more.goals]), np.append(reached, more.reached)
+            rewards = sparse_reward(reached)
+        self.memory.extend(
+            state=states[episodes, steps], action=rollouts.actions[episodes, steps], goal=goals, reward=rewards,
+            next_state=states[episodes, steps + 1], terminal=reached,
+        )  # fmt: skip
+
+    def learn(self) -> dict[str, float]:
+        """The cycle's gradient steps, each on a batch drawn uniformly, and one step of the target networks."""
+        slots = self.replay.integers(len(self.memory), size=(self.config.updates, self.batch_size))
+        results = [torch.stack(self.agent.update(self.batch(batch))) for batch in slots]
+        self.agent.sync()
+        loss, q = torch.stack(results).mean(dim=0).tolist()
+        return {"critic_loss": loss, "q_mean": q}
+
+    def batch(self, slots: np.ndarray) -> Batch:
+        """The transitions in the slots [n], observed, on the learner's device."""
+        task, stored = self.task, self.memory.get(slots)
+        following = stored["next_state"]
+        legal = task.legal(following)
+        return Batch(
+            observations=self._tensor(task.observe(stored["state"])),
+            actions=self._tensor(stored["action"]),
+            goals=self._tensor(stored["goal"].astype(np.float32, copy=False)),
+            rewards=self._tensor(stored["reward"]),
+            next_observations=self._tensor(task.observe(following)),
+            terminal=self._tensor(stored["terminal"].astype(np.float32)),
+            next_legal=None if legal is None else self._tensor(legal),
+        )
+
+    def _tensor(self, array: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(array).to(self.config.device)
+
+    # --- evaluation ---------------------------------------------------------------------------------------------------
+
+    def evaluate(self) -> dict[str, float]:
+        """Metrics of the greedy policy, and means over the cycles since the last evaluation.
+
+        ``q_mean`` is the mean of Q(s, a) over the replayed transitions.
+        """
+        task, n = self.task, self.config.eval_episodes
+        rng = Streams(self.config.seed).numpy(f"evaluation at {self.episodes_done}")
+        rollouts = play(task, self.agent.act, task.starts(n, rng), task.goals(n, rng), rng)
+        metrics = {
+            "success": float(rollouts.reached.mean()),
+            "distance": float(task.distance(rollouts.ends, rollouts.goals).mean()),
+            "env_steps": self.steps_done,
+        }
+        for name in dict.fromkeys(name for entry in self._log for name in entry):
+            metrics[name] = float(np.mean([entry[name] for entry in self._log if name in entry]))
+        self._log = []
+        metrics |= terminal_states(rollouts, self.evaluations)
+        self.evaluations += 1
+        return metrics
+
+
+def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
+    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
+
+    Raises:
+        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
+    """
+    check(config)
+    fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
+    total = config.epochs * config.cycles * config.episodes
+    with Run.open(config, run_dir, total_steps=total, tensorboard=tensorboard, progress=progress) as run:
+        if run.finished is not None:
+            return run.finished
+        state = run.load() or {"trainer": fresh, "metrics": {}}
+        trainer, metrics = state["trainer"], state["metrics"]
+        while trainer.evaluations < config.epochs:
+            for _ in range(config.cycles):
+                entry = trainer.cycle()
+                run.check_finite(trainer.episodes_done, critic_loss=entry.get("critic_loss", 0.0))
+                run.tick(trainer.episodes_done, success=entry["train_success"])
+            metrics = trainer.evaluate()
+            run.log(trainer.episodes_done, metrics)
+            if trainer.evaluations % SAVE_EVERY == 0:
+                run.save({"trainer": trainer, "metrics": metrics})
+        summary = {name: value for name, value in metrics.items() if not name.startswith("end ")}
+        return run.finish({"episodes": trainer.episodes_done, **summary}, weights=trainer.agent.weights())
+
+
+if __name__ == "__main__":
+    cli(Config, main, __doc__)

@@ -1,0 +1,495 @@
+"""The off-policy script: what is stored and replayed, when targets move, resuming, metrics, bad settings, learning."""
+
+import dataclasses
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from common.lab.cli import cli
+from common.lab.errors import NonFiniteLoss, UserError
+from common.lab.runs import Streams
+from envs.goal_task import GoalTask
+from papers.sibling_rivalry import train_off_policy
+from papers.sibling_rivalry.ddpg import DDPG
+from papers.sibling_rivalry.dqn import DQN
+from papers.sibling_rivalry.rollouts import Rollouts, play
+from papers.sibling_rivalry.train_off_policy import METHODS, Config, Trainer, main
+from tests.papers.sibling_rivalry.fake_tasks import Flat, Line, Picture, Plane
+
+ROOT = Path(__file__).resolve().parents[3]
+TINY = dict(
+    epochs=3, cycles=2, episodes=4, updates=3, batch_size=16, capacity=1_000, warmup=20, adam_eps=1e-8, eval_episodes=5
+)  # fmt: skip
+METRICS = {"success", "distance", "env_steps", "train_success", "critic_loss", "q_mean"}
+
+
+class Ring(Plane):
+    """Goals lie on a circle around the start, four steps away or more: too far to be found by chance."""
+
+    tolerance = 0.15
+
+    def goals(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        angle = rng.uniform(0, 2 * np.pi, n)
+        return (1.5 * np.stack([np.cos(angle), np.sin(angle)], axis=1)).astype(np.float32)
+
+
+class Bits(Flat):
+    """Eight bits, of which each action flips one, and as many steps: 256 goals."""
+
+    observation_shape = goal_shape = (8,)
+    n_actions, action_range, tolerance, max_steps = 8, None, 0.0, 8
+
+    def starts(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.integers(2, size=(n, 8), dtype=np.uint8)
+
+    def goals(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        return self.starts(n, rng).astype(np.float32)
+
+    def step(self, states: np.ndarray, actions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        after = states.copy()
+        after[np.arange(len(states)), actions] ^= 1
+        return after
+
+    def achieved(self, states: np.ndarray) -> np.ndarray:
+        return states.astype(np.float32)
+
+
+TASKS = {"Plane": partial(Plane, noise=0.1), "Line": Line, "Picture": Picture, "Ring": partial(Ring, 8), "Bits": Bits}
+KINDS = [("Plane", "ddpg-her"), ("Line", "dqn-her"), ("Line", "dqn"), ("Picture", "dqn-her"), ("Picture", "dqn")]
+
+
+@pytest.fixture(autouse=True)
+def these_tasks(monkeypatch):
+    make = train_off_policy.make_task
+    monkeypatch.setattr(train_off_policy, "make_task", lambda name: TASKS[name]() if name in TASKS else make(name))
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def config(env: str = "Plane", method: str = "ddpg-her", seed: int = 0, **settings) -> Config:
+    return Config(env, method, seed, **(TINY | settings))
+
+
+def trainer(*arguments, **settings) -> Trainer:
+    return Trainer(config(*arguments, **settings))
+
+
+def rows(run_dir: Path) -> list[list[str]]:
+    """metrics.csv without the wall-clock hours."""
+    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()[1:]]
+
+
+def weights(run_dir: Path) -> dict[str, torch.Tensor]:
+    return torch.load(run_dir / "weights.pt", weights_only=True)
+
+
+# --- whole runs ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("env", "method"), KINDS)
+def test_every_method_runs_on_every_kind_of_task(env, method, tmp_path):
+    summary = main(config(env, method), tmp_path)
+    assert set(summary) == METRICS | {"episodes"} and summary["episodes"] == 24
+    found = rows(tmp_path)
+    curves = {(step, metric) for step, metric, _ in found if not metric.startswith("end ")}
+    assert curves == {(step, metric) for step in ("8", "16", "24") for metric in METRICS}
+    ends = {(step, metric) for step, metric, _ in found if metric.startswith("end ")}
+    steps = ("8", "16", "24") if env == "Plane" else ()
+    assert ends == {(step, f"end {i} {axis}") for step in steps for i in range(5) for axis in "xy"}
+    assert not (tmp_path / "checkpoint.pkl").exists()
+    agent = Trainer(config(env, method)).agent
+    assert weights(tmp_path).keys() == (agent.actor if method == "ddpg-her" else agent.q).state_dict().keys()
+    assert main(config(env, method), tmp_path) == summary  # at once
+
+
+class Interrupted(Exception):
+    pass
+
+
+@pytest.mark.parametrize(("env", "method"), KINDS)
+def test_interrupted_and_resumed_equals_uninterrupted(env, method, tmp_path, monkeypatch):
+    """Stopped in the last epoch, after a checkpoint of the second. The memory wraps round. One seed, one result."""
+    settings, cycle, played = config(env, method, capacity=120), Trainer.cycle, []
+    summary = main(settings, tmp_path / "whole")
+    monkeypatch.setattr(train_off_policy, "SAVE_EVERY", 1)
+
+    def interrupt(self):
+        if self.episodes_done == 20:
+            raise Interrupted
+        return cycle(self)
+
+    monkeypatch.setattr(Trainer, "cycle", interrupt)
+    with pytest.raises(Interrupted):
+        main(settings, tmp_path / "parts")
+    assert (tmp_path / "parts" / "checkpoint.pkl").exists()
+    monkeypatch.setattr(Trainer, "cycle", lambda self: played.append(self.episodes_done) or cycle(self))
+    assert main(settings, tmp_path / "parts") == summary
+    assert played == [16, 20]  # from the checkpoint on, not from the start
+    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
+    ours, theirs = weights(tmp_path / "whole"), weights(tmp_path / "parts")
+    assert ours.keys() == theirs.keys() and all(torch.equal(ours[key], theirs[key]) for key in ours)
+
+
+def test_checkpoints_are_written_every_fifth_epoch(tmp_path, monkeypatch):
+    saved = []
+    monkeypatch.setattr("common.lab.runs.Run.save", lambda self, state: saved.append(state["trainer"].evaluations))
+    main(config(epochs=11, cycles=1, episodes=1, updates=1, eval_episodes=1), tmp_path)
+    assert train_off_policy.SAVE_EVERY == 5 and saved == [5, 10]
+
+
+def test_another_seed_gives_another_run(tmp_path):
+    for seed in (0, 1):
+        main(config(seed=seed), tmp_path / str(seed))
+    assert rows(tmp_path / "0") != rows(tmp_path / "1")
+
+
+def test_a_loss_that_is_not_finite_stops_the_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(DDPG, "update", lambda self, batch: (torch.tensor(float("nan")), torch.tensor(0.0)))
+    with pytest.raises(NonFiniteLoss, match="critic_loss is nan at step 4"):
+        main(config(), tmp_path)
+
+
+# --- what is stored --------------------------------------------------------------------------------------------------
+
+
+def made_up(task: GoalTask, visits: list[list[int]], goals: list[int], reached: list[bool]) -> Rollouts:
+    """Episodes on the line that visit these cells."""
+    n, steps = len(visits), task.max_steps
+    states, actions = np.zeros((n, steps + 1, 1), np.int64), np.zeros((n, steps), np.int64)
+    for i, cells in enumerate(visits):
+        states[i, : len(cells), 0] = cells
+        actions[i, : len(cells) - 1] = np.diff(cells) + 1
+    lengths = np.array([len(cells) - 1 for cells in visits])
+    ends = np.array([cells[-1:] for cells in visits], np.float32)
+    return Rollouts(states, actions, np.array(goals, np.float32)[:, None], ends, lengths, np.array(reached))
+
+
+def stored(one: Trainer, *names: str) -> list[tuple]:
+    """The memory's rows, sorted: the order is of no interest."""
+    values = one.memory.get(np.arange(len(one.memory)))
+    names = names or ("state", "action", "next_state", "goal", "reward", "terminal")
+    return sorted(zip(*(values[name].ravel().tolist() for name in names)))
+
+
+VISITS = [[0, 1, 2], [5, 5, 4, 3, 3, 4]]  # the first reaches its goal, the second runs out of time
+PURSUED = [(0, 2, 1, 2, 0, 0), (1, 2, 2, 2, 1, 1)], [
+    (5, 1, 5, 0, 0, 0), (5, 0, 4, 0, 0, 0), (4, 0, 3, 0, 0, 0), (3, 1, 3, 0, 0, 0), (3, 2, 4, 0, 0, 0),
+]  # fmt: skip
+
+
+def test_stored_transitions_by_hand():
+    """Everything that comes later as a goal, but for goals that are met already; and always the goal pursued."""
+    one = trainer("Line", "dqn-her", k=5)
+    one.store(made_up(one.task, VISITS, [2, 0], [True, False]))
+    hindsight = [
+        (0, 2, 1, 1, 1, 1), (0, 2, 1, 2, 0, 0),
+        (1, 2, 2, 2, 1, 1),
+        (5, 1, 5, 4, 0, 0), (5, 1, 5, 3, 0, 0), (5, 1, 5, 3, 0, 0), (5, 1, 5, 4, 0, 0),
+        (5, 0, 4, 4, 1, 1), (5, 0, 4, 3, 0, 0), (5, 0, 4, 3, 0, 0), (5, 0, 4, 4, 1, 1),
+        (4, 0, 3, 3, 1, 1), (4, 0, 3, 3, 1, 1),
+        (3, 1, 3, 4, 0, 0),
+        (3, 2, 4, 4, 1, 1),
+    ]  # fmt: skip
+    assert stored(one) == sorted([*PURSUED[0], *PURSUED[1], *hindsight])
+
+
+def test_dense_rewards_by_hand():
+    """Minus the distance after every step, 1 for success, and no hindsight."""
+    one = trainer("Line", "dqn", k=5, capacity=20)  # which hindsight would not fit into
+    one.store(made_up(one.task, VISITS, [2, 0], [True, False]))
+    rewards = [-1, 1], [-5, -4, -3, -3, -4]
+    expected = [(*step[:4], reward, step[5]) for i in (0, 1) for step, reward in zip(PURSUED[i], rewards[i])]
+    assert stored(one) == sorted(expected)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2])
+def test_at_most_k_goals_per_step(k):
+    one = trainer("Line", "dqn-her", k=k)
+    one.store(made_up(one.task, [[0, 1, 2, 3, 4, 5]], [6], [False]))
+    assert len(one.memory) == sum(1 + min(k, 5 - t) for t in range(5))
+
+
+@pytest.mark.parametrize(("env", "method"), KINDS)
+def test_what_play_brings_is_stored_as_it_is(env, method):
+    """Every transition is one of the task's; only those of hindsight have goals that nobody set; types are compact."""
+    one = trainer(env, method, episodes=10)
+    entry = one.cycle()
+    assert 0 <= entry["train_success"] <= 1
+    values = one.memory.get(np.arange(len(one.memory)))
+    task, rng = one.task, np.random.default_rng(0)
+    assert values["state"].dtype == values["next_state"].dtype == task.starts(1, rng).dtype
+    assert values["goal"].dtype == (np.uint8 if env == "Picture" else np.float32) and values["terminal"].dtype == bool
+    if env != "Plane":  # which is noisy
+        np.testing.assert_array_equal(task.step(values["state"], values["action"], rng), values["next_state"])
+    goals, after = values["goal"].astype(np.float32), task.achieved(values["next_state"])
+    assert not task.success(task.achieved(values["state"]), goals)[one.steps_done :].any()
+    np.testing.assert_array_equal(task.success(after, goals), values["terminal"])
+    if method == "dqn":
+        assert len(one.memory) == one.steps_done
+        np.testing.assert_allclose(
+            values["reward"], np.where(values["terminal"], 1, -task.distance(after, goals)), rtol=1e-6
+        )
+    else:
+        assert one.steps_done < len(one.memory) <= 5 * one.steps_done
+        np.testing.assert_array_equal(values["reward"], values["terminal"])
+
+
+def test_batches_are_observed_from_the_memory():
+    for env, method in KINDS:
+        one = trainer(env, method, episodes=10)
+        one.cycle()
+        slots = np.random.default_rng(0).permutation(len(one.memory))
+        assert method == "dqn" or 0 < one.memory["terminal"].sum() < len(slots)
+        b, values, task = one.batch(slots), one.memory.get(slots), one.task
+        expected = dict(
+            observations=task.observe(values["state"]), actions=values["action"], goals=values["goal"],
+            rewards=values["reward"], next_observations=task.observe(values["next_state"]), terminal=values["terminal"],
+            next_legal=task.legal(values["next_state"]),
+        )  # fmt: skip
+        for name, value in expected.items():
+            found = getattr(b, name)
+            assert (found is None) == (value is None)
+            if value is not None:
+                np.testing.assert_array_equal(found.numpy(), value)
+                integers = torch.float32 if env == "Plane" else torch.int64
+                types = {"actions": integers, "next_legal": torch.bool}
+                assert found.dtype == types.get(name, torch.float32)
+        assert (b.next_legal is None) == (env == "Plane")
+
+
+# --- a cycle ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_cycle_plays_then_learns_then_moves_the_targets_once(monkeypatch):
+    one, log = trainer(), []
+    drawn, update, sync = one.batch, one.agent.update, one.agent.sync
+    one.batch = lambda slots: log.append(slots) or drawn(slots)
+    monkeypatch.setattr(one.agent, "update", lambda batch: log.append("update") or update(batch))
+    monkeypatch.setattr(one.agent, "sync", lambda: log.append("sync") or sync())
+    entry = one.cycle()
+    slots = np.stack(log[0:6:2])
+    assert log[1::2] == ["update"] * 3 and log[6:] == ["sync"]
+    assert slots.shape == (3, 16) and 0 <= slots.min() and 20 < slots.max() < len(one.memory)
+    assert len(np.unique(slots)) > 30  # every update has a batch of its own
+    assert one.episodes_done == 4 and 4 <= one.steps_done <= 24
+    assert set(entry) == {"train_success", "critic_loss", "q_mean"}
+
+
+def test_what_a_cycle_reports_is_the_mean_of_its_updates(monkeypatch):
+    one = trainer()
+    results = iter([(1.0, 10.0), (2.0, 20.0), (6.0, 30.0)])
+    monkeypatch.setattr(one.agent, "update", lambda batch: tuple(map(torch.tensor, next(results))))
+    entry = one.cycle()
+    assert (entry["critic_loss"], entry["q_mean"]) == (3.0, 20.0)
+
+
+def test_learning_starts_after_the_warm_up(monkeypatch):
+    """Without hindsight, episodes that cannot succeed add 4 x 5 transitions per cycle."""
+    monkeypatch.setattr(Line, "success", lambda self, achieved, goals: np.zeros(len(goals), bool))
+    one = trainer("Line", "dqn", warmup=41)
+    entries = [one.cycle() for _ in range(4)]
+    assert ["critic_loss" in entry for entry in entries] == [False, False, True, True]
+    assert "critic_loss" in trainer("Line", "dqn", warmup=20).cycle()
+    assert "critic_loss" not in trainer("Line", "dqn", warmup=41).evaluate()
+
+
+def test_the_plain_and_the_hindsight_learner_see_the_same_first_episodes():
+    her, plain = trainer("Line", "dqn-her"), trainer("Line", "dqn")
+    for one in (her, plain):
+        one.config = dataclasses.replace(one.config, warmup=10**6)
+        one.cycle()
+    n = plain.steps_done
+    for name in ("state", "action", "goal"):
+        np.testing.assert_array_equal(her.memory[name][:n], plain.memory[name][:n])
+    assert all(torch.equal(a, b) for a, b in zip(her.agent.parameters, plain.agent.parameters))
+
+
+# --- evaluation ------------------------------------------------------------------------------------------------------
+
+
+def test_evaluation_is_greedy_and_leaves_training_alone(monkeypatch):
+    one, other = trainer(), trainer()
+    monkeypatch.setattr(DDPG, "explore", None)  # would fail if asked
+    first, again = one.evaluate(), one.evaluate()
+    assert first == again
+    monkeypatch.undo()
+    monkeypatch.setattr(train_off_policy, "make_task", lambda name: TASKS[name]())
+    for each in (one, other):
+        each.cycle()
+    np.testing.assert_array_equal(one.memory["state"], other.memory["state"])
+    assert torch.equal(one.agent.actor.body[0].weight, other.agent.actor.body[0].weight)
+    assert one.evaluate()["distance"] != first["distance"]
+
+
+def test_metrics_by_hand(monkeypatch):
+    """Three of four episodes reach their goal, the last ends 2 cells away."""
+    one = trainer("Line", "dqn")
+    rollouts = made_up(one.task, [[0, 1], [1, 2], [2, 3], [6, 5, 4, 4, 4, 4]], [1, 2, 3, 2], [True, True, True, False])
+    monkeypatch.setattr(train_off_policy, "play", lambda *given: rollouts)
+    one.steps_done = 77
+    one._log = [{"train_success": 0.5}, {"train_success": 0.0, "critic_loss": 3.0, "q_mean": -1.0}]
+    assert one.evaluate() == {
+        "success": 0.75, "distance": 0.5, "env_steps": 77, "train_success": 0.25, "critic_loss": 3.0, "q_mean": -1.0,
+    }  # fmt: skip
+    assert one.evaluate() == {"success": 0.75, "distance": 0.5, "env_steps": 77}  # of the time since the last one
+    assert one.evaluations == 2
+
+
+def test_ends_are_those_of_the_evaluation():
+    one = trainer()
+    metrics = one.evaluate()
+    rng = Streams(0).numpy("evaluation at 0")
+    starts, goals = one.task.starts(5, rng), one.task.goals(5, rng)
+    ends = play(one.task, one.agent.act, starts, goals, rng).ends
+    assert [metrics[f"end {i} x"] for i in range(5)] == pytest.approx(ends[:, 0], abs=0.0051)
+
+
+# --- settings --------------------------------------------------------------------------------------------------------
+
+
+def test_defaults_are_the_papers():
+    c = Config()
+    assert (c.lr, c.gamma, c.polyak, c.random_actions, c.noise, c.action_l2) == (1e-3, 0.98, 0.95, 0.2, 0.1, 0.25)
+    assert c.epochs * c.cycles * c.episodes == 200_000 and (c.updates, c.k, c.adam_eps) == (40, 4, 1e-3)
+    for method, env, batch, capacity in (("ddpg-her", "Plane", 1_280, 2_000_000), ("dqn", "Line", 2_560, 10_000_000)):
+        one = Trainer(Config(env, method))
+        assert (one.batch_size, one.memory.capacity) == (batch, capacity)
+
+
+def test_every_setting_reaches_its_place():
+    shared = dict(lr=0.01, adam_eps=1e-5, gamma=0.9, polyak=0.7, random_actions=0.4, capacity=777, batch_size=9, k=2)
+    for env, method in (("Plane", "ddpg-her"), ("Line", "dqn-her")):
+        one = trainer(env, method, **shared, noise=0.3, action_l2=0.6)
+        agent, adam = one.agent, one.agent.adam.param_groups[0]
+        assert isinstance(agent, DDPG if env == "Plane" else DQN)
+        assert (adam["lr"], adam["eps"], agent.gamma, agent.polyak, agent.random_actions) == (0.01, 1e-5, 0.9, 0.7, 0.4)
+        assert (one.memory.capacity, one.batch_size, one.k) == (777, 9, 2)
+    ddpg = trainer(noise=0.3, action_l2=0.6).agent
+    assert (ddpg.noise, ddpg.action_l2) == (0.3, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (dict(env="Pl"), "unknown env 'Pl'"),
+        (dict(method="her"), "unknown method 'her'; right are: ddpg-her, dqn-her, dqn"),
+        (dict(method="dqn"), "dqn does not work with the continuous actions of Plane; use ddpg-her"),
+        (dict(method="dqn-her"), "dqn-her does not work with the continuous actions of Plane; use ddpg-her"),
+        (dict(env="Line"), "ddpg-her does not work with the discrete actions of Line; use dqn-her or dqn"),
+        (dict(epochs=0), "epochs must be at least 1, not 0"),
+        (dict(cycles=0), "cycles must be at least 1, not 0"),
+        (dict(episodes=-4), "episodes must be at least 1, not -4"),
+        (dict(updates=0), "updates must be at least 1, not 0"),
+        (dict(batch_size=0), "batch_size must be at least 1, not 0"),
+        (dict(capacity=0), "capacity must be at least 1, not 0"),
+        (dict(warmup=0), "warmup must be at least 1, not 0"),
+        (dict(eval_episodes=0), "eval_episodes must be at least 1, not 0"),
+        (dict(lr=0.0), "lr must be positive, not 0.0"),
+        (dict(adam_eps=float("nan")), "adam_eps must be positive, not nan"),
+        (dict(k=-1), "k must not be negative, not -1"),
+        (dict(noise=-0.1), "noise must not be negative, not -0.1"),
+        (dict(action_l2=-0.1), "action_l2 must not be negative, not -0.1"),
+        (dict(gamma=1.1), r"gamma must lie in \[0, 1\], not 1.1"),
+        (dict(polyak=-0.1), r"polyak must lie in \[0, 1\], not -0.1"),
+        (dict(random_actions=2.0), r"random_actions must lie in \[0, 1\], not 2.0"),
+        (dict(seed=-1), "seed -1 is negative"),
+        (dict(batch_size=1001), "a capacity of 1000 is too small: batch_size needs 1001 transitions"),
+        (dict(warmup=1001), "a capacity of 1000 is too small: warmup needs 1001 transitions"),
+        (dict(capacity=119), "a capacity of 119 is too small: a cycle needs 120 transitions"),
+        (dict(capacity=10**13), "the replay memory needs .* GB"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_settings_that_cannot_work_are_named(settings, message, tmp_path):
+    with pytest.raises(UserError, match=message) as error:
+        main(config(**settings), tmp_path / "run")
+    assert "\n" not in str(error.value) and not (tmp_path / "run").exists()
+
+
+def test_the_smallest_settings_that_are_allowed_do_run(tmp_path):
+    smallest = dict(epochs=1, cycles=1, episodes=1, updates=1, batch_size=1, eval_episodes=1, warmup=1, k=0, capacity=6)
+    zeros = dict(noise=0.0, action_l2=0.0, gamma=0.0, polyak=0.0, random_actions=0.0)
+    assert main(config(**smallest, **zeros), tmp_path)["episodes"] == 1
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="asks for a machine without CUDA")
+def test_cuda_without_cuda(tmp_path):
+    with pytest.raises(UserError, match="device 'cuda' asked for, but this PyTorch sees no CUDA device"):
+        main(config(device="cuda"), tmp_path / "run")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+@pytest.mark.parametrize(("env", "method"), KINDS)
+def test_cuda(env, method, tmp_path):
+    assert main(config(env, method, device="cuda"), tmp_path)["episodes"] == 24
+
+
+# --- command line ----------------------------------------------------------------------------------------------------
+
+
+def test_command_line(tmp_path, monkeypatch, capsys):
+    options = [f"--{key.replace('_', '-')}={value}" for key, value in (TINY | {"run_dir": tmp_path}).items()]
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setattr(sys, "argv", ["train", *options, "--env", "Line", "--method", "dqn-her", "--no-progress"])
+    cli(Config, main, train_off_policy.__doc__)
+    assert "success: " in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["train", "--method", "her"])
+    with pytest.raises(SystemExit) as stop:
+        cli(Config, main, train_off_policy.__doc__)
+    assert stop.value.code == 2 and "use one of ddpg-her, dqn-her, dqn" in capsys.readouterr().err
+
+
+def test_every_setting_is_explained(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["train", "--help"])
+    with pytest.raises(SystemExit):
+        cli(Config, main, train_off_policy.__doc__)
+    shown = capsys.readouterr().out
+    for field in dataclasses.fields(Config):
+        assert f"--{field.name.replace('_', '-')}" in shown
+    assert all(method in train_off_policy.__doc__ for method in METHODS)
+
+
+def test_a_wrong_setting_costs_one_line(tmp_path):
+    module = "papers.sibling_rivalry.train_off_policy"
+    command = [sys.executable, "-m", module, "--method", "dqn", "--run-dir", str(tmp_path / "run"), "--no-progress"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and done.stderr.startswith("error: dqn does not work with the continuous actions")
+    assert done.stderr.count("\n") == 1
+
+
+# --- learning --------------------------------------------------------------------------------------------------------
+
+FAST = dict(episodes=20, updates=20, batch_size=128, capacity=50_000, warmup=500, polyak=0.8, eval_episodes=100)
+
+
+def success(env: str, method: str, cycles: int, **settings) -> float:
+    one = trainer(env, method, **(FAST | settings))
+    for _ in range(cycles):
+        one.cycle()
+    return one.evaluate()["success"]
+
+
+def test_the_ring_is_reached_in_hindsight_and_not_without():
+    assert success("Ring", "ddpg-her", 30, lr=2e-3) >= 0.6
+    assert success("Ring", "ddpg-her", 30, lr=2e-3, k=0) <= 0.2
+
+
+def test_bits_are_flipped_in_hindsight_and_not_without():
+    assert success("Bits", "dqn-her", 40) >= 0.4
+    assert success("Bits", "dqn-her", 40, k=0) <= 0.15
+
+
+def test_the_line_is_learnt_with_dense_rewards():
+    assert success("Line", "dqn", 0) <= 0.6
+    assert success("Line", "dqn", 10, batch_size=64, warmup=100) >= 0.85
