@@ -10,7 +10,7 @@ LAUNCHER ?= local
 VENV := .venv
 PY := $(VENV)/bin/python
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install -qq
-ROOMS := bias-reduced-her ter
+ROOMS := bias-reduced-her sibling-rivalry ter
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -44,6 +44,17 @@ bias-reduced-her-appendix-a: ##   1 | goal distributions as Gaussian mixtures; a
 bias-reduced-her-own-grid:   ##  15 | not in the paper: IBS on a coarser grid
 bias-reduced-her-own-penalty:##  35 | not in the paper: the filter with a penalty on actions
 bias-reduced-her-own-her:    ##  30 | not in the paper: two settings in which the filter could matter more
+
+sibling-rivalry:      ## 180 | Sibling Rivalry: every figure below
+sibling-rivalry-fig1: ##   1 | a track on which the distance to the goal is a trap, and a way out
+sibling-rivalry-fig2: ##   1 | Sibling Rivalry on the track, sibling by sibling (the runs of fig1)
+sibling-rivalry-fig3: ##  25 | point maze: PPO, Sibling Rivalry, ICM, RND, DDPG+HER
+sibling-rivalry-fig4: ##  50 | pixel grid: PPO, Sibling Rivalry, ICM, DQN, DQN+HER
+sibling-rivalry-fig6: ##  45 | corridors and U mazes of growing length
+sibling-rivalry-fig7: ##  25 | the inclusion threshold, 0 to 10
+sibling-rivalry-fig8: ##  30 | siblings with starts of their own
+sibling-rivalry-fig9: ##  10 | the Grid Oracle
+sibling-rivalry-own-tasks: ##   0 | not in the paper: pictures of all tasks
 
 ter:              ## 550 | Topological Experience Replay: every figure below
 ter-fig2:         ##   1 | NChain: backups until the greedy path is right, and value error

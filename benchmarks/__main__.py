@@ -18,12 +18,15 @@ from common.lab.provenance import provenance
 TOPICS = {
     "minigrid": "A step of the MiniGrid tasks, picture included",
     "throwing": "A step of the ball-throwing tasks",
+    "goal_tasks": "A step of the point maze and the pixel grid",
     "sum_tree": "Prioritised draws",
     "batches": "Making a batch (SimpleCrossing-Easy, 50,000 transitions stored)",
     "training": "Training on SimpleCrossing-Easy, per environment step",
     "memory": "Memory",
     "her_training": "Training with hindsight on Hand, per environment step",
+    "sibling_rivalry": "Training Sibling Rivalry on the point maze",
 }
+PEERS = ("pfrl", "stable-baselines3")
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
@@ -51,9 +54,9 @@ def main(names: list[str]) -> None:
 def report(sections: dict[str, list[Row]]) -> str:
     """All sections as the text of RESULTS.md."""
     made = provenance()
-    machine, versions = made["machine"], made["versions"] | {"pfrl": importlib.metadata.version("pfrl")}
+    machine, versions = made["machine"], made["versions"] | {peer: importlib.metadata.version(peer) for peer in PEERS}
     judged = [row for rows in sections.values() for row in rows if row.met is not None]
-    kept = ("torch", "numpy", "numba", "gymnasium", "minigrid", "pfrl")
+    kept = ("torch", "numpy", "numba", "gymnasium", "minigrid", *PEERS)
     lines = [
         "# Speed and memory",
         "",

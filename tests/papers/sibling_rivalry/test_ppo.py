@@ -1,0 +1,408 @@
+"""Advantages against their definition, losses against torch's distributions, and an update step by step."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.distributions import Beta, Categorical
+
+from papers.sibling_rivalry.ppo import CLIP, PPO, VALUE_WEIGHT, Experience, gae
+from tests.papers.sibling_rivalry.fake_tasks import Line, Picture, Plane
+
+TASKS = {"plane": Plane(), "line": Line(), "picture": Picture()}
+EVERY_TASK = pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def agent(task=TASKS["plane"], **settings) -> PPO:
+    values = dict(
+        sees_anti_goal=False, lr=1e-3, lr_decay=0.9, adam_eps=1e-8, entropy=0.02, epochs=2, minibatches=3, seed=0
+    )
+    return PPO(task, **(values | settings))
+
+
+def experience(task=TASKS["plane"], n: int = 40, seed: int = 0, anti_goals: bool = False) -> Experience:
+    """Random transitions. The return of row i is i, so that rows can be told apart."""
+    rng = np.random.default_rng(seed)
+    states = task.starts(n, rng)
+    legal = task.legal(states)
+    if task.action_range is None:
+        actions = np.where(legal, rng.random(legal.shape), -1).argmax(axis=1)
+        after = task.step(states, actions, rng)
+    else:
+        actions = rng.uniform(-0.49, 0.49, (n, task.n_actions)).astype(np.float32)
+        after = task.step(states, actions, rng)
+    observations, following, goals, others = (
+        torch.from_numpy(part)
+        for part in (task.observe(states), task.observe(after), task.goals(n, rng), task.goals(n, rng))
+    )
+    return Experience(
+        observations, following, goals, others if anti_goals else None, torch.from_numpy(actions),
+        None if legal is None else torch.from_numpy(legal), torch.from_numpy(rng.normal(3, 5, n).astype(np.float32)),
+        torch.arange(float(n)),
+    )  # fmt: skip
+
+
+def state(network: nn.Module) -> dict[str, Tensor]:
+    return {name: value.clone() for name, value in network.state_dict().items()}
+
+
+def same(network: nn.Module, before: dict[str, Tensor]) -> bool:
+    return all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
+
+
+def log_prob_of(ppo: PPO, data: Experience) -> Tensor:
+    return ppo.policy.evaluate(data.observations, data.goals, data.actions, data.legal)[0].detach()
+
+
+# ---- generalised advantage estimation --------------------------------------------------------------------------------
+
+
+def by_definition(rewards, values, length, gamma, lam, bootstrap):
+    """A_t = sum over l of (gamma lambda)^l delta_(t + l), for one episode."""
+    value = [*values[:length], values[length] if bootstrap else 0.0]
+    delta = [rewards[t] + gamma * value[t + 1] - value[t] for t in range(length)]
+    return [sum((gamma * lam) ** (k - t) * delta[k] for k in range(t, length)) for t in range(length)]
+
+
+@given(
+    st.integers(1, 5),
+    st.integers(1, 6),
+    st.sampled_from([0.5, 0.98, 1.0]),
+    st.sampled_from([0.0, 0.9, 1.0]),
+    st.integers(0, 99),
+)
+def test_advantages_by_definition(n, steps, gamma, lam, seed):
+    """Whatever stands behind an episode's end has no part in them."""
+    rng = np.random.default_rng(seed)
+    rewards, values = rng.normal(size=(n, steps)), rng.normal(size=(n, steps + 1)).astype(np.float32)
+    lengths, bootstrap = rng.integers(1, steps + 1, n), rng.random(n) < 0.5
+    rewards[np.arange(steps) >= lengths[:, None]] = np.nan
+    values[np.arange(steps + 1) > lengths[:, None]] = np.nan
+    given_rewards, given_values = rewards.copy(), values.copy()
+    found = gae(rewards, values, lengths, gamma, lam, bootstrap)
+    assert found.dtype == np.float32 and found.shape == (n, steps)
+    for i in range(n):
+        expected = by_definition(rewards[i], values[i].tolist(), lengths[i], gamma, lam, bootstrap[i])
+        np.testing.assert_allclose(found[i, : lengths[i]], expected, rtol=1e-5, atol=1e-5)
+        assert not found[i, lengths[i] :].any()
+    np.testing.assert_array_equal(rewards, given_rewards)
+    np.testing.assert_array_equal(values, given_values)
+
+
+@pytest.mark.parametrize(("bootstrap", "expected"), [(False, [3.5, 1.25, 6.5]), (True, [7.5, 5.25, 10.5])])
+def test_with_lambda_and_gamma_1_advantages_are_what_is_still_paid_less_the_value(bootstrap, expected):
+    """As at the end of an episode only: 1 + 0 + 7 in all, and the value 4 where the episode stopped."""
+    rewards, values = np.array([[1.0, 0.0, 7.0]]), np.array([[4.5, 5.75, 0.5, 4.0]], np.float32)
+    assert gae(rewards, values, np.array([3]), 1.0, 1.0, np.array([bootstrap])).tolist() == [expected]
+
+
+def test_with_lambda_0_advantages_are_one_step_errors():
+    rewards, values = np.array([[1.0, 2.0, 9.0]]), np.array([[1.0, 4.0, 8.0, 9.0]], np.float32)
+    found = gae(rewards, values, np.array([2]), 0.5, 0.0, np.array([True]))
+    assert found.tolist() == [[1 + 2 - 1, 2 + 4 - 4, 0]]
+
+
+# ---- losses ----------------------------------------------------------------------------------------------------------
+
+
+def expected_parts(ppo: PPO, data: Experience, old: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Policy loss, value loss and entropy, sample by sample with torch's distributions."""
+    outputs = ppo.policy.body(torch.cat([data.observations, data.goals], dim=1)).double()
+    if data.actions.dtype == torch.int64:
+        actions = Categorical(logits=outputs if data.legal is None else outputs.masked_fill(~data.legal, -1e4))
+        log_prob, entropy = actions.log_prob(data.actions), actions.entropy()
+    else:
+        alpha, beta = (nn.functional.softplus(outputs) + 1.05).chunk(2, dim=1)
+        actions = Beta(alpha, beta)
+        log_prob = actions.log_prob((data.actions.double() / 0.5 + 1) / 2).sum(dim=1)
+        entropy = actions.entropy().mean(dim=1)
+    gains = []
+    for ratio, advantage in zip((log_prob - old).exp(), data.advantages):
+        if advantage >= 0:  # more of it, by a fifth at most
+            gains.append(advantage * (ratio if ratio < 1.2 else 1.2))
+        else:  # less of it, by a fifth at most
+            gains.append(advantage * (ratio if ratio > 0.8 else 0.8))
+    seen = [data.observations, data.goals] + ([] if data.anti_goals is None else [data.anti_goals])
+    errors = data.returns - ppo.critic(torch.cat(seen, dim=1))[:, 0]
+    return -torch.stack(gains).mean(), (errors**2).mean(), entropy.mean()
+
+
+@EVERY_TASK
+@pytest.mark.parametrize("sees_anti_goal", [False, True])
+def test_the_loss_and_its_gradient_by_hand(task, sees_anti_goal):
+    """Half of the probability ratios lie outside of the clipping range, for advantages of either sign."""
+    assert (CLIP, VALUE_WEIGHT) == (0.2, 0.5)
+    ppo, data = agent(task, sees_anti_goal=sees_anti_goal), experience(task, anti_goals=sees_anti_goal)
+    old = log_prob_of(ppo, data) + torch.from_numpy(np.random.default_rng(1).uniform(-0.5, 0.5, 40).astype(np.float32))
+    ratio = (log_prob_of(ppo, data) - old).exp()
+    for sign in (1, -1):
+        mine = ratio[sign * data.advantages > 0]
+        assert (mine < 0.79).any() and (mine > 1.21).any() and (abs(mine - 1) < 0.19).any()
+    loss, parts = ppo.loss(data, old)
+    policy_loss, value_loss, entropy = expected_parts(ppo, data, old)
+    expected = policy_loss + 0.5 * value_loss - 0.02 * entropy
+    torch.testing.assert_close(loss.double(), expected.double(), rtol=1e-4, atol=1e-4)
+    assert parts.keys() == {"policy_loss", "value_loss", "entropy"}
+    for found, wanted in zip(parts.values(), (policy_loss, value_loss, entropy)):
+        torch.testing.assert_close(found.double(), wanted.double(), rtol=1e-4, atol=1e-4)
+    for found, wanted in zip(*(torch.autograd.grad(x, ppo.parameters) for x in (loss, expected))):
+        torch.testing.assert_close(found, wanted, rtol=1e-3, atol=1e-3 * wanted.abs().max().item())
+
+
+@EVERY_TASK
+def test_the_first_gradient_is_the_plain_policy_gradient(task):
+    """Where old and new policy are one, nothing is clipped: the mean of A times the gradient of log pi."""
+    ppo, data = agent(task), experience(task)
+    policy = list(ppo.policy.parameters())
+    _, parts = ppo.loss(data, log_prob_of(ppo, data))
+    log_prob, _ = ppo.policy.evaluate(data.observations, data.goals, data.actions, data.legal)
+    plain = torch.autograd.grad(-(data.advantages * log_prob).mean(), policy)
+    for found, wanted in zip(torch.autograd.grad(parts["policy_loss"], policy), plain):
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+    assert max(g.abs().max() for g in plain) > 0.01
+
+
+@pytest.mark.parametrize(("shift", "advantage"), [(-0.3, 1.0), (0.3, -1.0)])
+def test_who_has_moved_far_enough_is_not_pushed_on(shift, advantage):
+    """A good action that is 35 % likelier than before, a bad one that is 26 % less likely. Back, it may go."""
+    ppo, data = agent(), experience()
+    old, policy = log_prob_of(ppo, data) + shift, list(ppo.policy.parameters())
+    for sign, moves in ((1, False), (-1, True)):
+        data.advantages = torch.full((40,), sign * advantage)
+        gradients = torch.autograd.grad(ppo.loss(data, old)[1]["policy_loss"], policy)
+        assert any(g.any() for g in gradients) == moves
+
+
+def test_the_critic_is_shown_the_anti_goal_and_the_policy_is_not():
+    """Other anti-goals: other values and another critic after the update, but the same policy, bit for bit."""
+    data = experience(anti_goals=True)
+    other = copy.deepcopy(data)
+    other.anti_goals = -data.anti_goals
+    agents = [agent(sees_anti_goal=True) for _ in range(2)]
+    values = [ppo.values(d.observations, d.goals, d.anti_goals) for ppo, d in zip(agents, (data, other))]
+    assert values[0].shape == (40,) and not torch.allclose(*values) and not values[0].requires_grad
+    swapped = agents[0].values(data.observations, data.anti_goals, data.goals)
+    assert not torch.allclose(values[0], swapped)  # it tells goal and anti-goal apart
+    for ppo, d in zip(agents, (data, other)):
+        ppo.learn(d, np.random.default_rng(0))
+    assert same(agents[0].policy, state(agents[1].policy)) and not same(agents[0].critic, state(agents[1].critic))
+
+
+@EVERY_TASK
+def test_policy_and_critic_share_nothing(task):
+    ppo, data = agent(task), experience(task)
+    _, parts = ppo.loss(data, log_prob_of(ppo, data))
+    for name, theirs in (("value_loss", ppo.policy), ("policy_loss", ppo.critic), ("entropy", ppo.critic)):
+        parameters = list(theirs.parameters())
+        assert torch.autograd.grad(parts[name], parameters, retain_graph=True, allow_unused=True) == (None,) * len(
+            parameters
+        )
+
+
+def test_values_pool_by_the_mean_and_policies_by_the_maximum():
+    ppo = agent(TASKS["picture"])
+    assert ppo.critic[0].pool == "mean" and ppo.policy.body[0].pool == "max"
+
+
+# ---- updates ---------------------------------------------------------------------------------------------------------
+
+
+def recorded(ppo: PPO, data: Experience, monkeypatch, seed: int = 0) -> tuple[list, list, dict]:
+    """Learn. What each mini-batch was given, (learning rate, gradients) of each step, and what was returned."""
+    batches, steps, loss, step = [], [], ppo.loss, ppo.adam.step
+
+    def heard(batch, old):
+        batches.append((batch, old))
+        return loss(batch, old)
+
+    def stepped():
+        steps.append((ppo.adam.param_groups[0]["lr"], [p.grad.clone() for p in ppo.parameters]))
+        step()
+
+    monkeypatch.setattr(ppo, "loss", heard)
+    monkeypatch.setattr(ppo.adam, "step", stepped)
+    return batches, steps, ppo.learn(data, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize(("n", "size"), [(40, 13), (39, 13), (41, 13), (3, 1)])
+def test_minibatches_are_equal_parts_of_a_new_shuffle_per_epoch(n, size, monkeypatch):
+    """What is left over is left out; no transition is seen twice in an epoch."""
+    batches, _, _ = recorded(agent(), experience(n=n), monkeypatch)
+    assert [len(batch) for batch, _ in batches] == [size] * (2 * 3)
+    rows = torch.cat([batch.returns for batch, _ in batches]).long().reshape(2, -1).tolist()
+    assert all(len(set(epoch)) == 3 * size for epoch in rows)
+    if n > 3:
+        assert rows[0] != rows[1] and rows[0] != sorted(rows[0]) and rows[0] != list(range(3 * size))
+
+
+@EVERY_TASK
+def test_rows_of_a_minibatch_belong_together(task, monkeypatch):
+    """Everything of a row, and its probability under the policy before the update, is of one transition."""
+    ppo, data = agent(task, sees_anti_goal=True), experience(task, anti_goals=True)
+    raw, old = data.advantages.clone(), log_prob_of(ppo, data)
+    batches, _, _ = recorded(ppo, data, monkeypatch)
+    assert len(batches) == 6
+    for batch, given_old in batches:
+        rows = batch.returns.long()
+        for name in ("observations", "next_observations", "goals", "anti_goals", "actions", "legal"):
+            if getattr(data, name) is not None:
+                assert torch.equal(getattr(batch, name), getattr(data, name)[rows])
+        torch.testing.assert_close(given_old, old[rows])
+        torch.testing.assert_close(batch.advantages, ((raw - raw.mean()) / raw.std())[rows])
+
+
+def test_advantages_are_normalised_over_the_update_not_the_minibatch(monkeypatch):
+    data = experience(n=39)
+    batches, _, _ = recorded(agent(), data, monkeypatch)
+    epoch = torch.cat([batch.advantages for batch, _ in batches[:3]])
+    assert epoch.mean().item() == pytest.approx(0, abs=1e-5) and epoch.std().item() == pytest.approx(1, abs=1e-5)
+    assert max(abs(batch.advantages.mean().item()) for batch, _ in batches[:3]) > 0.05
+    assert torch.equal(data.returns, torch.arange(39.0))  # returns stay as they are
+
+
+def test_equal_advantages_are_no_division_by_zero():
+    ppo, data = agent(), experience()
+    data.advantages = torch.full((40,), 2.5)
+    assert all(np.isfinite(loss) for loss in ppo.learn(data, np.random.default_rng(0)).values())
+    assert all(torch.isfinite(p).all() for p in ppo.parameters)
+
+
+def test_every_minibatch_is_one_step_down_its_own_gradient(monkeypatch):
+    """Of all parameters, unclipped, with Adam as it is in PyTorch. A twin takes the same steps."""
+    ppo, data = agent(lr=0.01), experience()
+    data.returns = data.returns * 50  # large errors, large gradients
+    twin = agent(lr=0.01)
+    adam = torch.optim.Adam(twin.parameters, lr=0.01, eps=1e-8)
+    batches, steps, losses = recorded(ppo, data, monkeypatch)
+    totals = []
+    for (batch, old), (_, gradients) in zip(batches, steps):
+        adam.zero_grad()
+        loss, parts = twin.loss(batch, old)
+        loss.backward()
+        totals.append({name: part.item() for name, part in parts.items()})
+        for found, parameter in zip(gradients, twin.parameters):
+            torch.testing.assert_close(found, parameter.grad, rtol=1e-3, atol=1e-3 * parameter.grad.abs().max().item())
+        adam.step()
+    assert max(g.norm() for g in steps[0][1]) > 100
+    for found, wanted in zip(ppo.parameters, twin.parameters):
+        torch.testing.assert_close(found, wanted, rtol=1e-3, atol=1e-3)
+    assert losses == pytest.approx({name: np.mean([t[name] for t in totals]) for name in totals[0]}, rel=1e-3)
+
+
+def test_the_step_size_falls_after_every_update(monkeypatch):
+    ppo, rates = agent(lr=0.01, adam_eps=1e-3), []
+    for seed in range(3):
+        _, steps, _ = recorded(ppo, experience(seed=seed), monkeypatch)
+        rates.append([rate for rate, _ in steps])
+        monkeypatch.undo()
+    for k, rate in enumerate(rates):
+        assert rate == pytest.approx([0.01 * 0.9**k] * 6)
+    assert len(ppo.adam.param_groups) == 1 and ppo.adam.param_groups[0]["eps"] == 1e-3
+    assert ppo.adam.param_groups[0]["betas"] == (0.9, 0.999)
+
+
+def test_learning_raises_what_paid_and_fits_the_values():
+    """What goes up is good: such actions become likelier, others less, and values come nearer to the returns."""
+    ppo, data = agent(lr_decay=1.0), experience(n=60)
+    good = data.actions[:, 1] > 0
+    data.returns = data.observations.sum(dim=1)
+    before, losses = log_prob_of(ppo, data), []
+    for _ in range(5):
+        data.advantages = torch.where(good, 1.0, -1.0)
+        losses.append(ppo.learn(data, np.random.default_rng(0))["value_loss"])
+    change = log_prob_of(ppo, data) - before
+    assert change[good].mean() > 0.2 > -0.2 > change[~good].mean()
+    assert losses[-1] < 0.5 * losses[0]
+
+
+# ---- curiosity -------------------------------------------------------------------------------------------------------
+
+
+class Pupil(nn.Module):
+    """Curiosity that learns one number, and has one that it must not learn."""
+
+    def __init__(self):
+        super().__init__()
+        self.learns, self.fixed = nn.Parameter(torch.ones(())), nn.Parameter(torch.ones(()), requires_grad=False)
+
+    def loss(self, observations, actions, next_observations):
+        return self.learns * (observations - 2 * next_observations).sum() + actions.sum()
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.05])
+def test_a_curious_agent_learns_both_with_one_optimiser(rate, monkeypatch):
+    pupil = Pupil()
+    ppo, plain, data = agent(curiosity=pupil, curiosity_rate=rate), agent(), experience()
+    old = log_prob_of(ppo, data)
+    (loss, parts), (without, _) = ppo.loss(data, old), plain.loss(data, old)
+    own = (data.observations - 2 * data.next_observations).sum() + data.actions.sum()
+    assert parts["curiosity_loss"].item() == pytest.approx(own.item(), rel=1e-4)
+    assert loss.item() == pytest.approx(without.item() + rate * own.item(), rel=1e-4)
+    assert [any(p is q for q in ppo.parameters) for p in (pupil.learns, pupil.fixed)] == [True, False]
+    batches, steps, losses = recorded(ppo, data, monkeypatch)
+    batch = batches[0][0]
+    expected = rate * (batch.observations - 2 * batch.next_observations).sum().item()
+    assert steps[0][1][-1].item() == pytest.approx(expected, rel=1e-4)
+    assert (pupil.learns.item() != 1) == (rate > 0) and pupil.fixed.item() == 1 and "curiosity_loss" in losses
+
+
+# ---- the same again --------------------------------------------------------------------------------------------------
+
+
+@EVERY_TASK
+def test_the_same_seed_the_same_networks(task):
+    one, two, other = agent(task, seed=1), agent(task, seed=1), agent(task, seed=2)
+    for network in ("policy", "critic"):
+        assert same(getattr(one, network), state(getattr(two, network)))
+        assert not same(getattr(one, network), state(getattr(other, network)))
+
+
+def test_the_same_updates_the_same_weights_also_after_a_pickle():
+    ppo = agent()
+    ppo.learn(experience(), np.random.default_rng(0))
+    twin = pickle.loads(pickle.dumps(ppo))
+    for each in (ppo, twin):
+        for seed in (1, 2):
+            each.learn(experience(seed=seed), np.random.default_rng(seed))
+    assert same(ppo.policy, state(twin.policy)) and same(ppo.critic, state(twin.critic))
+    assert twin.adam.param_groups[0]["lr"] == ppo.adam.param_groups[0]["lr"] == pytest.approx(1e-3 * 0.9**3)
+
+
+@EVERY_TASK
+def test_acting_goes_through_the_policy(task):
+    """In NumPy, with and without randomness."""
+    ppo, data = agent(task), experience(task)
+    given_arrays = data.observations.numpy(), data.goals.numpy(), None if data.legal is None else data.legal.numpy()
+    for seed in (None, 3):
+        found, wanted = (
+            act(*args, None if seed is None else np.random.default_rng(seed))
+            for act, args in ((ppo.act, given_arrays), (ppo.policy.act, (data.observations, data.goals, data.legal)))
+        )
+        assert isinstance(found, np.ndarray)
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+@EVERY_TASK
+def test_an_update_on_a_cuda_device(task):
+    """The same mini-batches: nearly the same weights."""
+    there, here = agent(task, device="cuda"), agent(task)
+    data = experience(task)
+    fields = {name: value for name, value in vars(data).items()}
+    moved = Experience(**{name: None if value is None else value.cuda() for name, value in fields.items()})
+    losses = [ppo.learn(d, np.random.default_rng(0)) for ppo, d in ((there, moved), (here, data))]
+    assert losses[0] == pytest.approx(losses[1], rel=0.01, abs=0.01)
+    assert there.act(data.observations.numpy(), data.goals.numpy(), None, np.random.default_rng(0)).shape[0] == 40

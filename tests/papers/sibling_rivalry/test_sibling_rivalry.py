@@ -1,0 +1,251 @@
+"""Pairs of siblings: their rewards and who is kept, by hand, against Algorithm 1 in plain Python, and as properties."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from papers.sibling_rivalry.sibling_rivalry import rivalry, self_balancing_reward, siblings
+from tests.papers.sibling_rivalry.fake_tasks import Picture, Plane
+
+GOAL = (3.0, 0.0)
+distance = Plane().distance
+
+
+def pair(a, b, reached=(False, False), epsilon=1.0, goal=GOAL):
+    """Two siblings that ended in `a` and `b`."""
+    return rivalry(np.array([a, b], float), np.array([goal, goal], float), np.array(reached), distance, epsilon)
+
+
+# ---- Eq. (3) ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("to_goal", "to_anti_goal", "reached", "reward"),
+    [
+        (2.0, 0.0, False, -2.0),  # the whole distance is paid where the anti-goal is
+        (2.0, 0.5, False, -1.5),
+        (2.0, 2.0, False, 0.0),
+        (2.0, 5.0, False, 0.0),  # no gain from being still farther away
+        (0.1, 0.0, True, 1.0),  # the distance that is left costs nothing
+        (0.1, 9.0, True, 1.0),
+    ],
+)
+def test_self_balancing_reward_by_hand(to_goal, to_anti_goal, reached, reward):
+    found = self_balancing_reward(np.array([to_goal]), np.array([to_anti_goal]), np.array([reached]))
+    assert found.dtype == np.float64 and found.tolist() == [reward]
+
+
+@given(st.floats(0, 50), st.floats(0, 50), st.booleans())
+def test_no_reward_but_for_success(to_goal, to_anti_goal, reached):
+    reward = self_balancing_reward(*(np.array([value]) for value in (to_goal, to_anti_goal, reached)))[0]
+    assert reward == 1 if reached else -to_goal <= reward <= 0
+
+
+# ---- who is whose sibling --------------------------------------------------------------------------------------------
+
+
+def test_siblings_are_next_to_each_other():
+    assert siblings(6).tolist() == [1, 0, 3, 2, 5, 4] and siblings(0).tolist() == []
+    assert siblings(6).dtype == np.int64
+    for n in (1, 7):
+        with pytest.raises(ValueError, match=f"siblings come in pairs: .* must be even, not {n}"):
+            siblings(n)
+
+
+# ---- pairs by hand ---------------------------------------------------------------------------------------------------
+
+
+def test_the_farther_is_pushed_away_from_the_closer():
+    """Ends at 2 and 1 from the goal, and 1 apart: min(0, -2 + 1) and min(0, -1 + 1)."""
+    found = pair((1.0, 0.0), (2.0, 0.0))
+    assert found.rewards.tolist() == [-1.0, 0.0] and found.rewards.dtype == np.float64
+    assert found.anti_goals.tolist() == [[2.0, 0.0], [1.0, 0.0]]
+    assert found.closer.tolist() == [False, True] and found.apart.tolist() == [1.0, 1.0]
+
+
+def test_neither_on_the_way_to_the_goal():
+    """(0, 4) is 5 from the goal, (3, 1) is 1; they are sqrt(18) apart."""
+    found = pair((0.0, 4.0), (3.0, 1.0))
+    np.testing.assert_allclose(found.rewards, [-5 + math.sqrt(18), 0.0])
+    np.testing.assert_allclose(found.apart, math.sqrt(18))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "kept"),
+    [
+        (0.0, [True, False]),
+        (0.5, [True, False]),
+        (1.0, [True, False]),  # just as far apart as epsilon is not less
+        (math.nextafter(1.0, 2.0), [True, True]),
+        (math.inf, [True, True]),
+    ],
+)
+def test_a_closer_sibling_that_fails_is_kept_only_beside_the_other(epsilon, kept):
+    assert pair((1.0, 0.0), (2.0, 0.0), epsilon=epsilon).kept.tolist() == kept
+    assert pair((2.0, 0.0), (1.0, 0.0), epsilon=epsilon).kept.tolist() == kept[::-1]
+
+
+def test_epsilon_0_does_not_even_keep_twins():
+    assert pair((1.0, 0.0), (1.0, 0.0), epsilon=0.0).kept.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, math.inf])
+def test_a_closer_sibling_that_succeeds_is_always_kept(epsilon):
+    """It counts as having ended on the goal: that, not (2.9, 0), is its sibling's anti-goal."""
+    found = pair((2.9, 0.0), (-1.0, 0.0), reached=(True, False), epsilon=epsilon)
+    assert found.kept.tolist() == [True, True] and found.closer.tolist() == [True, False]
+    assert found.anti_goals.tolist() == [[-1.0, 0.0], [3.0, 0.0]] and found.apart.tolist() == [4.0, 4.0]
+    assert found.rewards.tolist() == [1.0, 0.0]  # min(0, -4 + 4)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, math.inf])
+def test_where_both_succeed_both_are_kept_and_paid(epsilon):
+    found = pair((2.9, 0.0), (3.0, 0.2), reached=(True, True), epsilon=epsilon)
+    assert found.rewards.tolist() == [1.0, 1.0] and found.kept.tolist() == [True, True]
+    assert found.anti_goals.tolist() == [list(GOAL)] * 2 and found.apart.tolist() == [0.0, 0.0]
+    assert found.closer.tolist() == [False, True]  # both are on the goal
+
+
+def test_whoever_reached_the_goal_is_closer_than_who_passed_it_by():
+    """0.2 from the goal can be success, and 0.1 from it none: of a step before the last, which does not count."""
+    assert pair((3.0, 0.2), (3.1, 0.0), reached=(True, False)).closer.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("a", [(1.0, 0.0), (3.0, 2.0)])
+@pytest.mark.parametrize("b", [(5.0, 0.0), (3.0, -2.0)])
+def test_of_equals_the_second_is_the_closer(a, b):
+    found = pair(a, b)
+    assert found.closer.tolist() == [False, True] and found.kept.tolist() == [True, False]
+
+
+def test_every_pair_for_itself():
+    """Four pairs, with goals of their own, come out together as they do one by one."""
+    rng = np.random.default_rng(0)
+    ends, goals = rng.normal(size=(8, 2)), rng.normal(size=(4, 2)).repeat(2, axis=0)
+    reached = np.array([0, 0, 1, 0, 0, 1, 1, 1], bool)
+    together = rivalry(ends, goals, reached, distance, 1.5)
+    for i in range(0, 8, 2):
+        alone = pair(*ends[i : i + 2], reached=reached[i : i + 2], epsilon=1.5, goal=goals[i])
+        for name in ("anti_goals", "rewards", "closer", "kept", "apart"):
+            np.testing.assert_array_equal(getattr(together, name)[i : i + 2], getattr(alone, name))
+
+
+def test_pictures_as_goals():
+    """Bitmaps of one plane; the first pair has 3 and 1 wrong pixels, 2 of them in one sibling only, the second wins."""
+    task, rng = Picture(), np.random.default_rng(0)
+    goals = task.goals(2, rng).repeat(2, axis=0)
+    ends = goals.copy()
+    ends[0, 0, [0, 1, 2], 3] = 1
+    ends[1, 0, 0, 3] = 1
+    found = rivalry(ends, goals, np.array([False, False, True, True]), task.distance, 2.0)
+    assert found.rewards.tolist() == [-1.0, 0.0, 1.0, 1.0] and found.apart.tolist() == [2, 2, 0, 0]
+    assert found.closer.tolist() == [False, True, False, True] and found.kept.tolist() == [True, False, True, True]
+    np.testing.assert_array_equal(found.anti_goals, ends[[1, 0, 3, 2]])
+
+
+# ---- against Algorithm 1 in plain Python -----------------------------------------------------------------------------
+
+
+def apart_by(a, b):
+    return math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2)
+
+
+def algorithm_1(ends, goals, reached, epsilon):
+    """Lines 7-18, pair by pair, as they are printed; a rollout that reached its goal ended there."""
+    anti_goals, rewards, closer, kept, apart = [], [], [], [], []
+    for a in range(0, len(ends), 2):
+        b, g = a + 1, goals[a]
+        end = {i: g if reached[i] else ends[i] for i in (a, b)}
+        d = {i: apart_by(end[i], g) for i in (a, b)}
+        between = apart_by(end[a], end[b])
+        c, f = (a, b) if d[a] < d[b] else (b, a)
+        buffer = {f, c} if between < epsilon or reached[c] else {f}
+        for i, other in ((a, b), (b, a)):
+            anti_goals.append(end[other])
+            rewards.append(1.0 if reached[i] else min(0.0, -d[i] + between))
+            closer.append(i == c)
+            kept.append(i in buffer)
+            apart.append(between)
+    return anti_goals, rewards, closer, kept, apart
+
+
+POINTS = st.tuples(*[st.integers(-3, 3).map(lambda i: i / 2)] * 2)  # few, so that ties are drawn, too
+PAIRS = st.lists(st.tuples(POINTS, POINTS, POINTS, st.booleans(), st.booleans()), min_size=1, max_size=6)
+EPSILONS = st.sampled_from([0.0, 0.5, 1.0, 1.4, 2.5, math.inf])
+
+
+def arrays(pairs):
+    """Ends, goals and successes of pairs (end, end, goal, success, success)."""
+    ends = np.array([end for a, b, *_ in pairs for end in (a, b)])
+    goals = np.array([goal for _, _, goal, *_ in pairs for _ in range(2)])
+    return ends, goals, np.array([flag for *_, a, b in pairs for flag in (a, b)])
+
+
+@given(PAIRS, EPSILONS)
+def test_equals_algorithm_1(pairs, epsilon):
+    ends, goals, reached = arrays(pairs)
+    found = rivalry(ends, goals, reached, distance, epsilon)
+    anti_goals, rewards, closer, kept, apart = algorithm_1(ends.tolist(), goals.tolist(), reached.tolist(), epsilon)
+    np.testing.assert_array_equal(found.anti_goals, anti_goals)
+    np.testing.assert_allclose(found.rewards, rewards, atol=1e-12)
+    np.testing.assert_array_equal(found.closer, closer)
+    np.testing.assert_array_equal(found.kept, kept)
+    np.testing.assert_allclose(found.apart, apart, atol=1e-12)
+
+
+@given(PAIRS, EPSILONS)
+def test_what_holds_of_every_pair(pairs, epsilon):
+    ends, goals, reached = arrays(pairs)
+    found = rivalry(ends, goals, reached, distance, epsilon)
+    a, b = found.closer.reshape(-1, 2).T
+    assert (a != b).all() and found.kept[~found.closer].all() and found.kept[reached].all()
+    assert (found.rewards[reached] == 1).all() and (found.rewards[~reached] <= 0).all()
+    to_goal = np.where(reached, 0.0, distance(ends, goals))
+    np.testing.assert_array_equal(found.closer[::2], to_goal[::2] < to_goal[1::2])
+    farther = ~found.closer & ~reached
+    np.testing.assert_allclose(found.rewards[farther], np.minimum(0, found.apart - to_goal)[farther])
+    kept = {e: rivalry(ends, goals, reached, distance, e).kept for e in (0.0, epsilon, math.inf)}
+    assert kept[math.inf].all() and (kept[0.0] == (~found.closer | reached)).all()
+    assert (kept[0.0] <= kept[epsilon]).all()
+
+
+@given(PAIRS, EPSILONS)
+def test_siblings_may_change_places(pairs, epsilon):
+    """Unless they are equally close, when the second is the closer whoever it is."""
+    ends, goals, reached = arrays(pairs)
+    swap = siblings(len(ends))
+    found, other = rivalry(ends, goals, reached, distance, epsilon), rivalry(
+        ends[swap], goals, reached[swap], distance, epsilon)  # fmt: skip
+    for name in ("anti_goals", "rewards", "apart"):
+        np.testing.assert_array_equal(getattr(found, name)[swap], getattr(other, name))
+    to_goal = np.where(reached, 0.0, distance(ends, goals))
+    decided = to_goal != to_goal[swap]
+    for name in ("closer", "kept"):
+        np.testing.assert_array_equal(getattr(found, name)[swap][decided], getattr(other, name)[decided])
+
+
+# ---- bad input, and what is given stays as it is ---------------------------------------------------------------------
+
+
+def test_what_cannot_be_a_pair():
+    ends, goals, reached = np.zeros((4, 2)), np.zeros((4, 2)), np.zeros(4, bool)
+    with pytest.raises(ValueError, match="must be even, not 3"):
+        rivalry(ends[:3], goals[:3], reached[:3], distance, 1.0)
+    for epsilon in (-0.1, -math.inf, math.nan):
+        with pytest.raises(ValueError, match=f"epsilon, the inclusion threshold, must not be negative, not {epsilon}"):
+            rivalry(ends, goals, reached, distance, epsilon)
+    goals[3, 1] = 0.5
+    with pytest.raises(ValueError, match="siblings must pursue the same goal"):
+        rivalry(ends, goals, reached, distance, 1.0)
+
+
+def test_arguments_are_not_changed():
+    rng = np.random.default_rng(0)
+    ends, goals, reached = rng.normal(size=(6, 2)), np.ones((6, 2)), np.array([1, 0, 1, 1, 0, 0], bool)
+    before = ends.copy(), goals.copy(), reached.copy()
+    rivalry(ends, goals, reached, distance, 1.0)
+    for array, copy in zip((ends, goals, reached), before):
+        np.testing.assert_array_equal(array, copy)
