@@ -116,14 +116,16 @@ class GoalEnv(gymnasium.Env):
         if unknown := options.keys() - {"state", "goal"}:
             raise ValueError(f"unknown reset options {sorted(unknown)}: right are state and goal")
         start, goal = self.task.starts(1, self.np_random)[0], self.task.goals(1, self.np_random)[0]
-        self.state = np.array(options.get("state", start), start.dtype)
-        self.goal = np.array(options.get("goal", goal), np.float32)
-        if self.state.shape != start.shape:
-            raise ValueError(f"a state has the shape {start.shape}, not {self.state.shape}")
-        if not self.observation_space["desired_goal"].contains(self.goal):  # type: ignore[index]
-            raise ValueError(f"the goal {options['goal']!r} lies outside of {self.observation_space['desired_goal']}")  # type: ignore[index]
-        if not self.task.contains(self.goal):
-            raise ValueError(f"no state meets the goal {options['goal']!r}")
+        state = np.array(options.get("state", start), start.dtype)
+        goal = np.array(options.get("goal", goal), np.float32)
+        if state.shape != start.shape:
+            raise ValueError(f"a state has the shape {start.shape}, not {state.shape}")
+        space = self.observation_space["desired_goal"]  # type: ignore[index]
+        if not space.contains(goal):
+            raise ValueError(f"the goal {goal} lies outside of {space}")
+        if not self.task.contains(goal):
+            raise ValueError(f"the goal {goal} cannot be reached in this task")
+        self.state, self.goal = state, goal
         self.steps = 0
         if self.render_mode == "human":
             self.render()

@@ -142,7 +142,7 @@ class PPO:
         return loss, parts
 
     def learn(self, data: Experience, rng: np.random.Generator) -> dict[str, float]:
-        """All epochs and mini-batches of one update. Advantages are normalised over all of `data` (App. F).
+        """All epochs and mini-batches of one update. Advantages are normalised in place, over all of `data` (App. F).
 
         Returns the losses' means. What does not fill the last mini-batch of an epoch is left out.
         """

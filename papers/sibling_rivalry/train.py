@@ -13,6 +13,7 @@ All methods share the loop below and differ in what an episode is paid, and in w
 Time is counted in training episodes, each sibling as one: an epoch is 50 updates of 80 episodes.
 """
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -106,6 +107,9 @@ def check(config: Config) -> None:
     for name in ("entropy", "epsilon", "curiosity_weight", "curiosity_rate", "oracle_weight"):
         if not getattr(config, name) >= 0:
             raise UserError(f"{name} must not be negative, not {getattr(config, name)}")
+    for name in ("lr", "adam_eps", "entropy", "curiosity_weight", "curiosity_rate", "cell_side", "oracle_weight"):
+        if math.isinf(getattr(config, name)):  # epsilon may be infinite: all siblings are kept
+            raise UserError(f"{name} must be finite, not {getattr(config, name)}")
     for name in ("lr_decay", "gae_lambda", "gamma"):
         if getattr(config, name) is not None and not 0 < getattr(config, name) <= 1:
             raise UserError(f"{name} must lie in (0, 1], not {getattr(config, name)}")
@@ -126,7 +130,7 @@ class Trainer:
             self.curiosity = CURIOUS[config.method](self.task, streams.integer("curiosity"))
         if config.method == "ppo-go" and self.task.goal_shape != (2,):
             raise UserError(f"ppo-go counts regions of a plane, and {config.env} has none; use a maze")
-        self.gamma = config.gamma or (0.98 if self.curiosity else 1.0)
+        self.gamma = config.gamma or (1.0 if self.curiosity is None else 0.98)
         self.agent = PPO(
             self.task, sees_anti_goal=self.rivals, lr=config.lr, lr_decay=config.lr_decay, adam_eps=config.adam_eps,
             entropy=config.entropy, epochs=config.ppo_epochs, minibatches=config.minibatches,
@@ -149,7 +153,7 @@ class Trainer:
         rollouts = self.play(starts, goals, self.rng)
         data, kept = self.experience(rollouts)
         entry = {"train_success": rollouts.reached.mean(), "kept": kept.mean()}
-        if len(data) >= self.config.minibatches:
+        if len(data) >= max(self.config.minibatches, 2):  # one transition alone has no deviation to normalise by
             entry |= self.agent.learn(data, self.shuffling)
         self.episodes_done += n
         self.steps_done += int(rollouts.lengths.sum())
@@ -267,9 +271,10 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
         trainer, metrics = state["trainer"], state["metrics"]
         while trainer.episodes_done < total:
             for _ in range(config.updates):
-                losses = trainer.update()
-                run.tick(trainer.episodes_done, success=losses["train_success"])
-            run.check_finite(trainer.episodes_done, **{name: losses[name] for name in losses if name.endswith("loss")})
+                entry = trainer.update()
+                losses = {name: value for name, value in entry.items() if name.endswith("loss")}
+                run.check_finite(trainer.episodes_done, **losses)
+                run.tick(trainer.episodes_done, success=entry["train_success"])
             metrics = trainer.evaluate()
             run.log(trainer.episodes_done, metrics)
             if trainer.evaluations % SAVE_EVERY == 0:

@@ -7,6 +7,7 @@ from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 
 from envs.goal_task import GoalEnv, GoalTask
+from envs.point_maze import point_maze
 from tests.papers.sibling_rivalry.fake_tasks import Hook, Line, Picture, Plane
 
 TASKS = {"plane": lambda: Plane(noise=0.1), "line": Line, "hook": Hook}
@@ -243,3 +244,13 @@ def test_a_window(monkeypatch):
     env.close()
     env.close()
     assert env._window is None and not pygame.display.get_init()
+
+
+def test_a_refused_reset_changes_nothing():
+    env = GoalEnv(point_maze())
+    env.reset(seed=0)
+    state, goal = env.state.copy(), env.goal.copy()
+    for options in ({"goal": [99.0, 0.0]}, {"state": [0.0, 0.0, 0.0]}):
+        with pytest.raises(ValueError):
+            env.reset(options=options)
+        assert (env.state == state).all() and (env.goal == goal).all()

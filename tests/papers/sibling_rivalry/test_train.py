@@ -146,11 +146,18 @@ def test_another_seed_gives_another_run(tmp_path):
     assert rows(tmp_path / "0") != rows(tmp_path / "1")
 
 
+@pytest.mark.parametrize("name", ["lr", "adam_eps", "entropy", "curiosity_weight", "cell_side"])
+def test_infinite_settings_are_named(name, tmp_path):
+    with pytest.raises(UserError, match=f"{name} must be finite"):
+        main(config(env="Plane", **{name: math.inf}), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize("name", ["policy_loss", "value_loss"])
 def test_a_loss_that_is_not_finite_stops_the_run(name, tmp_path, monkeypatch):
     learn = train.PPO.learn
     monkeypatch.setattr(train.PPO, "learn", lambda *given: learn(*given) | {name: math.nan})
-    with pytest.raises(NonFiniteLoss, match=f"{name} is nan at step 16"):
+    with pytest.raises(NonFiniteLoss, match=f"{name} is nan at step 8"):
         main(config(env="Plane"), tmp_path)
 
 
