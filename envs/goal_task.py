@@ -122,9 +122,9 @@ class GoalEnv(gymnasium.Env):
             raise ValueError(f"a state has the shape {start.shape}, not {state.shape}")
         space = self.observation_space["desired_goal"]  # type: ignore[index]
         if not space.contains(goal):
-            raise ValueError(f"the goal {goal} lies outside of {space}")
+            raise ValueError(f"the goal {goal.tolist()} lies outside of {space}")
         if not self.task.contains(goal):
-            raise ValueError(f"the goal {goal} cannot be reached in this task")
+            raise ValueError(f"no state meets the goal {goal.tolist()}")
         self.state, self.goal = state, goal
         self.steps = 0
         if self.render_mode == "human":
