@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import torch
@@ -21,7 +21,7 @@ def lecun_normal_(layer: nn.Linear | nn.Conv2d, bias: float = 0.0) -> nn.Linear 
     return layer
 
 
-def mlp(sizes: Sequence[int], activation: type[nn.Module] = nn.ReLU) -> nn.Sequential:
+def mlp(sizes: Sequence[int], activation: Callable[[], nn.Module] = nn.ReLU) -> nn.Sequential:
     """Linear layers of `sizes` [inputs, hidden ..., outputs] with `activation` between them, none after the last.
 
     Maps [..., inputs] to [..., outputs]; initialised as `nn.Linear` is.

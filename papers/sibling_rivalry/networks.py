@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import torch
@@ -22,7 +23,8 @@ def input_shape(task: GoalTask, goals: int = 1) -> tuple[int, ...]:
 def network(shape: tuple[int, ...], n_outputs: int, pool: Literal["max", "mean"]) -> nn.Module:
     """Maps float32 [n, *shape] to [n, n_outputs]: a perceptron for vectors, convolutions for pictures."""
     if len(shape) == 1:
-        return mlp([shape[0], HIDDEN, HIDDEN, HIDDEN, n_outputs])  # App. F, "2D point maze navigation"
+        rectify = partial(nn.ReLU, inplace=True)  # less to write: a twentieth of a training step
+        return mlp([shape[0], HIDDEN, HIDDEN, HIDDEN, n_outputs], rectify)  # App. F, "2D point maze navigation"
     return nn.Sequential(
         PixelEncoder(shape[0], pool), nn.Linear(FEATURES, FEATURES), nn.ReLU(), nn.Linear(FEATURES, n_outputs)
     )
