@@ -22,8 +22,8 @@ setup:            ##   3 | install all that training and tests need into .venv (
 test:             ##   5 | the tests, on up to 8 cores
 lint:             ##   1 | ruff and mypy
 smoke:            ##   8 | train every figure of every paper for a few steps, afresh: proves the wiring
-reproduce:        ##  25 | train and draw every paper's headline figures here, then judge their claims
-all:              ## 640 | every figure and table of every paper
+reproduce:        ##  35 | train and draw every paper's headline figures here, then judge their claims
+all:              ## 820 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
