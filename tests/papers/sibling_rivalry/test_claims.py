@@ -8,8 +8,10 @@ import pytest
 
 from common.lab.claims import evaluate
 from common.lab.results import COLUMNS, Results
-from papers.sibling_rivalry import claims, claims_track, experiments
-from papers.sibling_rivalry.claims import CLAIMS, EMPTY, LAST, Runs, every, found_after, rarely, within
+from papers.sibling_rivalry import claims_track, experiments
+from papers.sibling_rivalry.claims import CLAIMS, EMPTY
+from papers.sibling_rivalry.claims_appendix import FIG6_EPSILONS, INDEPENDENT, LENGTHS, LONGEST, ORACLES, found_after
+from papers.sibling_rivalry.claims_runs import LAST, Runs, every, rarely, within
 from papers.sibling_rivalry.experiments import EXPERIMENTS
 from papers.sibling_rivalry.figures import FIGURES
 from papers.sibling_rivalry.paper_values import CURVES
@@ -48,7 +50,10 @@ RIGHT = {
         apart={"ppo-sr (epsilon 0)": (2.0, 4.0, 3.0)},
         end={"ppo-sr (epsilon 10)": (7.0, 9.0)},
     ),
-    "starts": dict(success={"ppo-sr": 0.95, claims.INDEPENDENT: 0.95}, onset={f"{claims.INDEPENDENT}, PointMaze": 0.1}),
+    "starts": dict(
+        success={"ppo-sr": 0.95, INDEPENDENT: 0.95},
+        onset={f"{INDEPENDENT}, PointMaze": 0.1},
+    ),
     "oracle": dict(
         success={"ppo-sr": 0.96, "ppo-go (side 2)": (1.0, 1.0, 0.3, 1.0, 1.0), "ppo-go (side 3)": 0.05},
         onset={"ppo-sr": 0.35, "ppo-go (side 2)": 0.2},
@@ -69,7 +74,10 @@ WRONG = {
         apart={"ppo-sr (epsilon 0)": (4.0, 3.0, 2.0)},
         end={"ppo-sr (epsilon 10)": (9.0, 9.0)},
     ),
-    "starts": dict(success={"ppo-sr": 0.6, claims.INDEPENDENT: 0.95}, onset={f"{claims.INDEPENDENT}, PointMaze": 0.7}),
+    "starts": dict(
+        success={"ppo-sr": 0.6, INDEPENDENT: 0.95},
+        onset={f"{INDEPENDENT}, PointMaze": 0.7},
+    ),
     "oracle": dict(success={"ppo-sr": 0.3}),
 }
 
@@ -436,7 +444,7 @@ def test_under_exploration_has_two_parts(tmp_path):
 )
 def test_about_equal_has_a_margin_on_both_sides(rate, spread, status, tmp_path):
     for one, two in ((0.95, rate), (rate, 0.95)):
-        changes = {"success": {"ppo-sr": one, claims.INDEPENDENT: two}, "spread": {"ppo-sr": spread}}
+        changes = {"success": {"ppo-sr": one, INDEPENDENT: two}, "spread": {"ppo-sr": spread}}
         verdict = verdict_on("fig8-grid", tmp_path, changes)
         assert verdict.status == status
         assert float(verdict.effect) * (two - one) > 0  # independent starts less common ones
@@ -473,7 +481,7 @@ def test_how_much_later_than_the_oracle(oracle, own, rate, ratio, status, tmp_pa
 
 
 def test_neither_finding_the_goal_is_undecided(tmp_path):
-    verdict = verdict_on("fig9-sooner", tmp_path, {"success": dict.fromkeys((*claims.ORACLES, "ppo-sr"), 0.0)})
+    verdict = verdict_on("fig9-sooner", tmp_path, {"success": dict.fromkeys((*ORACLES, "ppo-sr"), 0.0)})
     assert verdict.status == "inconclusive" and verdict.interval == "[1, 1]"
 
 
@@ -505,10 +513,10 @@ def test_tables_are_complete():
 
 
 def test_constants_are_those_of_the_experiments():
-    assert claims.LENGTHS == experiments.LENGTHS and claims.FIG6_EPSILONS == experiments.EPSILONS["fig6"]
+    assert LENGTHS == experiments.LENGTHS and FIG6_EPSILONS == experiments.EPSILONS["fig6"]
     shapes = EXPERIMENTS["shapes"]("full")
-    assert set(claims.LONGEST.values()) == {entry.env for entry in shapes if entry.method == "ddpg-her"}
-    assert set(claims.ORACLES) == {entry.method for entry in EXPERIMENTS["oracle"]("full")} - {"ppo-sr"}
-    assert claims.INDEPENDENT in {entry.method for entry in EXPERIMENTS["starts"]("full")}
+    assert set(LONGEST.values()) == {entry.env for entry in shapes if entry.method == "ddpg-her"}
+    assert set(ORACLES) == {entry.method for entry in EXPERIMENTS["oracle"]("full")} - {"ppo-sr"}
+    assert INDEPENDENT in {entry.method for entry in EXPERIMENTS["starts"]("full")}
     maze = make_task("PointMaze")
     assert (7, 9) in map(tuple, maze.cells) and len(maze.path((7, 9), (8, 9))) > 10  # a wall ends the top corridor
