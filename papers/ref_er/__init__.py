@@ -1,0 +1,1 @@
+"""Remember and Forget Experience Replay (ReF-ER) and V-RACER, Novati and Koumoutsakos 2019."""

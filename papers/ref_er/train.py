@@ -1,0 +1,287 @@
+"""Train V-RACER, DDPG or NAF with one of five kinds of replay on a MuJoCo task.
+
+    python -m papers.ref_er.train --env HalfCheetah-v5 --method vracer --replay refer --seed 0
+
+The kinds of replay:
+
+    refer      ReF-ER: Rule 1 skips far-policy samples, Rule 2 pulls the policy towards the replayed behaviour
+    refer-1    Rule 1 alone
+    refer-2    Rule 2 alone
+    er         plain experience replay, all steps with the same probability
+    per        rank-based prioritised replay
+
+Time is counted in environment steps after the warm-up; a gradient step follows every `steps_per_update` of them
+(Algorithm 1). Returns are those of training episodes, exploration included, when they enter the memory.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from common.lab.cli import cli
+from common.lab.errors import UserError
+from common.lab.runs import Run, Streams
+from common.replay.rank_based import RankBasedSampler
+from papers.ref_er.advantages import Gaussian, Quadratic
+from papers.ref_er.ddpg import DDPG
+from papers.ref_er.memory import Episode, EpisodeMemory
+from papers.ref_er.naf import NAF
+from papers.ref_er.player import OrnsteinUhlenbeck, Player, WhiteNoise, return_statistics
+from papers.ref_er.refer import RULES, ReFER
+from papers.ref_er.vracer import VRACER
+
+METHODS = ("vracer", "ddpg", "naf")
+REPLAYS = (*RULES, "per")
+ADVANTAGES = {"none": None, "quadratic": Quadratic(), "gaussian": Gaussian()}
+RESCALE_EVERY = 1000
+"""Gradient steps between two updates of the rewards' scale (App. B)."""
+
+SAVE_EVERY = 5
+"""Evaluations between two checkpoints."""
+TICK = 500
+"""Steps between two updates of the progress bar."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Every setting of a run. Defaults are the paper's, with the place where it states them."""
+
+    env: str = "HalfCheetah-v5"
+    """Task: a gymnasium id with vectors as observations and actions."""
+    method: Literal["vracer", "ddpg", "naf"] = "vracer"
+    """Learner."""
+    replay: Literal["refer", "refer-1", "refer-2", "er", "per"] = "refer"
+    """Kind of replay; see the top of this file."""
+    seed: int = 0
+    """Seed of all random streams of the run."""
+    steps: int = 10_000_000
+    """Environment steps after the warm-up. Not in the paper's text; its figures' length in the authors' scripts."""
+    bins: int = 50
+    """Evaluations, evenly spaced: one per 200,000 steps (Sec. 5)."""
+    device: str = "cpu"
+    """Where the networks live: cpu or cuda."""
+
+    c: float = 4.0
+    """ReF-ER: C of c_max = 1 + C / (1 + A t), Eq. (13) (Sec. 3)."""
+    tolerance: float = 0.1
+    """ReF-ER: D, the share of far-policy samples that is aimed at (Sec. 3)."""
+    annealing: float | None = None
+    """A of Eq. (13), for c_max and the learning rate. None: 5e-7 (Sec. 3), or 0 for DDPG without ReF-ER (Sec. 5.1)."""
+    beta_rate: float | None = None
+    """Rate of Eq. (12). None: 0.1 batch_size / capacity, the 1e-4 of the paper at the paper's sizes."""
+    beta: float = 0.0
+    """Beta at the start. Not in the paper."""
+    reverse_kl: bool = False
+    """Penalise KL(pi || mu) as the authors' program does, instead of KL(mu || pi) of Eq. (11)."""
+
+    capacity: int = 2**18
+    """Steps in the replay memory, N (Sec. 3)."""
+    warmup: int = 2**18
+    """Steps played before learning starts, N_start of Algorithm 1. Not in the paper; its algorithm suggests N."""
+    steps_per_update: float = 1.0
+    """Environment steps per gradient step, F (App. A)."""
+    batch_size: int | None = None
+    """Steps per gradient step. None: 256, or 128 for DDPG (App. A)."""
+    hidden: int = 128
+    """Units in each of two hidden layers (App. A)."""
+    lr: float = 1e-4
+    """Adam's step size; with DDPG the critic's (App. A)."""
+    gamma: float = 0.995
+    """Discount (App. A)."""
+
+    variance: float = 0.2
+    """V-RACER: variance of the policy at first (App. A)."""
+    advantage: Literal["none", "quadratic", "gaussian"] = "none"
+    """V-RACER: closed-form advantage (App. E)."""
+    noise: float = 0.2
+    """DDPG, NAF: standard deviation of the exploration noise (App. A)."""
+    polyak: float = 0.01
+    """DDPG, NAF: share of the new parameters in each update of the target networks (App. A)."""
+    actor_lr: float = 1e-5
+    """DDPG: Adam's step size for the actor (App. A)."""
+    weight_decay: float = 1e-4
+    """DDPG: L2 coefficient of the critic (App. A)."""
+    theta: float = 0.15
+    """DDPG without ReF-ER: the Ornstein-Uhlenbeck noise forgets this share of itself per step (App. A)."""
+    per_alpha: float = 0.5
+    """PER: exponent of the rank. Not in the paper; the authors' program has 0.5."""
+    per_beta: float = 0.5
+    """PER: first exponent of the importance weights, which goes to 1 at step 1 / A. Not in the paper; likewise."""
+
+
+def check(config: Config) -> None:
+    """Raise UserError for settings that cannot work; ReF-ER's own are checked by ReFER."""
+    c = config
+    if c.device != "cpu" and not torch.cuda.is_available():
+        raise UserError(f"device {c.device!r} asked for, but this PyTorch sees no CUDA device; use --device cpu")
+    for name, value, known in (
+        ("method", c.method, METHODS), ("replay", c.replay, REPLAYS), ("advantage", c.advantage, tuple(ADVANTAGES)),
+    ):  # fmt: skip
+        if value not in known:
+            raise UserError(f"unknown {name} {value!r}; right are: {', '.join(known)}")
+    if c.advantage != "none" and c.method != "vracer":
+        raise UserError(f"advantage {c.advantage!r} is an option of vracer, not of {c.method}")
+    for name in ("steps", "bins", "capacity", "warmup", "batch_size", "hidden"):
+        if getattr(c, name) is not None and getattr(c, name) < 1:
+            raise UserError(f"{name} must be at least 1, not {getattr(c, name)}")
+    for name in ("lr", "actor_lr", "variance", "noise", "steps_per_update"):
+        if not getattr(c, name) > 0:
+            raise UserError(f"{name} must be positive, not {getattr(c, name)}")
+    for name in ("weight_decay", "per_alpha", "per_beta"):
+        if not getattr(c, name) >= 0:
+            raise UserError(f"{name} must not be negative, not {getattr(c, name)}")
+    for name in ("gamma", "polyak", "theta"):
+        if not 0 <= getattr(c, name) <= 1:
+            raise UserError(f"{name} must lie in [0, 1], not {getattr(c, name)}")
+    if min(c.capacity, c.warmup) < batch_size(c):
+        raise UserError(
+            f"a memory of {c.capacity} steps, learning from step {c.warmup} on, is smaller than a batch of "
+            f"{batch_size(c)}; raise capacity and warmup or lower batch_size"
+        )
+
+
+def batch_size(config: Config) -> int:
+    return config.batch_size or (128 if config.method == "ddpg" else 256)
+
+
+def make_refer(config: Config) -> ReFER:
+    """The rules of the run's kind of replay."""
+    c, (rule1, rule2) = config, RULES.get(config.replay, (False, False))
+    annealing = c.annealing
+    if annealing is None:
+        annealing = 0.0 if c.method == "ddpg" and not (rule1 or rule2) else 5e-7
+    rate = 0.1 * batch_size(c) / c.capacity if c.beta_rate is None else c.beta_rate
+    return ReFER(rule1, rule2, c=c.c, tolerance=c.tolerance, annealing=annealing, rate=min(rate, 1.0), beta=c.beta)
+
+
+class Trainer:
+    """All that a run consists of. Pickled as a whole between two episodes, so that an interrupted run goes on."""
+
+    def __init__(self, config: Config):
+        c, streams = config, Streams(config.seed)
+        self.config, self.refer = c, make_refer(c)
+        correlated = c.method == "ddpg" and c.replay in ("er", "per")
+        rng = streams.numpy("exploration")
+        self.player = Player(
+            c.env, streams.numpy("starts"), OrnsteinUhlenbeck(rng, c.theta) if correlated else WhiteNoise(rng)
+        )
+        n_states, n_actions, longest = self.player.sizes
+        self.memory = EpisodeMemory(c.capacity, n_states, n_actions, longest, c.gamma)
+        self.replay = streams.numpy("replay")
+        self.sampler = self._make_sampler() if c.replay == "per" else None
+        self.agent = self._make_agent(n_states, n_actions, streams.integer("network"))
+        self.t = self.k = self.bins_done = 0
+        """Environment steps after the warm-up, gradient steps, evaluations."""
+        self._returns: list[float] = []
+        self._errors: list[float] = []
+
+    def _make_agent(self, n_states: int, n_actions: int, seed: int) -> Any:
+        c = self.config
+        settings: dict[str, Any] = dict(hidden=(c.hidden, c.hidden), lr=c.lr, seed=seed, device=c.device)
+        if c.method == "vracer":
+            settings |= dict(std=c.variance**0.5, reverse_kl=c.reverse_kl, advantage=ADVANTAGES[c.advantage])
+            return VRACER(n_states, n_actions, **settings)
+        settings |= dict(noise=c.noise, polyak=c.polyak)
+        if c.method == "naf":
+            return NAF(n_states, n_actions, **settings)
+        return DDPG(n_states, n_actions, actor_lr=c.actor_lr, weight_decay=c.weight_decay, **settings)
+
+    def _make_sampler(self) -> RankBasedSampler:
+        c = self.config
+        steps = round(1.0 / (self.refer.annealing * c.steps_per_update)) if self.refer.annealing else None
+        return RankBasedSampler(len(self.memory.rho), self.replay, c.per_alpha, c.per_beta, beta_steps=steps)
+
+    # --- playing ------------------------------------------------------------------------------------------------------
+
+    def play(self) -> Episode | None:
+        """One environment step; a finished episode enters the memory and is returned."""
+        episode = self.player.step(self.agent.act, self.memory.scale)
+        if episode is not None:
+            slots, total = self.memory.add(episode)
+            self._returns.append(total)
+            if self.sampler is not None:
+                self.sampler.extend(slots)
+        return episode
+
+    def warm_up(self) -> None:
+        """Fill the memory with the initial policy, then fix the units of states and rewards (App. B)."""
+        while self.memory.n < self.config.warmup:  # Algorithm 1, lines 3-5
+            self.play()
+        self.memory.standardise()
+        self.memory.rescale_rewards()
+        self._returns.clear()
+
+    # --- learning -----------------------------------------------------------------------------------------------------
+
+    def learn(self) -> None:
+        """One gradient step, ReF-ER's bookkeeping, and what is due every thousand steps (Algorithm 1)."""
+        forgotten = self.memory.forget()
+        n = batch_size(self.config)
+        if self.sampler is None:
+            slots, weights = self.memory.sample(n, self.replay), np.ones(n, np.float32)
+        else:
+            self.sampler.remove(forgotten)
+            slots, weights = self.sampler.sample(n)
+        lr_factor = self.refer.anneal(self.t)
+        errors = self.agent.update(self.memory, slots, weights, self.refer, lr_factor)
+        if self.sampler is not None:
+            self.sampler.update(slots, errors)
+        self.refer.update(self.memory.count_far(self.refer.c_max), self.memory.n)
+        self.k += 1
+        if self.k % RESCALE_EVERY == 0:
+            self.memory.rescale_rewards()
+        if self.k % 100 == 0:
+            self._errors.append(float(np.mean(errors * errors)))
+
+    def metrics(self) -> dict[str, float]:
+        """Returns since the last evaluation, and the state of memory and policy now."""
+        memory, refer = self.memory, self.refer
+        values = return_statistics(self._returns)
+        values |= {"kl": memory.mean_kl(), "far": memory.count_far(refer.c_max) / memory.n, "beta": refer.beta}
+        values |= {"c_max": refer.c_max, "std": float(np.mean(self.agent.std)), "stored": memory.n}
+        values |= {"gradient_steps": self.k, "td_error": float(np.mean(self._errors)) ** 0.5 if self._errors else 0.0}
+        self._returns, self._errors = [], []
+        self.bins_done += 1
+        return values
+
+
+def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
+    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
+
+    Raises:
+        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
+    """
+    check(config)
+    fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
+    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
+        if run.finished is not None:
+            return run.finished
+        state = run.load() or {"trainer": fresh, "metrics": {}}
+        trainer, metrics = state["trainer"], state["metrics"]
+        if trainer.k == 0:
+            trainer.warm_up()
+        save_due = False
+        while trainer.t < config.steps:
+            if trainer.t >= config.steps_per_update * trainer.k:  # Algorithm 1, line 9
+                trainer.learn()
+                continue
+            episode = trainer.play()
+            trainer.t += 1
+            if trainer.t % TICK == 0:
+                run.tick(trainer.t, **{name: metrics[name] for name in ("return", "kl", "beta") if name in metrics})
+            if trainer.t * config.bins >= (trainer.bins_done + 1) * config.steps:
+                metrics = trainer.metrics()
+                run.check_finite(trainer.t, td_error=metrics["td_error"], kl=metrics["kl"])
+                run.log(trainer.t, metrics)
+                save_due = save_due or trainer.bins_done % SAVE_EVERY == 0
+            if save_due and episode is not None:  # the simulator's state is not kept: only between two episodes
+                run.save({"trainer": trainer, "metrics": metrics})
+                save_due = False
+        return run.finish({"steps": trainer.t, **metrics}, weights=trainer.agent.weights())
+
+
+if __name__ == "__main__":
+    cli(Config, main, __doc__)
