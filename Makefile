@@ -10,7 +10,7 @@ LAUNCHER ?= local
 VENV := .venv
 PY := $(VENV)/bin/python
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install -qq
-ROOMS := bias-reduced-her sibling-rivalry ter
+ROOMS := bias-reduced-her ref-er sibling-rivalry ter
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -44,6 +44,16 @@ bias-reduced-her-appendix-a: ##   1 | goal distributions as Gaussian mixtures; a
 bias-reduced-her-own-grid:   ##  15 | not in the paper: IBS on a coarser grid
 bias-reduced-her-own-penalty:##  35 | not in the paper: the filter with a penalty on actions
 bias-reduced-her-own-her:    ##  30 | not in the paper: two settings in which the filter could matter more
+
+ref-er:        ## 560 | Remember and Forget for Experience Replay: every figure below
+ref-er-fig1:   ## 110 | DDPG: returns with plain and prioritised replay and with ReF-ER, rule by rule
+ref-er-fig2:   ## 110 | DDPG: divergence of the policy from the replayed behaviour (the runs of fig1)
+ref-er-fig3:   ##  40 | NAF: returns, as fig1
+ref-er-fig4:   ## 110 | V-RACER with ReF-ER, rule by rule, PPO and ACER: returns
+ref-er-fig5:   ## 110 | V-RACER, PPO and ACER: divergence (the runs of fig4)
+ref-er-fig7:   ## 220 | V-RACER: sensitivity to C, D, memory, batch, steps per update, learning rate
+ref-er-fig8:   ##  75 | V-RACER: sensitivity to annealing and width; closed-form advantages
+ref-er-own-kl: ##  10 | not in the paper: the other direction of the divergence
 
 sibling-rivalry:      ## 180 | Sibling Rivalry: every figure below
 sibling-rivalry-fig1: ##   1 | a track on which the distance to the goal is a trap, and a way out

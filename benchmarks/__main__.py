@@ -9,11 +9,10 @@ import sys
 import time
 from pathlib import Path
 
-import torch
-
 from benchmarks.rows import Row, table
 from common.lab.errors import UserError, guard
 from common.lab.provenance import provenance
+from common.lab.threads import one_thread
 
 TOPICS = {
     "minigrid": "A step of the MiniGrid tasks, picture included",
@@ -25,6 +24,7 @@ TOPICS = {
     "memory": "Memory",
     "her_training": "Training with hindsight on Hand, per environment step",
     "sibling_rivalry": "Training Sibling Rivalry on the point maze",
+    "ref_er": "Training with ReF-ER, per gradient or environment step",
 }
 PEERS = ("pfrl", "stable-baselines3")
 RESULTS = Path(__file__).parent / "RESULTS.md"
@@ -36,7 +36,7 @@ def main(names: list[str]) -> None:
     for name in names:
         if name not in TOPICS:
             raise UserError(f"unknown topic {name!r}: right are {', '.join(TOPICS)}")
-    torch.set_num_threads(1)
+    one_thread()
     # All are imported before the first is measured: a missing package is found at once.
     modules = {name: importlib.import_module(f"benchmarks.{name}") for name in names or TOPICS}
     sections = {}
@@ -56,7 +56,7 @@ def report(sections: dict[str, list[Row]]) -> str:
     made = provenance()
     machine, versions = made["machine"], made["versions"] | {peer: importlib.metadata.version(peer) for peer in PEERS}
     judged = [row for rows in sections.values() for row in rows if row.met is not None]
-    kept = ("torch", "numpy", "numba", "gymnasium", "minigrid", *PEERS)
+    kept = ("torch", "numpy", "numba", "gymnasium", "minigrid", "mujoco", *PEERS)
     lines = [
         "# Speed and memory",
         "",

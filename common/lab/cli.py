@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
 import tyro
 
 from common.lab.errors import UserError, guard
 from common.lab.runs import module_name, run_name
+from common.lab.threads import one_thread
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +30,7 @@ class _RunOptions:
 def cli(Config: type, main: Callable[..., dict[str, Any]], description: str) -> None:
     """Command line of a train script: every field of the dataclass `Config`, its docstring as help, and run options.
 
-    Calls main(config, run_dir, tensorboard=, progress=) and prints the summary. Torch uses one thread, or
+    Calls main(config, run_dir, tensorboard=, progress=) and prints the summary. One thread is used, or
     OMP_NUM_THREADS when that is set. Unknown options and values end in one line and exit code 2.
     """
     module = module_name(Config)
@@ -48,7 +48,7 @@ def cli(Config: type, main: Callable[..., dict[str, Any]], description: str) -> 
             config=(tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes),
         )
     if "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(1)
+        one_thread()
     config, options = command.config, command.run
     parts = module.split(".")
     paper = parts[1] if parts[0] == "papers" else parts[-1]

@@ -22,11 +22,11 @@ from multiprocessing import connection, forkserver
 from pathlib import Path
 from typing import Any, Protocol
 
-import torch
 from tqdm import tqdm
 
 from common.lab.errors import NonFiniteLoss, RunBusy, UserError
 from common.lab.runs import run_name
+from common.lab.threads import one_thread
 
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
 BUSY_CODE = 75  # EX_TEMPFAIL: exit code of a process whose run is being written by somebody else
@@ -165,7 +165,7 @@ def execute(pickled_entry: bytes, run_dir: Path) -> int:
         for stream in (1, 2):
             os.dup2(log.fileno(), stream)
     faulthandler.enable()  # a segfault leaves its place in the log
-    torch.set_num_threads(1)
+    one_thread()
     try:
         entry: Entry = pickle.loads(pickled_entry)
         module, function = entry.target.split(":")

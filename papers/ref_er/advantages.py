@@ -1,7 +1,7 @@
 """Closed-form advantages A(s, a) whose mean under a Gaussian policy is zero (App. E), an option of V-RACER.
 
 The network's coefficients [B, n_outputs] describe a bump f around the policy's mean; A = f - E[f]. Each class takes
-`offset`, u = a - m [B, d], and the policy's deviation `std` [d]; gradients flow to the coefficients only.
+`offset`, u = a - m [B, d], and the policy's deviation `std` [d], both constants.
 """
 
 from __future__ import annotations

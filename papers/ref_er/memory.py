@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 from common.lab.errors import UserError
+from common.replay.storage import announce
 
 EPSILON = 1e-7
 """Added to every scale (App. B)."""
@@ -55,7 +56,9 @@ class EpisodeMemory:
             raise UserError(f"a replay memory needs room for at least one step, not {min(capacity, longest)}")
         self.capacity, self.gamma = capacity, gamma
         self._n_states, self._n_actions = n_states, n_actions
-        self._allocate(2 * (capacity + longest))  # an episode of one step takes two; untouched memory costs nothing
+        slots = 2 * (capacity + longest)  # an episode of one step takes two
+        announce(slots, {"slot": ((4 * (n_states + 3 * n_actions + 6) + 17,), np.uint8)})
+        self._allocate(slots)
         self.reward_scale = 1.0
         """Factor on rewards, 1 / (sigma_r + epsilon)."""
         self.mean, self.inverse_std = np.zeros(n_states, np.float32), np.ones(n_states, np.float32)
@@ -84,15 +87,21 @@ class EpisodeMemory:
         """How the episode ended after this step: TERMINATED, CUT by the time limit, or 0: it went on."""
         self._latest = np.full(slots, -1, np.int64)  # scratch of the kernels, all -1 between calls
 
+    def __len__(self) -> int:
+        """Number of episodes."""
+        return len(self._episodes)
+
     # ---- episodes come and go ----------------------------------------------------------------------------------------
 
     def add(self, episode: Episode) -> tuple[np.ndarray, float]:
         """Store a finished episode; returns its slots int64 [T] and its return (the sum of its rewards).
 
         Qret of all its steps follows from the values met while acting, with rho = 1 (Algorithm 2). States are stored
-        as given, standardised.
+        as given, standardised. ValueError without room: `forget` in time.
         """
         length = len(episode)
+        if self._used + length + 1 > len(self.rho):
+            raise ValueError(f"no room for {length} steps: {self.n} are stored, where {self.capacity} would do")
         slots = (self._head + np.arange(length + 1)) % len(self.rho)
         steps, last = slots[:-1], slots[-1]
         self.states[slots] = np.stack(episode.states)
@@ -114,16 +123,18 @@ class EpisodeMemory:
         return steps, float(np.sum(episode.rewards))
 
     def forget(self) -> np.ndarray:
-        """Drop the oldest episode if `capacity` steps remain without it; returns the slots int64 [T] of its steps."""
-        if not self._episodes or self.n - self._episodes[0][1] < self.capacity:
-            return np.empty(0, np.int64)
-        first, length = self._episodes.popleft()
-        slots = (first + np.arange(length + 1)) % len(self.rho)
-        self.steps[slots], self.rho[slots], self.kl[slots] = -1, 1.0, 0.0  # free slots are never far, and count nothing
-        self._tail = (self._tail + length + 1) % len(self.rho)
-        self._used -= length + 1
-        self.n -= length
-        return slots[:-1]
+        """Drop the oldest episodes while `capacity` steps remain without them; returns the slots int64 [n] of their
+        steps."""
+        forgotten = [np.empty(0, np.int64)]
+        while self._episodes and self.n - self._episodes[0][1] >= self.capacity:  # Algorithm 1, lines 11-13
+            first, length = self._episodes.popleft()
+            slots = (first + np.arange(length + 1)) % len(self.rho)
+            self.steps[slots], self.rho[slots], self.kl[slots] = -1, 1.0, 0.0  # free slots count nothing
+            self._tail = (self._tail + length + 1) % len(self.rho)
+            self._used -= length + 1
+            self.n -= length
+            forgotten.append(slots[:-1])
+        return np.concatenate(forgotten)
 
     # ---- drawing -----------------------------------------------------------------------------------------------------
 

@@ -63,7 +63,10 @@ class MLP(nn.Module):
         return self._passed[-1]
 
     def backward(self, gradient: np.ndarray) -> None:
-        """Set the parameters' gradients; `gradient` [batch, outputs] is a loss's at the outputs last evaluated."""
+        """Set the parameters' gradients; `gradient` [batch, outputs] is a loss's at the outputs last evaluated.
+
+        They are overwritten where they lie: there is nothing to set to zero, and nothing must replace them.
+        """
         if not self._look():
             self.zero_grad()
             self._graph.backward(torch.from_numpy(gradient).cuda())  # type: ignore[union-attr]

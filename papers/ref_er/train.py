@@ -130,10 +130,10 @@ def check(config: Config) -> None:
     for name in ("lr", "actor_lr", "variance", "noise", "steps_per_update"):
         if not getattr(c, name) > 0:
             raise UserError(f"{name} must be positive, not {getattr(c, name)}")
-    for name in ("weight_decay", "per_alpha", "per_beta"):
+    for name in ("weight_decay", "per_beta"):
         if not getattr(c, name) >= 0:
             raise UserError(f"{name} must not be negative, not {getattr(c, name)}")
-    for name in ("gamma", "polyak", "theta"):
+    for name in ("gamma", "polyak", "theta", "per_alpha"):
         if not 0 <= getattr(c, name) <= 1:
             raise UserError(f"{name} must lie in [0, 1], not {getattr(c, name)}")
     if min(c.capacity, c.warmup) < batch_size(c):
@@ -141,6 +141,8 @@ def check(config: Config) -> None:
             f"a memory of {c.capacity} steps, learning from step {c.warmup} on, is smaller than a batch of "
             f"{batch_size(c)}; raise capacity and warmup or lower batch_size"
         )
+    if c.warmup > c.capacity:
+        raise UserError(f"the memory of {c.capacity} steps does not hold the {c.warmup} of the warm-up; lower warmup")
 
 
 def batch_size(config: Config) -> int:
@@ -153,8 +155,8 @@ def make_refer(config: Config) -> ReFER:
     annealing = c.annealing
     if annealing is None:
         annealing = 0.0 if c.method == "ddpg" and not (rule1 or rule2) else 5e-7
-    rate = 0.1 * batch_size(c) / c.capacity if c.beta_rate is None else c.beta_rate
-    return ReFER(rule1, rule2, c=c.c, tolerance=c.tolerance, annealing=annealing, rate=min(rate, 1.0), beta=c.beta)
+    rate = min(0.1 * batch_size(c) / c.capacity, 1.0) if c.beta_rate is None else c.beta_rate
+    return ReFER(rule1, rule2, c=c.c, tolerance=c.tolerance, annealing=annealing, rate=rate, beta=c.beta)
 
 
 class Trainer:
@@ -191,7 +193,7 @@ class Trainer:
 
     def _make_sampler(self) -> RankBasedSampler:
         c = self.config
-        steps = round(1.0 / (self.refer.annealing * c.steps_per_update)) if self.refer.annealing else None
+        steps = max(round(1.0 / (self.refer.annealing * c.steps_per_update)), 1) if self.refer.annealing else None
         return RankBasedSampler(len(self.memory.rho), self.replay, c.per_alpha, c.per_beta, beta_steps=steps)
 
     # --- playing ------------------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ class VRACER:
         ascent[:, 1 + self.n_actions :] = (task * np.minimum(rho, refer.c_max))[:, None] * slope  # Eq. (23)
         self._step(weights[:, None] * ascent, std_ascent, lr_factor)
 
-        memory.store(slots, value, rho, kl(mean, std, old_mean, old_std, self.reverse_kl))
+        memory.store(slots, value, rho, kl(mean, std, old_mean, old_std))
         memory.advantages[slots] = advantage
         memory.correct(slots)  # Algorithm 3, line 5
         return error

@@ -1,0 +1,170 @@
+"""ReF-ER: V-RACER's gradient step against its arithmetic floor, and DDPG against that of Stable-Baselines3.
+
+V-RACER's memory is filled with episodes of random numbers, as long as those of MuJoCo tasks whose agent falls now and
+then, sizes as HalfCheetah's; what a gradient step costs does not depend on what they say. A step is all that
+training does for it: drawing, the network both ways, divergence, correction of stored returns, counting far-policy
+samples, Adam.
+
+Both DDPGs play HalfCheetah with a gradient step per environment step, with networks, batches, Adam (fused), target
+updates and memories of the same sizes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from benchmarks.floor import matmul_rate
+from benchmarks.rows import Row
+from benchmarks.timing import Stopwatch, clock, interleaved, per_call
+from common.lab.errors import UserError
+from papers.ref_er.memory import Episode
+from papers.ref_er.tasks import make_env
+from papers.ref_er.train import Config, Trainer
+
+try:
+    with contextlib.redirect_stderr(io.StringIO()):  # gym, which it looks for, prints that it has a successor
+        import stable_baselines3 as sb3
+except ImportError as error:
+    missing = error.name or "stable_baselines3"
+    raise UserError(f"make bench needs {missing}: pip install -r requirements-bench.txt") from None
+
+ENV = "HalfCheetah-v5"
+UPDATE_LIMIT = 2_000.0  # us
+CORRECTION_LIMIT = 1_000.0  # us
+STEP_LIMIT = 1 / 2  # of Stable-Baselines3: twice its steps per second
+UPDATES, STEPS, ROUNDS = 100, 200, 9
+WARMUP = 5_000
+"""Steps that both DDPGs play before the first round: batches are then drawn from as many."""
+
+
+def measure() -> list[Row]:
+    vracer = make_vracer()
+    slots = vracer.memory.sample(256, np.random.default_rng(0))
+    ddpg = Trainer(Config(ENV, "ddpg", "refer", capacity=2**18, warmup=WARMUP))
+    ddpg.warm_up()
+    fused, default = make_peer({"fused": True}), make_peer({})
+    results = interleaved(
+        {
+            "update": per_call(vracer.learn, UPDATES),
+            "correction": per_call(lambda: vracer.memory.correct(slots), UPDATES),
+            "ddpg": _per_step(lambda: play_and_learn(ddpg, STEPS)),
+            "SB3": _per_step(lambda: learn(fused, STEPS)),
+            "SB3, its defaults": _per_step(lambda: learn(default, STEPS)),
+            "rate": matmul_rate(),
+        },
+        ROUNDS,
+    )
+    rate = results["rate"]
+    at_rate = f"at the {rate / 1e9:.0f} GFLOP/s that large dense float32 matrix products reached in the same rounds"
+    flops = vracer_operations(vracer)
+    parts = [
+        (vracer.memory, "sample", "drawing"), (vracer.agent.network, "evaluate", "network forwards"),
+        (vracer.agent.network, "backward", "and backwards"), (vracer.agent.optimizer, "step", "Adam"),
+        (vracer.memory, "correct", "correction of returns"), (vracer.memory, "count_far", "counting far samples"),
+    ]  # fmt: skip
+    note = f"{_where(vracer.learn, parts)}; the rest is gathering, densities, divergence and their gradients"
+    floor_note = f"{flops / 1e6:.1f} million operations per update, {at_rate}"
+    agent = ddpg.agent
+    ddpg_parts = [
+        (ddpg, "play", "playing"), (agent, "update", "gradient step"), (agent, "targets", "of that the targets"),
+        (agent.critic_optimizer, "step", "the critic's Adam"), (agent.actor_optimizer, "step", "the actor's Adam"),
+    ]  # fmt: skip
+    peer_parts = [(fused, "collect_rollouts", "playing"), (fused, "train", "gradient step")]
+    ddpg_floor = ddpg_operations(ddpg) / rate * 1e6
+    size = f"memory of {vracer.memory.n:,} steps, batch of 256"
+    return [
+        Row("vracer: update", results["update"], "us", flops / rate * 1e6, "arithmetic floor", UPDATE_LIMIT, "ours",
+            f"{size}. {note}"),
+        Row("vracer: correction of stored returns", results["correction"], "us", limit=CORRECTION_LIMIT, judged="ours",
+            note=f"256 steps drawn from {len(vracer.memory):,} episodes of 20 to 1,000 steps. {floor_note}"),
+        Row("ddpg: step", results["ddpg"], "us", results["SB3"], "SB3", STEP_LIMIT,
+            note=f"ours: {_where(lambda: play_and_learn(ddpg, 1), ddpg_parts)}; the peer's: "
+            f"{_where(lambda: learn(fused, 1), peer_parts)}"),
+        Row("ddpg: step", results["ddpg"], "us", results["SB3, its defaults"], "SB3, its defaults",
+            note="its Adam is not fused"),
+        Row("ddpg: step", results["ddpg"], "us", ddpg_floor, "arithmetic floor", note="without the simulator"),
+    ]  # fmt: skip
+
+
+def make_vracer() -> Trainer:
+    """V-RACER on a full memory of the paper's size, ready to learn."""
+    trainer = Trainer(Config(ENV, "vracer", "refer", capacity=2**18, beta=0.5))
+    rng = np.random.default_rng(0)
+    n_states, n_actions, longest = trainer.player.sizes
+    while trainer.memory.n < trainer.config.capacity:
+        length = int(rng.integers(20, longest + 1))
+        states = rng.standard_normal((length + 1, n_states)).astype(np.float32)
+        found = [trainer.agent.act(state) for state in states]
+        means, stds, values = (list(column) for column in zip(*found))
+        noise = rng.standard_normal((length, n_actions)).astype(np.float32)
+        actions = [mean + std * z for mean, std, z in zip(means, stds, noise)]
+        rewards = rng.standard_normal(length).tolist()
+        ended = bool(length < longest)
+        trainer.memory.add(Episode(list(states), actions, means[:-1], stds[:-1], rewards, values, terminated=ended))
+    trainer.memory.standardise()
+    trainer.memory.rescale_rewards()
+    return trainer
+
+
+def play_and_learn(trainer: Trainer, steps: int) -> None:
+    for _ in range(steps):
+        trainer.play()
+        trainer.t += 1
+        trainer.learn()
+
+
+def make_peer(adam: dict[str, Any]) -> Any:
+    """Stable-Baselines3's DDPG with as much to do as ours has; `adam` are arguments of its optimisers."""
+    peer = sb3.DDPG(
+        "MlpPolicy", make_env(ENV), learning_rate=1e-4, buffer_size=2**18, learning_starts=WARMUP, batch_size=128,
+        tau=0.01, gamma=0.995, train_freq=1, gradient_steps=1, seed=0, device="cpu",
+        action_noise=sb3.common.noise.NormalActionNoise(np.zeros(6), np.full(6, 0.2)),
+        policy_kwargs={"net_arch": [128, 128], "activation_fn": nn.Softsign, "optimizer_kwargs": adam},
+    )  # fmt: skip
+    learn(peer, WARMUP + 1)
+    return peer
+
+
+def learn(peer: Any, steps: int) -> None:
+    """Play `steps` environment steps, with as many gradient steps."""
+    peer.learn(steps, reset_num_timesteps=False, log_interval=None)  # None: no log
+
+
+def vracer_operations(trainer: Trainer) -> float:
+    """Floating point operations of the matrix products of a gradient step; a product and its sum count as two."""
+    weights = [2 * p.numel() for p in trainer.agent.network.parameters() if p.dim() > 1]
+    return 256 * (3 * sum(weights) - weights[0])  # forwards, gradients of weights, and of inputs but the first
+
+
+def ddpg_operations(trainer: Trainer) -> float:
+    """The same for DDPG and one environment step: two networks learn, the critic is also asked for the slope in the
+    action, and both targets are evaluated."""
+    networks = trainer.agent.actor, trainer.agent.critic
+    actor, critic = ([2 * p.numel() for p in network.parameters() if p.dim() > 1] for network in networks)
+    learnt = 3 * (sum(actor) + sum(critic)) - actor[0] - critic[0]
+    return 128 * (learnt + 2 * sum(critic) + sum(actor) + sum(critic)) + sum(actor)
+
+
+def _per_step(play: Any) -> Any:
+    """A task for `interleaved`: microseconds per environment step."""
+
+    def task() -> float:
+        begin = clock()
+        play()
+        return (clock() - begin) / STEPS * 1e6
+
+    return task
+
+
+def _where(update: Any, parts: list[tuple[Any, str, str]]) -> str:
+    """Microseconds per call of `update` that are spent in methods of objects."""
+    with contextlib.ExitStack() as stack:
+        watches = [(text, stack.enter_context(Stopwatch(owner, method))) for owner, method, text in parts]
+        for _ in range(UPDATES):
+            update()
+    return "us: " + ", ".join(f"{text} {watch.seconds / UPDATES * 1e6:.0f}" for text, watch in watches)

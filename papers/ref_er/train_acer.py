@@ -1,0 +1,205 @@
+"""Train ACER on a MuJoCo task, the off-policy method with which the paper compares V-RACER (Figs. 4 and 5).
+
+    python -m papers.ref_er.train_acer --env HalfCheetah-v5 --seed 0
+
+As in train.py, time is counted in environment steps after a warm-up with the initial policy, which fills the replay
+memory and fixes the units of states and rewards. Returns are those of training episodes, exploration included, when
+they enter the memory; they are sums of the rewards as the task pays them.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+
+from common.lab.cli import cli
+from common.lab.errors import UserError
+from common.lab.runs import Run, Streams
+from papers.ref_er.acer import ACER, SegmentMemory
+from papers.ref_er.memory import Episode
+from papers.ref_er.player import Player, WhiteNoise, return_statistics
+
+RESCALE_EVERY = 1000
+"""Gradient steps between two updates of the rewards' scale (App. B)."""
+FAR = 5.0
+"""c_max of the diagnostic `far`, the share of steps with rho outside (1/c_max, c_max); it is not annealed."""
+
+SAVE_EVERY = 5
+"""Evaluations between two checkpoints."""
+TICK = 500
+"""Steps between two updates of the progress bar."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Every setting of a run. Defaults are the paper's, with the place where it states them."""
+
+    env: str = "HalfCheetah-v5"
+    """Task: a gymnasium id with vectors as observations and actions."""
+    method: Literal["acer"] = "acer"
+    """Learner; there is one."""
+    seed: int = 0
+    """Seed of all random streams of the run."""
+    steps: int = 10_000_000
+    """Environment steps after the warm-up. Not in the paper's text; its figures' length in the authors' scripts."""
+    bins: int = 50
+    """Evaluations, evenly spaced: one per 200,000 steps (Sec. 5)."""
+    device: str = "cpu"
+    """Where the networks live: cpu or cuda."""
+
+    capacity: int = 100_000
+    """Steps in the replay memory (App. A)."""
+    warmup: int = 100_000
+    """Steps played before learning starts. Not in the paper; as many as the memory holds, as for the other methods."""
+    steps_per_update: float = 1.0
+    """Environment steps per gradient step (App. A)."""
+    episodes: int = 24
+    """Episodes that are drawn per gradient step (App. A)."""
+    segment: int = 200
+    """Steps of each episode, at most, in a row from a random start. Not in the paper; the authors' program has 200."""
+    hidden: int = 128
+    """Units in each of two hidden layers (App. A)."""
+    lr: float = 1e-5
+    """Adam's step size for the policy (App. A; Fig. 4 also shows 1e-4)."""
+    critic_lr: float = 1e-4
+    """Adam's step size for V and for the advantage (App. A)."""
+    annealing: float = 5e-7
+    """A of Eq. (13), by which both step sizes fall (Sec. 3). Not stated for ACER; as for the other methods."""
+    gamma: float = 0.995
+    """Discount. Not stated for ACER; V-RACER's (App. A)."""
+    truncation: float = 5.0
+    """c, where importance weights are cut (App. A)."""
+    delta: float = 1.0
+    """Of the trust region around the target policy (App. A)."""
+    polyak: float = 0.001
+    """Share of the new parameters in each update of the target policy (App. A)."""
+    samples: int = 5
+    """Actions of the policy by which the advantage is centred (App. A)."""
+    variance: float = 0.2
+    """Variance of the policy at first. Not stated for ACER; V-RACER's (App. A)."""
+
+
+def check(config: Config) -> None:
+    """Raise UserError for settings that cannot work."""
+    c = config
+    if c.device != "cpu" and not torch.cuda.is_available():
+        raise UserError(f"device {c.device!r} asked for, but this PyTorch sees no CUDA device; use --device cpu")
+    if c.method != "acer":
+        raise UserError(f"unknown method {c.method!r}; this script trains acer")
+    for name in ("steps", "bins", "capacity", "warmup", "episodes", "segment", "hidden", "samples"):
+        if getattr(c, name) < 1:
+            raise UserError(f"{name} must be at least 1, not {getattr(c, name)}")
+    for name in ("steps_per_update", "lr", "critic_lr", "truncation", "variance"):
+        if not getattr(c, name) > 0:
+            raise UserError(f"{name} must be positive, not {getattr(c, name)}")
+    for name in ("annealing", "delta"):
+        if not getattr(c, name) >= 0:
+            raise UserError(f"{name} must not be negative, not {getattr(c, name)}")
+    for name in ("gamma", "polyak"):
+        if not 0 <= getattr(c, name) <= 1:
+            raise UserError(f"{name} must lie in [0, 1], not {getattr(c, name)}")
+    if c.warmup > c.capacity:
+        raise UserError(f"the memory of {c.capacity} steps does not hold the {c.warmup} of the warm-up; lower warmup")
+
+
+class Trainer:
+    """All that a run consists of. Pickled as a whole between two episodes, so that an interrupted run goes on."""
+
+    def __init__(self, config: Config):
+        c, streams = config, Streams(config.seed)
+        self.config = c
+        self.player = Player(c.env, streams.numpy("starts"), WhiteNoise(streams.numpy("exploration")))
+        n_states, n_actions, longest = self.player.sizes
+        self.memory = SegmentMemory(c.capacity, n_states, n_actions, longest, c.gamma)
+        self.replay, self.draws = streams.numpy("replay"), streams.numpy("draws")
+        self.agent = ACER(
+            n_states, n_actions, hidden=(c.hidden, c.hidden), lr=c.lr, critic_lr=c.critic_lr, gamma=c.gamma,
+            truncation=c.truncation, delta=c.delta, polyak=c.polyak, samples=c.samples, std=c.variance**0.5,
+            seed=streams.integer("network"), device=c.device,
+        )  # fmt: skip
+        self.t = self.k = self.bins_done = 0
+        """Environment steps after the warm-up, gradient steps, evaluations."""
+        self._returns: list[float] = []
+        self._errors: list[float] = []
+
+    def play(self) -> Episode | None:
+        """One environment step; a finished episode enters the memory and is returned."""
+        episode = self.player.step(self.agent.act, self.memory.scale)
+        if episode is not None:
+            self._returns.append(self.memory.add(episode)[1])
+        return episode
+
+    def warm_up(self) -> None:
+        """Fill the memory with the initial policy, then fix the units of states and rewards (App. B)."""
+        while self.memory.n < self.config.warmup:
+            self.play()
+        self.memory.standardise()
+        self.memory.rescale_rewards()
+        self._returns.clear()
+
+    def learn(self) -> None:
+        """One gradient step, and what is due every thousand of them."""
+        c = self.config
+        self.memory.forget()
+        slots, offsets = self.memory.sample_segments(c.episodes, c.segment, self.replay)
+        lr_factor = 1.0 / (1.0 + c.annealing * self.t)  # Eq. (13)
+        errors = self.agent.update(self.memory, slots, offsets, self.draws, lr_factor)
+        self.k += 1
+        if self.k % RESCALE_EVERY == 0:
+            self.memory.rescale_rewards()
+        if self.k % 100 == 0:
+            self._errors.append(float(np.mean(errors * errors)))
+
+    def metrics(self) -> dict[str, float]:
+        """Returns since the last evaluation, and the state of memory and policy now.
+
+        kl is the mean of KL(mu || pi) over the memory, as it was when each step was last drawn.
+        """
+        memory, values = self.memory, return_statistics(self._returns)
+        values |= {"kl": memory.mean_kl(), "far": memory.count_far(FAR) / memory.n}
+        values |= {"std": float(np.mean(self.agent.std)), "stored": memory.n}
+        values |= {"gradient_steps": self.k, "td_error": float(np.mean(self._errors)) ** 0.5 if self._errors else 0.0}
+        self._returns, self._errors = [], []
+        self.bins_done += 1
+        return values
+
+
+def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
+    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
+
+    Raises:
+        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
+    """
+    check(config)
+    fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
+    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
+        if run.finished is not None:
+            return run.finished
+        state = run.load() or {"trainer": fresh, "metrics": {}}
+        trainer, metrics = state["trainer"], state["metrics"]
+        if trainer.k == 0:
+            trainer.warm_up()
+        save_due = False
+        while trainer.t < config.steps:
+            if trainer.t >= config.steps_per_update * trainer.k:
+                trainer.learn()
+                continue
+            episode = trainer.play()
+            trainer.t += 1
+            if trainer.t % TICK == 0:
+                run.tick(trainer.t, **{name: metrics[name] for name in ("return", "kl") if name in metrics})
+            if trainer.t * config.bins >= (trainer.bins_done + 1) * config.steps:
+                metrics = trainer.metrics()
+                run.check_finite(trainer.t, td_error=metrics["td_error"], kl=metrics["kl"])
+                run.log(trainer.t, metrics)
+                save_due = save_due or trainer.bins_done % SAVE_EVERY == 0
+            if save_due and episode is not None:  # the simulator's state is not kept: only between two episodes
+                run.save({"trainer": trainer, "metrics": metrics})
+                save_due = False
+        return run.finish({"steps": trainer.t, **metrics}, weights=trainer.agent.weights())
+
+
+if __name__ == "__main__":
+    cli(Config, main, __doc__)

@@ -1,0 +1,150 @@
+"""The README's tables, each against what it is about, and the tests that it names."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from common.lab.claims import number
+from common.lab.results import MissingData, Results
+from papers.ref_er import paper_values
+from papers.ref_er.advantages import Gaussian, Quadratic
+from papers.ref_er.claims_runs import Runs
+from papers.ref_er.experiments import EXPERIMENTS
+from papers.ref_er.figures import ACTIONS, NOISE
+from papers.ref_er.tasks import TASKS
+from tests.papers.ref_er.synthetic import write
+
+ROOM = Path(paper_values.__file__).parent
+TEXT = (ROOM / "README.md").read_text()
+NOT_RUN, NO_PART = "not run", "-"
+
+
+def lines(*header: str, rows: list[tuple[str, ...]]) -> str:
+    """A Markdown table."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in (header, *rows)).replace(
+        "\n", "\n|" + "---|" * len(header) + "\n", 1
+    )
+
+
+def tasks_table() -> str:
+    return lines(
+        "task", "what differs from the paper's -v2", rows=[(name, task.differs) for name, task in TASKS.items()]
+    )
+
+
+def numbers_table(results: Results) -> str:
+    """The paper's numbers beside ours."""
+
+    def divergence(env: str) -> str:
+        """Of DDPG with plain replay at the end of runs as long as the paper's."""
+        try:
+            runs = Runs(results, "fig1")
+            if runs.scale == "full" and runs.steps("ddpg er", env) >= paper_values.STEPS:
+                return number(float(runs.late("kl", "ddpg er", env).mean()))
+        except MissingData:
+            pass
+        return NOT_RUN
+
+    rows = []
+    for env, largest in paper_values.DDPG_MAX_KL.items():
+        what = f"largest divergence that DDPG can have, {env.removesuffix('-v5')}"
+        rows.append((what, f"{largest:g}", f"{2 * ACTIONS[env] / NOISE**2:g}"))
+    for env, level in paper_values.DDPG_ER_KL.items():
+        what = f"divergence of DDPG with plain replay, {env.removesuffix('-v5')}, 10 million steps"
+        rows.append((what, f"around {level:g}", divergence(env)))
+    for name, advantage, n in (("quadratic", Quadratic(), 153), ("Gaussian", Gaussian(), 35)):
+        rows.append((f"coefficients of the {name} advantage, Humanoid", f"{n}", f"{advantage.n_outputs(17)}"))
+    return lines("quantity", "paper", "ours", rows=rows)
+
+
+def scores_table(results: Results) -> str:
+    """Mean scores at quick, of all runs that it has. A method without all of its seeds counts as not run."""
+    grid = {name: EXPERIMENTS[name]("quick") for name in ("fig1", "fig3", "fig4")}
+    seeds = {(entry.method, entry.env): entry.seed + 1 for entries in grid.values() for entry in entries}
+    tasks = list(dict.fromkeys(env for _, env in seeds))
+
+    def cell(experiment: str, method: str, env: str) -> str:
+        if (method, env) not in seeds:
+            return NO_PART
+        try:
+            score = Runs(Results(results.root, ("quick",)), experiment).score(method, env)
+        except MissingData:
+            return NOT_RUN
+        return number(float(score.mean())) if len(score) == seeds[method, env] else NOT_RUN
+
+    rows = []
+    for experiment, entries in grid.items():
+        for method in dict.fromkeys(entry.method for entry in entries):
+            rows.append((method, *(cell(experiment, method, env) for env in tasks)))
+    return lines("method", *tasks, rows=rows)
+
+
+def the_table(text: str, header: str) -> str:
+    """The table of `text` whose first line begins with `header`."""
+    found = re.findall(rf"(?m)^{re.escape(header)}.*(?:\n\|.*)+", text)
+    assert len(found) == 1, f"{len(found)} tables begin with {header}"
+    return found[0]
+
+
+@pytest.mark.parametrize("make", [tasks_table, numbers_table, scores_table])
+def test_tables_are_current(make):
+    expected = make() if make is tasks_table else make(Results(ROOM / "results"))
+    header = expected.splitlines()[0]
+    assert the_table(TEXT, header[: header.index("|", 2) + 1]) == expected, f"put this into the README:\n{expected}"
+
+
+def test_numbers_of_runs():
+    """In the table of targets: of each experiment at quick and at full."""
+    rows = re.findall(r"(?m)^\| `ref-er-([\w-]+)`.*\| (\d+) \| (\d+) \|$", TEXT)
+    assert [name for name, *_ in rows] == list(EXPERIMENTS)
+    for name, *counts in rows:
+        assert [int(count) for count in counts] == [len(EXPERIMENTS[name](scale)) for scale in ("quick", "full")], name
+
+
+def test_the_tests_named_exist():
+    named = re.findall(r"`(test_\w+)` in `(test_\w+\.py)`", TEXT)
+    assert len(named) >= 5
+    for name, file in named:
+        assert f"\ndef {name}(" in (Path(__file__).parent / file).read_text(), f"{file} has no {name}"
+
+
+def test_links_exist():
+    for link in re.findall(r"\]\(([^)#:]+)\)", TEXT):
+        assert (ROOM / link).exists() or link.endswith("RESULTS.md"), link
+
+
+def test_deviations_are_numbered_and_referred_to():
+    numbers = [int(n) for n in re.findall(r"(?m)^(\d+)\. \*\*", TEXT)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert {int(n) for n in re.findall(r"deviation (\d+)", TEXT)} <= set(numbers)
+
+
+# ---- the tables themselves -------------------------------------------------------------------------------------------
+
+
+def test_scores_of_runs_that_are_there(tmp_path):
+    numbers = {"naf er": dict(score=1234.4), "naf per": dict(score=-0.5), "naf refer": dict(score=7.0)}
+    write(
+        tmp_path, "fig3", numbers, "quick", tasks=("HalfCheetah-v5",), seeds=3,
+        keep=lambda method, env, seed: method != "naf refer" or seed < 2,
+    )  # fmt: skip
+    found = scores_table(Results(tmp_path))
+    assert "| naf er | 1,234 | - | - |" in found and "| naf per | -0.5 | - | - |" in found
+    assert "| naf refer | not run | - | - |" in found and "| ddpg er | not run | not run | not run |" in found
+
+
+@pytest.mark.parametrize(
+    ("scale", "steps", "shown"), [("full", 10_000_000, "3"), ("full", 10**6, NOT_RUN), ("quick", 10**7, NOT_RUN)]
+)
+def test_the_divergence_counts_in_runs_as_long_as_the_papers(scale, steps, shown, tmp_path):
+    write(tmp_path, "fig1", {"ddpg er": dict(kl=3.0)}, scale, tasks=("Humanoid-v5",), steps=steps)
+    found = numbers_table(Results(tmp_path))
+    assert f"| divergence of DDPG with plain replay, Humanoid, 10 million steps | around 100 | {shown} |" in found
+    assert "Walker2d, 10 million steps | around 50 | not run |" in found
+
+
+def test_a_table_is_found_once():
+    with pytest.raises(AssertionError, match="0 tables"):
+        the_table("| a | b |\n|---|---|\n", "| c |")
+    assert the_table("x\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n| 3 |", "| a |") == "| a | b |\n|---|---|\n| 1 | 2 |"

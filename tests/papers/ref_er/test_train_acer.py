@@ -1,0 +1,220 @@
+"""The script for ACER: warm-up, schedule, what it reports, resuming, bad settings, learning."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+
+from common.lab.errors import NonFiniteLoss, UserError
+from papers.ref_er import train_acer
+from papers.ref_er.acer import ACER
+from papers.ref_er.memory import CUT, TERMINATED
+from papers.ref_er.train_acer import Config, Trainer, main
+from tests.papers.ref_er.test_train_ppo import Counter, Interrupted, rows, weights
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(autouse=True)
+def this_environment():
+    gymnasium.register("testsCounter-v0", entry_point=Counter, max_episode_steps=7)
+    yield
+    del gymnasium.registry["testsCounter-v0"]
+
+
+TINY = dict(env="testsCounter-v0", steps=80, bins=10, capacity=40, warmup=30, episodes=4, segment=3, hidden=8)
+
+
+def config(**changes) -> Config:
+    return Config(**(TINY | changes))
+
+
+# --- a trainer -------------------------------------------------------------------------------------------------------
+
+
+def test_warm_up_fills_the_memory_and_fixes_the_units():
+    one = Trainer(config(warmup=3000, capacity=3000))
+    one.warm_up()
+    memory = one.memory
+    assert 3000 <= memory.n < 3007 and one.t == one.k == 0 and not one.player.episode.states
+    assert memory.mean[1] == pytest.approx(5, abs=0.1) and memory.inverse_std[1] == pytest.approx(1, abs=0.05)
+    kept = memory.states[np.flatnonzero(memory.steps >= 0)]
+    assert abs(kept.mean()) < 0.2 and memory.reward_scale == pytest.approx(
+        1 / np.sqrt(np.mean(memory.rewards[memory.steps >= 0] ** 2)), rel=1e-4
+    )
+    assert {TERMINATED, CUT} <= set(memory.ends[memory.steps >= 0]) and "return" not in one.metrics()
+
+
+def test_segments_are_drawn_as_the_settings_say(monkeypatch):
+    one, seen = Trainer(config(lr=1e-3, annealing=0.5)), []
+    one.warm_up()
+    monkeypatch.setattr(ACER, "update", lambda self, *arguments: seen.append(arguments) or np.full(3, 2.0))
+    one.t = 4
+    for _ in range(100):
+        one.learn()
+    memory, slots, offsets, rng, lr_factor = seen[-1]
+    assert memory is one.memory and rng is one.draws and rng is not one.replay
+    assert np.diff(offsets).tolist() == [3] * 4 and len(slots) == 12
+    assert lr_factor == pytest.approx(1 / (1 + 0.5 * 4))
+    assert one.k == 100 and one.metrics()["td_error"] == pytest.approx(2.0)
+
+
+def test_the_rewards_scale_follows_the_memory_every_thousand_gradients(monkeypatch):
+    one = Trainer(config())
+    one.warm_up()
+    monkeypatch.setattr(ACER, "update", lambda self, *arguments: np.zeros(3))
+    one.memory.rewards *= 2.0
+    before = one.memory.reward_scale
+    for _ in range(999):
+        one.learn()
+    assert one.memory.reward_scale == before
+    one.learn()
+    assert one.memory.reward_scale == pytest.approx(before / 2, rel=1e-4)
+
+
+def test_what_is_over_the_capacity_is_forgotten_before_learning():
+    one = Trainer(config(steps_per_update=20.0))
+    one.warm_up()
+    for _ in range(30):
+        one.play()
+    one.learn()
+    assert 40 <= one.memory.n < 40 + 7
+
+
+def test_metrics_are_of_memory_and_policy():
+    one = Trainer(config(lr=1e-2))
+    one.warm_up()
+    for _ in range(30):
+        one.learn()
+        one.play()
+        one.t += 1
+    values, memory = one.metrics(), one.memory
+    stored = memory.steps >= 0
+    assert values["kl"] == pytest.approx(memory.kl[stored].mean(), rel=1e-4) and values["kl"] > 0
+    assert values["far"] == np.mean((memory.rho[stored] >= 5) | (memory.rho[stored] <= 0.2))
+    assert values["std"] == pytest.approx(one.agent.std.mean()) and values["stored"] == memory.n
+    assert values["gradient_steps"] == 30 and values["td_error"] == 0.0
+    assert values["episodes"] > 2 and {values["return p0"], values["return p100"]} <= {10.0, 28.0}
+    assert one.metrics()["episodes"] == 0
+
+
+# --- whole runs ------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_from_end_to_end(tmp_path):
+    settings = Config(
+        "InvertedPendulum-v5", steps=200, bins=2, capacity=100, warmup=100, episodes=4, segment=5, hidden=8
+    )
+    summary = main(settings, tmp_path)
+    assert summary["steps"] == 200 and summary["gradient_steps"] == 200 and 100 <= summary["stored"] < 200
+    assert {"return", "return p50", "episodes", "kl", "far", "td_error", "std"} <= summary.keys()
+    assert summary["td_error"] > 0 and summary["kl"] > 0
+    assert [step for step, metric, _ in rows(tmp_path) if metric == "std"] == ["100", "200"]
+    assert weights(tmp_path)["advantage layers.0.weight"].shape == (8, 5)
+    assert main(settings, tmp_path) == summary  # at once
+
+
+@pytest.mark.parametrize(("steps_per_update", "gradients"), [(2.0, 20), (0.5, 80)])
+def test_gradient_steps_per_environment_step(steps_per_update, gradients, tmp_path):
+    assert main(config(steps=40, steps_per_update=steps_per_update), tmp_path)["gradient_steps"] in (
+        gradients - 1,  # the last one is due when the run is over
+        gradients,
+    )
+
+
+def test_interrupted_and_resumed_equals_uninterrupted(tmp_path, monkeypatch):
+    """Stopped in the last eighth, when episodes have left the memory. Also: one seed, one result."""
+    play, played = Trainer.play, []
+    summary = main(config(), tmp_path / "whole")
+    monkeypatch.setattr(train_acer, "SAVE_EVERY", 1)
+
+    def interrupt(self):
+        if self.t == 72:
+            raise Interrupted
+        return play(self)
+
+    monkeypatch.setattr(Trainer, "play", interrupt)
+    with pytest.raises(Interrupted):
+        main(config(), tmp_path / "parts")
+    monkeypatch.setattr(Trainer, "play", lambda self: played.append(self.t) or play(self))
+    assert main(config(), tmp_path / "parts") == summary
+    assert 50 < played[0] < 72 and played == list(range(played[0], 80))
+    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
+    ours, theirs = weights(tmp_path / "whole"), weights(tmp_path / "parts")
+    assert ours.keys() == theirs.keys() and all(torch.equal(ours[key], theirs[key]) for key in ours)
+
+
+def test_checkpoints_are_written_every_fifth_evaluation_between_episodes(tmp_path, monkeypatch):
+    saved = []
+    monkeypatch.setattr(
+        "common.lab.runs.Run.save",
+        lambda self, state: saved.append((state["trainer"].bins_done, len(state["trainer"].player.episode))),
+    )
+    main(config(steps=160, bins=16), tmp_path)
+    assert train_acer.SAVE_EVERY == 5 and [done for done, _ in saved] == [5, 10, 15]
+    assert {played for _, played in saved} == {0}
+
+
+def test_another_seed_gives_another_run(tmp_path):
+    for seed in (0, 1):
+        main(config(seed=seed), tmp_path / str(seed))
+    assert rows(tmp_path / "0") != rows(tmp_path / "1")
+
+
+def test_a_loss_that_is_not_finite_stops_the_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(ACER, "update", lambda self, *_: np.array([np.nan]))
+    with pytest.raises(NonFiniteLoss, match="td_error is nan at step 100"):
+        main(config(steps=100, bins=1), tmp_path)
+
+
+def test_it_learns_to_balance(tmp_path):
+    """Two thousand steps; learning and target rates are far above the paper's, and the networks smaller, for speed."""
+    settings = Config(
+        "InvertedPendulum-v5", steps=2000, bins=4, capacity=4000, warmup=1000, segment=10, annealing=0.0,
+        lr=1e-3, critic_lr=1e-3, polyak=0.01, hidden=64, gamma=0.98,
+    )  # fmt: skip
+    trainer = Trainer(settings)
+    trainer.warm_up()
+    initial = trainer.memory.n / np.sum(trainer.memory.steps == 0)  # steps per episode, and each pays 1
+    main(settings, tmp_path)
+    curve = [float(value) for _, metric, value in rows(tmp_path) if metric == "return"]
+    assert initial < 10 and curve[-1] > 5 * initial
+
+
+# --- bad input -------------------------------------------------------------------------------------------------------
+
+BAD = {
+    "device": (dict(device="cuda"), "no CUDA"),
+    "method": (dict(method="vracer"), "trains acer"),
+    "steps": (dict(steps=0), "steps must be at least 1, not 0"),
+    "segment": (dict(segment=0), "segment must be at least 1"),
+    "samples": (dict(samples=0), "samples must be at least 1"),
+    "warmup": (dict(warmup=0), "warmup must be at least 1"),
+    "too much": (dict(warmup=41), "does not hold the 41 of the warm-up"),
+    "lr": (dict(lr=0.0), "lr must be positive"),
+    "truncation": (dict(truncation=float("nan")), "truncation must be positive"),
+    "delta": (dict(delta=-1.0), "delta must not be negative"),
+    "polyak": (dict(polyak=1.5), r"polyak must lie in \[0, 1\]"),
+    "environment": (dict(env="Nowhere-v0"), "unknown env 'Nowhere-v0'"),
+    "discrete": (dict(env="CartPole-v1"), "continuous"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_settings_leave_no_run_behind(name, tmp_path, monkeypatch):
+    changes, message = BAD[name]
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(UserError, match=message):
+        main(config(**changes), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_command_line_says_what_it_is():
+    out = subprocess.run(
+        [sys.executable, "-m", "papers.ref_er.train_acer", "--help"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert out.returncode == 0 and "--critic-lr" in out.stdout and "trust region" in out.stdout

@@ -1,0 +1,242 @@
+"""The script for PPO: warm-up, rollouts over several episodes, what it reports, resuming, bad settings, learning."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+
+from common.lab.errors import NonFiniteLoss, UserError
+from papers.ref_er import train_ppo
+from papers.ref_er.memory import CUT, TERMINATED
+from papers.ref_er.train_ppo import Config, Trainer, main
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+class Counter(gymnasium.Env):
+    """Observations are the step's number and noise around 5, the t-th action pays t.
+
+    Every second episode is over after 4 steps, the others last as long as they may.
+    """
+
+    def __init__(self):
+        self.observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
+        self.action_space = spaces.Box(-1.0, 1.0, (2,), np.float32)
+        self.short = True
+
+    def _observe(self) -> np.ndarray:
+        return np.array([self.t, 5 + self.np_random.standard_normal()])
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t, self.short = 0, bool(seed % 2)
+        return self._observe(), {}
+
+    def step(self, action):
+        self.t += 1
+        return self._observe(), float(self.t), self.short and self.t == 4, False, {}
+
+
+@pytest.fixture(autouse=True)
+def this_environment():
+    gymnasium.register("testsCounter-v0", entry_point=Counter, max_episode_steps=7)
+    yield
+    del gymnasium.registry["testsCounter-v0"]
+
+
+TINY = dict(env="testsCounter-v0", steps=80, bins=10, warmup=20, rollout=16, batch_size=8, epochs=2, hidden=8)
+
+
+def config(**changes) -> Config:
+    return Config(**(TINY | changes))
+
+
+def rows(run_dir: Path) -> list[list[str]]:
+    """metrics.csv without the wall-clock hours."""
+    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()[1:]]
+
+
+def weights(run_dir: Path) -> dict[str, torch.Tensor]:
+    found = torch.load(run_dir / "weights.pt", weights_only=True)
+    return {f"{part} {name}": value for part, values in found.items() for name, value in values.items()}
+
+
+class Interrupted(Exception):
+    pass
+
+
+# --- a trainer -------------------------------------------------------------------------------------------------------
+
+
+def test_warm_up_fixes_the_units_of_states_and_teaches_nothing():
+    one = Trainer(config(warmup=3000))
+    before = {name: value.clone() for name, value in one.agent.weights()["policy"].items()}
+    one.warm_up()
+    assert one.mean[1] == pytest.approx(5, abs=0.1) and one.inverse_std[1] == pytest.approx(1, abs=0.05)
+    assert 2 < one.mean[0] < 3.5
+    assert one.t == one.k == one.rollout.n == 0 and not one.player.episode.states
+    assert all(torch.equal(before[name], value) for name, value in one.agent.weights()["policy"].items())
+    one.play()
+    state = one.rollout.states[0]
+    assert state[0] == pytest.approx(-one.mean[0] * one.inverse_std[0], rel=1e-5)  # step 0, in these units
+    mean = one.mean.copy()
+    for _ in range(15):
+        one.play()
+    one.learn()
+    np.testing.assert_array_equal(one.mean, mean)  # they stay
+    assert "return" not in Trainer.metrics(fresh := Trainer(config())) and fresh.bins_done == 1
+
+
+def test_a_rollout_goes_over_ends_and_the_next_one_goes_on_where_it_stopped():
+    one, overs = Trainer(config()), []
+    one.warm_up()
+    for _ in range(16):
+        overs.append(one.play())
+    rollout, t = one.rollout, one.t
+    assert rollout.full and t == 16
+    numbers = np.rint(rollout.states / one.inverse_std + one.mean)[:, 0]
+    reached = np.rint(rollout.following / one.inverse_std + one.mean)[:, 0]
+    np.testing.assert_array_equal(reached, numbers + 1)
+    np.testing.assert_array_equal(rollout.rewards, numbers + 1)
+    np.testing.assert_array_equal(rollout.ends != 0, overs)
+    for end, number in zip(rollout.ends[rollout.ends != 0], reached[rollout.ends != 0]):
+        assert (end, number) in ((TERMINATED, 4), (CUT, 7))
+    assert {TERMINATED, CUT} <= set(rollout.ends)
+    played, last = len(one.player.episode), reached[-1] if not overs[-1] else 0
+    one.learn()
+    assert one.rollout.n == 0 and one.k == 4 and len(one.player.episode) == played
+    one.play()
+    assert one.rollout.states[0, 0] / one.inverse_std[0] + one.mean[0] == pytest.approx(last, abs=1e-4)
+
+
+def test_metrics_are_of_what_happened_since_the_last_time():
+    one = Trainer(config(rollout=20, epochs=1, batch_size=20))
+    one.warm_up()
+    while one.rollout.n < 20:
+        one.play()
+    first = one.metrics()
+    returns = {10.0, 28.0}  # 1 + 2 + 3 + 4, and up to 7
+    assert first["episodes"] >= 2 and first["gradient_steps"] == 0 and {"kl", "td_error"}.isdisjoint(first)
+    assert first["return p0"] in returns and first["return p100"] in returns
+    advantages, _ = one.agent.estimate(one.rollout)
+    one.learn()
+    second = one.metrics()
+    assert second["td_error"] == pytest.approx(np.sqrt(np.mean(advantages**2)), rel=1e-5)
+    assert second["episodes"] == 0 and second["gradient_steps"] == 1 and second["kl"] > 0
+    assert second["std"] == pytest.approx(one.agent.std.mean())
+    assert {"kl", "td_error"}.isdisjoint(one.metrics())
+
+
+def test_learning_rate_falls_with_time():
+    one = Trainer(config(annealing=0.25, lr=1e-3))
+    one.warm_up()
+    for _ in range(16):
+        one.play()
+    one.learn()
+    assert one.agent.optimizer.param_groups[0]["lr"] == pytest.approx(1e-3 / (1 + 0.25 * 16))
+
+
+# --- whole runs ------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_from_end_to_end(tmp_path):
+    settings = Config("InvertedPendulum-v5", steps=300, bins=3, warmup=100, rollout=64, batch_size=32, hidden=8)
+    summary = main(settings, tmp_path)
+    assert summary["steps"] == 300 and summary["gradient_steps"] == 4 * 10 * 2
+    assert {"return", "return p50", "episodes", "kl", "td_error", "std"} <= summary.keys()
+    assert [step for step, metric, _ in rows(tmp_path) if metric == "std"] == ["100", "200", "300"]
+    assert weights(tmp_path)["policy layers.4.bias"].shape == (1,)
+    assert main(settings, tmp_path) == summary  # at once
+
+
+def test_interrupted_and_resumed_equals_uninterrupted(tmp_path, monkeypatch):
+    """Stopped with a checkpoint in the middle of a rollout. Also: one seed, one result."""
+    play, played = Trainer.play, []
+    summary = main(config(), tmp_path / "whole")
+    monkeypatch.setattr(train_ppo, "SAVE_EVERY", 1)
+
+    def interrupt(self):
+        if self.t == 61:
+            raise Interrupted
+        return play(self)
+
+    monkeypatch.setattr(Trainer, "play", interrupt)
+    with pytest.raises(Interrupted):
+        main(config(), tmp_path / "parts")
+    monkeypatch.setattr(Trainer, "play", lambda self: played.append((self.t, self.rollout.n)) or play(self))
+    assert main(config(), tmp_path / "parts") == summary
+    first, kept = played[0]
+    assert 40 < first < 61 and [t for t, _ in played] == list(range(first, 80)) and kept > 0
+    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
+    ours, theirs = weights(tmp_path / "whole"), weights(tmp_path / "parts")
+    assert ours.keys() == theirs.keys() and all(torch.equal(ours[key], theirs[key]) for key in ours)
+
+
+def test_checkpoints_are_written_every_fifth_evaluation_between_episodes(tmp_path, monkeypatch):
+    saved = []
+    monkeypatch.setattr(
+        "common.lab.runs.Run.save",
+        lambda self, state: saved.append((state["trainer"].bins_done, len(state["trainer"].player.episode))),
+    )
+    main(config(steps=160, bins=16), tmp_path)
+    assert train_ppo.SAVE_EVERY == 5 and [done for done, _ in saved] == [5, 10, 15]
+    assert {played for _, played in saved} == {0}
+
+
+def test_another_seed_gives_another_run(tmp_path):
+    for seed in (0, 1):
+        main(config(seed=seed), tmp_path / str(seed))
+    assert rows(tmp_path / "0") != rows(tmp_path / "1")
+
+
+def test_a_loss_that_is_not_finite_stops_the_run(tmp_path, monkeypatch):
+    monkeypatch.setattr("papers.ref_er.ppo.PPO.learn", lambda *_: (np.array([np.nan]), 0.0, 1))
+    with pytest.raises(NonFiniteLoss, match="td_error is nan at step 16"):
+        main(config(), tmp_path)
+
+
+def test_it_learns_to_balance(tmp_path):
+    """Six rollouts of the paper's length; the learning rates are ten times the paper's, for speed."""
+    settings = Config("InvertedPendulum-v5", steps=12_288, bins=6, warmup=2048, lr=1e-3, value_lr=3e-3, annealing=0.0)
+    main(settings, tmp_path)
+    curve = [float(value) for _, metric, value in rows(tmp_path) if metric == "return"]
+    assert curve[0] < 10 and curve[-1] > 5 * curve[0]
+
+
+# --- bad input -------------------------------------------------------------------------------------------------------
+
+BAD = {
+    "device": (dict(device="cuda"), "no CUDA"),
+    "method": (dict(method="trpo"), "trains ppo"),
+    "steps": (dict(steps=0), "steps must be at least 1, not 0"),
+    "rollout": (dict(rollout=0), "rollout must be at least 1"),
+    "lr": (dict(lr=0.0), "lr must be positive"),
+    "clip": (dict(clip=float("nan")), "clip must be positive"),
+    "annealing": (dict(annealing=-1.0), "annealing must not be negative"),
+    "lam": (dict(lam=1.5), r"lam must lie in \[0, 1\]"),
+    "too short": (dict(steps=15), "raise steps or lower rollout"),
+    "too small": (dict(batch_size=17), "lower batch_size"),
+    "environment": (dict(env="Nowhere-v0"), "unknown env 'Nowhere-v0'"),
+    "discrete": (dict(env="CartPole-v1"), "continuous"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_settings_leave_no_run_behind(name, tmp_path, monkeypatch):
+    changes, message = BAD[name]
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(UserError, match=message):
+        main(config(**changes), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_command_line_says_what_it_is():
+    out = subprocess.run(
+        [sys.executable, "-m", "papers.ref_er.train_ppo", "--help"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert out.returncode == 0 and "--value-lr" in out.stdout and "GAE" in out.stdout
