@@ -23,7 +23,7 @@ test:             ##   5 | the tests, on up to 8 cores
 lint:             ##   1 | ruff and mypy
 smoke:            ##   8 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  35 | train and draw every paper's headline figures here, then judge their claims
-all:              ## 820 | every figure and table of every paper
+all:              ## 1500 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
@@ -45,13 +45,13 @@ bias-reduced-her-own-grid:   ##  15 | not in the paper: IBS on a coarser grid
 bias-reduced-her-own-penalty:##  35 | not in the paper: the filter with a penalty on actions
 bias-reduced-her-own-her:    ##  30 | not in the paper: two settings in which the filter could matter more
 
-ref-er:        ## 560 | Remember and Forget for Experience Replay: every figure below
-ref-er-fig1:   ## 110 | DDPG: returns with plain and prioritised replay and with ReF-ER, rule by rule
-ref-er-fig2:   ## 110 | DDPG: divergence of the policy from the replayed behaviour (the runs of fig1)
-ref-er-fig3:   ##  40 | NAF: returns, as fig1
-ref-er-fig4:   ## 110 | V-RACER with ReF-ER, rule by rule, PPO and ACER: returns
-ref-er-fig5:   ## 110 | V-RACER, PPO and ACER: divergence (the runs of fig4)
-ref-er-fig7:   ## 220 | V-RACER: sensitivity to C, D, memory, batch, steps per update, learning rate
+ref-er:        ## 680 | Remember and Forget for Experience Replay: every figure below
+ref-er-fig1:   ## 150 | DDPG: returns with plain and prioritised replay and with ReF-ER, rule by rule
+ref-er-fig2:   ## 150 | DDPG: divergence of the policy from the replayed behaviour (the runs of fig1)
+ref-er-fig3:   ##  45 | NAF: returns, as fig1
+ref-er-fig4:   ## 150 | V-RACER with ReF-ER, rule by rule, PPO and ACER: returns
+ref-er-fig5:   ## 150 | V-RACER, PPO and ACER: divergence (the runs of fig4)
+ref-er-fig7:   ## 250 | V-RACER: sensitivity to C, D, memory, batch, steps per update, learning rate
 ref-er-fig8:   ##  75 | V-RACER: sensitivity to annealing and width; closed-form advantages
 ref-er-own-kl: ##  10 | not in the paper: the other direction of the divergence
 

@@ -25,6 +25,7 @@ import torch
 from common.lab.cli import cli
 from common.lab.errors import UserError
 from common.lab.runs import Run, Streams
+from common.lab.settings import check_settings
 from common.lab.sweep import Entry
 from common.replay.samplers import PrioritizedSampler
 from common.replay.storage import Ring, announce
@@ -101,15 +102,12 @@ def task(config: Config) -> tuple[int, Quit | None]:
         )
     if config.method not in METHODS:
         raise UserError(f"unknown method {config.method!r}; right are: {', '.join(METHODS)}")
-    for name in ("epochs", "cycles", "episodes", "updates", "batch_size", "k", "eval_episodes"):
-        if getattr(config, name) < 1:
-            raise UserError(f"{name} must be at least 1, not {getattr(config, name)}")
-    for name in ("lr", "clip"):
-        if not getattr(config, name) > 0:
-            raise UserError(f"{name} must be positive, not {getattr(config, name)}")
-    for name in ("epsilon", "epsilon_decay", "epsilon_end", "tau", "per_alpha", "per_beta"):
-        if not 0 <= getattr(config, name) <= 1:
-            raise UserError(f"{name} must lie in [0, 1], not {getattr(config, name)}")
+    check_settings(
+        config,
+        at_least_1=("epochs", "cycles", "episodes", "updates", "batch_size", "k", "eval_episodes"),
+        positive=("lr", "clip"),
+        in_0_1=("epsilon", "epsilon_decay", "epsilon_end", "tau", "per_alpha", "per_beta"),
+    )
     if not 0 < config.gamma < 1:
         raise UserError(f"gamma must lie in (0, 1), not {config.gamma}")
     least = max((1 + config.k) * int(match[1]), config.batch_size)

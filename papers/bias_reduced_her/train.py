@@ -20,6 +20,7 @@ import torch
 from common.lab.cli import cli
 from common.lab.errors import UserError
 from common.lab.runs import Run, Streams
+from common.lab.settings import check_settings
 from common.replay.samplers import PrioritizedSampler
 from common.replay.storage import Ring, announce
 from papers.bias_reduced_her.ddpg import DDPG, Batch
@@ -111,21 +112,15 @@ class Config:
 
 def check(config: Config) -> None:
     """Raise UserError for settings that cannot work."""
-    if config.device != "cpu" and not torch.cuda.is_available():
-        raise UserError(f"device {config.device!r} asked for, but this PyTorch sees no CUDA device; use --device cpu")
-    for name in ("epochs", "cycles", "episodes", "updates", "grid", "sigma2_cycles", "eval_episodes"):
-        if getattr(config, name) < 1:
-            raise UserError(f"{name} must be at least 1, not {getattr(config, name)}")
+    check_settings(
+        config,
+        at_least_1=("epochs", "cycles", "episodes", "updates", "grid", "sigma2_cycles", "eval_episodes"),
+        positive=("lr", "clip"),
+        not_negative=("action_penalty",),
+        in_0_1=("epsilon", "epsilon_decay", "epsilon_end", "tau", "per_alpha", "per_beta"),
+    )
     if config.batch_size < 2:
         raise UserError(f"batch_size must be at least 2, which batch normalisation needs, not {config.batch_size}")
-    for name in ("lr", "clip"):
-        if not getattr(config, name) > 0:
-            raise UserError(f"{name} must be positive, not {getattr(config, name)}")
-    for name in ("epsilon", "epsilon_decay", "epsilon_end", "tau", "per_alpha", "per_beta"):
-        if not 0 <= getattr(config, name) <= 1:
-            raise UserError(f"{name} must lie in [0, 1], not {getattr(config, name)}")
-    if not config.action_penalty >= 0:
-        raise UserError(f"action_penalty must not be negative, not {config.action_penalty}")
     if not 0 < config.gamma < 1:
         raise UserError(f"gamma must lie in (0, 1), not {config.gamma}")
 

@@ -65,8 +65,13 @@ def entries(scale: str, env: str, method: Any, replays: Iterable[Any], suffix: s
 
 
 def fig1(scale: str) -> list[Entry]:
-    """Figs. 1 and 2: DDPG."""
-    return [entry for env in ENVS[scale] for entry in entries(scale, env, "ddpg", REPLAYS)]
+    """Figs. 1 and 2: DDPG; and with plain replay also without what the paper found necessary then (Sec. 5.1): the
+    critic's weight decay, and noise that is correlated in time."""
+    found = []
+    for env in ENVS[scale]:
+        found += entries(scale, env, "ddpg", REPLAYS)
+        found += entries(scale, env, "ddpg", ("er",), " (untuned)", weight_decay=0.0, theta=1.0)
+    return found
 
 
 def fig3(scale: str) -> list[Entry]:

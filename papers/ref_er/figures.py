@@ -29,6 +29,7 @@ COLOURS = {"er": "#000000", "per": "#CC79A7", "refer": "#0072B2", "refer-1": "#D
 """The paper's black, purple, blue, red and green, in shades that the colour-blind tell apart."""
 STYLES: dict[str, dict] = {
     "vracer er": {"color": "#E69F00", "linestyle": "-"},  # not in the paper's figure, where PPO is black
+    "ddpg er (untuned)": {"color": "#777777", "linestyle": "--"},  # neither
     "ppo": {"color": "#000000", "linestyle": "-"},
     "acer (lr 1e-05)": {"color": "#CC79A7", "linestyle": "-"},
     "acer (lr 0.0001)": {"color": "#CC79A7", "linestyle": "--"},
@@ -318,14 +319,14 @@ def own_kl(results: Results, scale: str, out: Path) -> None:
         "vracer refer": "penalty KL(μ‖π), the paper's",
         "vracer refer (reverse KL)": "penalty KL(π‖μ), the authors' program's",
     }
-    note = f"{HOW}; shaded in returns: {BAND}; KL: each run's own direction; {IMPLIED}"
+    note = f"{HOW}; shaded in returns: {BAND}; {IMPLIED}"
     title = "own experiment: direction of Rule 2's divergence, V-RACER"
     canvas, axes = data.canvas(1, 3 * len(data.envs), title, note)
     for i, env in enumerate(data.envs):
         of_return, of_kl, of_std = axes[0, 3 * i : 3 * i + 3]
         panel(of_return, data, env, "return", RETURN, banded=data.methods, names=names)
         cut_below(of_return)
-        panel(of_kl, data, env, "kl", "mean KL", log=True, names=names)
+        panel(of_kl, data, env, "kl", KL, log=True, names=names)
         draw_implied(of_kl, data, env)
         panel(of_std, data, env, "std", "mean σ", names=names)
         if of_std.lines:

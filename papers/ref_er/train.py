@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import torch
 
 from common.lab.cli import cli
 from common.lab.errors import UserError
-from common.lab.runs import Run, Streams
+from common.lab.runs import Streams
+from common.lab.settings import check_settings
 from common.replay.rank_based import RankBasedSampler
+from papers.ref_er import loop
 from papers.ref_er.advantages import Gaussian, Quadratic
 from papers.ref_er.ddpg import DDPG
 from papers.ref_er.memory import Episode, EpisodeMemory
@@ -38,11 +39,6 @@ REPLAYS = (*RULES, "per")
 ADVANTAGES = {"none": None, "quadratic": Quadratic(), "gaussian": Gaussian()}
 RESCALE_EVERY = 1000
 """Gradient steps between two updates of the rewards' scale (App. B)."""
-
-SAVE_EVERY = 5
-"""Evaluations between two checkpoints."""
-TICK = 500
-"""Steps between two updates of the progress bar."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +111,13 @@ class Config:
 def check(config: Config) -> None:
     """Raise UserError for settings that cannot work; ReF-ER's own are checked by ReFER."""
     c = config
-    if c.device != "cpu" and not torch.cuda.is_available():
-        raise UserError(f"device {c.device!r} asked for, but this PyTorch sees no CUDA device; use --device cpu")
+    check_settings(
+        c,
+        at_least_1=("steps", "bins", "capacity", "warmup", "batch_size", "hidden"),
+        positive=("lr", "actor_lr", "variance", "noise", "steps_per_update"),
+        not_negative=("weight_decay", "per_beta"),
+        in_0_1=("gamma", "polyak", "theta", "per_alpha"),
+    )
     for name, value, known in (
         ("method", c.method, METHODS), ("replay", c.replay, REPLAYS), ("advantage", c.advantage, tuple(ADVANTAGES)),
     ):  # fmt: skip
@@ -124,18 +125,6 @@ def check(config: Config) -> None:
             raise UserError(f"unknown {name} {value!r}; right are: {', '.join(known)}")
     if c.advantage != "none" and c.method != "vracer":
         raise UserError(f"advantage {c.advantage!r} is an option of vracer, not of {c.method}")
-    for name in ("steps", "bins", "capacity", "warmup", "batch_size", "hidden"):
-        if getattr(c, name) is not None and getattr(c, name) < 1:
-            raise UserError(f"{name} must be at least 1, not {getattr(c, name)}")
-    for name in ("lr", "actor_lr", "variance", "noise", "steps_per_update"):
-        if not getattr(c, name) > 0:
-            raise UserError(f"{name} must be positive, not {getattr(c, name)}")
-    for name in ("weight_decay", "per_beta"):
-        if not getattr(c, name) >= 0:
-            raise UserError(f"{name} must not be negative, not {getattr(c, name)}")
-    for name in ("gamma", "polyak", "theta", "per_alpha"):
-        if not 0 <= getattr(c, name) <= 1:
-            raise UserError(f"{name} must lie in [0, 1], not {getattr(c, name)}")
     if min(c.capacity, c.warmup) < batch_size(c):
         raise UserError(
             f"a memory of {c.capacity} steps, learning from step {c.warmup} on, is smaller than a batch of "
@@ -216,6 +205,14 @@ class Trainer:
         self.memory.rescale_rewards()
         self._returns.clear()
 
+    def advance(self) -> bool:
+        """One environment step, after the gradient steps that are due; True when it ended an episode (Algorithm 1)."""
+        while self.t >= self.config.steps_per_update * self.k:  # Algorithm 1, line 9
+            self.learn()
+        over = self.play() is not None
+        self.t += 1
+        return over
+
     # --- learning -----------------------------------------------------------------------------------------------------
 
     def learn(self) -> None:
@@ -258,31 +255,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     """
     check(config)
     fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
-        if run.finished is not None:
-            return run.finished
-        state = run.load() or {"trainer": fresh, "metrics": {}}
-        trainer, metrics = state["trainer"], state["metrics"]
-        if trainer.k == 0:
-            trainer.warm_up()
-        save_due = False
-        while trainer.t < config.steps:
-            if trainer.t >= config.steps_per_update * trainer.k:  # Algorithm 1, line 9
-                trainer.learn()
-                continue
-            episode = trainer.play()
-            trainer.t += 1
-            if trainer.t % TICK == 0:
-                run.tick(trainer.t, **{name: metrics[name] for name in ("return", "kl", "beta") if name in metrics})
-            if trainer.t * config.bins >= (trainer.bins_done + 1) * config.steps:
-                metrics = trainer.metrics()
-                run.check_finite(trainer.t, td_error=metrics["td_error"], kl=metrics["kl"])
-                run.log(trainer.t, metrics)
-                save_due = save_due or trainer.bins_done % SAVE_EVERY == 0
-            if save_due and episode is not None:  # the simulator's state is not kept: only between two episodes
-                run.save({"trainer": trainer, "metrics": metrics})
-                save_due = False
-        return run.finish({"steps": trainer.t, **metrics}, weights=trainer.agent.weights())
+    return loop.train(config, run_dir, fresh, tensorboard=tensorboard, progress=progress)
 
 
 if __name__ == "__main__":

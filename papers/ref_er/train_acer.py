@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import torch
 
 from common.lab.cli import cli
 from common.lab.errors import UserError
-from common.lab.runs import Run, Streams
+from common.lab.runs import Streams
+from common.lab.settings import check_settings
+from papers.ref_er import loop
 from papers.ref_er.acer import ACER, SegmentMemory
 from papers.ref_er.memory import Episode
 from papers.ref_er.player import Player, WhiteNoise, return_statistics
@@ -25,11 +26,6 @@ RESCALE_EVERY = 1000
 """Gradient steps between two updates of the rewards' scale (App. B)."""
 FAR = 5.0
 """c_max of the diagnostic `far`, the share of steps with rho outside (1/c_max, c_max); it is not annealed."""
-
-SAVE_EVERY = 5
-"""Evaluations between two checkpoints."""
-TICK = 500
-"""Steps between two updates of the progress bar."""
 
 
 @dataclass(frozen=True)
@@ -84,22 +80,15 @@ class Config:
 def check(config: Config) -> None:
     """Raise UserError for settings that cannot work."""
     c = config
-    if c.device != "cpu" and not torch.cuda.is_available():
-        raise UserError(f"device {c.device!r} asked for, but this PyTorch sees no CUDA device; use --device cpu")
+    check_settings(
+        c,
+        at_least_1=("steps", "bins", "capacity", "warmup", "episodes", "segment", "hidden", "samples"),
+        positive=("steps_per_update", "lr", "critic_lr", "truncation", "variance"),
+        not_negative=("annealing", "delta"),
+        in_0_1=("gamma", "polyak"),
+    )
     if c.method != "acer":
         raise UserError(f"unknown method {c.method!r}; this script trains acer")
-    for name in ("steps", "bins", "capacity", "warmup", "episodes", "segment", "hidden", "samples"):
-        if getattr(c, name) < 1:
-            raise UserError(f"{name} must be at least 1, not {getattr(c, name)}")
-    for name in ("steps_per_update", "lr", "critic_lr", "truncation", "variance"):
-        if not getattr(c, name) > 0:
-            raise UserError(f"{name} must be positive, not {getattr(c, name)}")
-    for name in ("annealing", "delta"):
-        if not getattr(c, name) >= 0:
-            raise UserError(f"{name} must not be negative, not {getattr(c, name)}")
-    for name in ("gamma", "polyak"):
-        if not 0 <= getattr(c, name) <= 1:
-            raise UserError(f"{name} must lie in [0, 1], not {getattr(c, name)}")
     if c.warmup > c.capacity:
         raise UserError(f"the memory of {c.capacity} steps does not hold the {c.warmup} of the warm-up; lower warmup")
 
@@ -139,6 +128,14 @@ class Trainer:
         self.memory.rescale_rewards()
         self._returns.clear()
 
+    def advance(self) -> bool:
+        """One environment step, after the gradient steps that are due; True when it ended an episode."""
+        while self.t >= self.config.steps_per_update * self.k:
+            self.learn()
+        over = self.play() is not None
+        self.t += 1
+        return over
+
     def learn(self) -> None:
         """One gradient step, and what is due every thousand of them."""
         c = self.config
@@ -174,31 +171,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     """
     check(config)
     fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
-        if run.finished is not None:
-            return run.finished
-        state = run.load() or {"trainer": fresh, "metrics": {}}
-        trainer, metrics = state["trainer"], state["metrics"]
-        if trainer.k == 0:
-            trainer.warm_up()
-        save_due = False
-        while trainer.t < config.steps:
-            if trainer.t >= config.steps_per_update * trainer.k:
-                trainer.learn()
-                continue
-            episode = trainer.play()
-            trainer.t += 1
-            if trainer.t % TICK == 0:
-                run.tick(trainer.t, **{name: metrics[name] for name in ("return", "kl") if name in metrics})
-            if trainer.t * config.bins >= (trainer.bins_done + 1) * config.steps:
-                metrics = trainer.metrics()
-                run.check_finite(trainer.t, td_error=metrics["td_error"], kl=metrics["kl"])
-                run.log(trainer.t, metrics)
-                save_due = save_due or trainer.bins_done % SAVE_EVERY == 0
-            if save_due and episode is not None:  # the simulator's state is not kept: only between two episodes
-                run.save({"trainer": trainer, "metrics": metrics})
-                save_due = False
-        return run.finish({"steps": trainer.t, **metrics}, weights=trainer.agent.weights())
+    return loop.train(config, run_dir, fresh, tensorboard=tensorboard, progress=progress)
 
 
 if __name__ == "__main__":

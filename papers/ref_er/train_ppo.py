@@ -12,19 +12,15 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import torch
 
 from common.lab.cli import cli
 from common.lab.errors import UserError
-from common.lab.runs import Run, Streams
+from common.lab.runs import Streams
+from common.lab.settings import check_settings
+from papers.ref_er import loop
 from papers.ref_er.memory import EpisodeMemory
 from papers.ref_er.player import Player, WhiteNoise, return_statistics
 from papers.ref_er.ppo import PPO, Rollout
-
-SAVE_EVERY = 5
-"""Evaluations between two checkpoints."""
-TICK = 500
-"""Steps between two updates of the progress bar."""
 
 
 @dataclass(frozen=True)
@@ -74,21 +70,15 @@ class Config:
 def check(config: Config) -> None:
     """Raise UserError for settings that cannot work."""
     c = config
-    if c.device != "cpu" and not torch.cuda.is_available():
-        raise UserError(f"device {c.device!r} asked for, but this PyTorch sees no CUDA device; use --device cpu")
+    check_settings(
+        c,
+        at_least_1=("steps", "bins", "warmup", "rollout", "epochs", "batch_size", "hidden"),
+        positive=("lr", "value_lr", "clip", "variance"),
+        not_negative=("annealing",),
+        in_0_1=("gamma", "lam"),
+    )
     if c.method != "ppo":
         raise UserError(f"unknown method {c.method!r}; this script trains ppo")
-    for name in ("steps", "bins", "warmup", "rollout", "epochs", "batch_size", "hidden"):
-        if getattr(c, name) < 1:
-            raise UserError(f"{name} must be at least 1, not {getattr(c, name)}")
-    for name in ("lr", "value_lr", "clip", "variance"):
-        if not getattr(c, name) > 0:
-            raise UserError(f"{name} must be positive, not {getattr(c, name)}")
-    if not c.annealing >= 0:
-        raise UserError(f"annealing must not be negative, not {c.annealing}")
-    for name in ("gamma", "lam"):
-        if not 0 <= getattr(c, name) <= 1:
-            raise UserError(f"{name} must lie in [0, 1], not {getattr(c, name)}")
     if c.rollout > c.steps:
         raise UserError(f"{c.steps} steps do not make one rollout of {c.rollout}; raise steps or lower rollout")
     if c.batch_size > c.rollout:
@@ -141,6 +131,13 @@ class Trainer:
         self.t += 1
         return over
 
+    def advance(self) -> bool:
+        """One environment step, and learning when the rollout is full; True when the step ended an episode."""
+        over = self.play()
+        if self.rollout.full:
+            self.learn()
+        return over
+
     def learn(self) -> None:
         """Improve policy and value by the rollout, and begin a new one, in the middle of an episode as a rule."""
         lr_factor = 1.0 / (1.0 + self.config.annealing * self.t)  # Eq. (13)
@@ -173,29 +170,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     """
     check(config)
     fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
-        if run.finished is not None:
-            return run.finished
-        state = run.load() or {"trainer": fresh, "metrics": {}}
-        trainer, metrics = state["trainer"], state["metrics"]
-        if trainer.t == 0:
-            trainer.warm_up()
-        save_due = False
-        while trainer.t < config.steps:
-            over = trainer.play()
-            if trainer.rollout.full:
-                trainer.learn()
-            if trainer.t % TICK == 0:
-                run.tick(trainer.t, **{name: metrics[name] for name in ("return", "kl") if name in metrics})
-            if trainer.t * config.bins >= (trainer.bins_done + 1) * config.steps:
-                metrics = trainer.metrics()
-                run.check_finite(trainer.t, **{name: metrics[name] for name in ("td_error", "kl") if name in metrics})
-                run.log(trainer.t, metrics)
-                save_due = save_due or trainer.bins_done % SAVE_EVERY == 0
-            if save_due and over:  # the simulator's state is not kept: only between two episodes
-                run.save({"trainer": trainer, "metrics": metrics})
-                save_due = False
-        return run.finish({"steps": trainer.t, **metrics}, weights=trainer.agent.weights())
+    return loop.train(config, run_dir, fresh, tensorboard=tensorboard, progress=progress)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ import torch
 from common.lab.cli import cli
 from common.lab.errors import UserError
 from common.lab.runs import Run, Streams
+from common.lab.settings import check_settings
 from common.lab.sweep import Entry
 from envs.circular_track import LOCAL_OPTIMUM, CircularTrack, position
 from papers.sibling_rivalry.a2c import A2C, Steps
@@ -68,11 +69,7 @@ def check(config: Config) -> None:
         raise UserError(f"unknown env {config.env!r}; right is: {ENV}")
     if config.method not in METHODS:
         raise UserError(f"unknown method {config.method!r}; right are: {', '.join(METHODS)}")
-    for name in ("updates", "pairs", "log_every"):
-        if getattr(config, name) < 1:
-            raise UserError(f"{name} must be at least 1, not {getattr(config, name)}")
-    if not config.lr > 0:
-        raise UserError(f"lr must be positive, not {config.lr}")
+    check_settings(config, at_least_1=("updates", "pairs", "log_every"), positive=("lr",))
     if not config.epsilon >= 0:
         raise UserError(f"epsilon must not be negative, not {config.epsilon}")
 

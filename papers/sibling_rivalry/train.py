@@ -13,17 +13,16 @@ All methods share the loop below and differ in what an episode is paid, and in w
 Time is counted in training episodes, each sibling as one: an epoch is 50 updates of 80 episodes.
 """
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import torch
 
 from common.lab.cli import cli
 from common.lab.errors import UserError
 from common.lab.runs import Run, Streams
+from common.lab.settings import check_settings
 from papers.sibling_rivalry.grid_oracle import grid_oracle_reward, regions_visited
 from papers.sibling_rivalry.icm import Icm
 from papers.sibling_rivalry.ppo import PPO, Experience, gae
@@ -94,22 +93,16 @@ class Config:
 
 def check(config: Config) -> None:
     """Raise UserError for settings that cannot work."""
-    if config.device != "cpu" and not torch.cuda.is_available():
-        raise UserError(f"device {config.device!r} asked for, but this PyTorch sees no CUDA device; use --device cpu")
+    check_settings(
+        config,
+        at_least_1=("epochs", "updates", "rollouts", "ppo_epochs", "minibatches", "eval_episodes"),
+        positive=("lr", "adam_eps", "cell_side"),
+        not_negative=("entropy", "curiosity_weight", "curiosity_rate", "oracle_weight"),
+    )
     if config.method not in METHODS:
         raise UserError(f"unknown method {config.method!r}; right are: {', '.join(METHODS)}")
-    for name in ("epochs", "updates", "rollouts", "ppo_epochs", "minibatches", "eval_episodes"):
-        if getattr(config, name) < 1:
-            raise UserError(f"{name} must be at least 1, not {getattr(config, name)}")
-    for name in ("lr", "adam_eps", "cell_side"):
-        if not getattr(config, name) > 0:
-            raise UserError(f"{name} must be positive, not {getattr(config, name)}")
-    for name in ("entropy", "epsilon", "curiosity_weight", "curiosity_rate", "oracle_weight"):
-        if not getattr(config, name) >= 0:
-            raise UserError(f"{name} must not be negative, not {getattr(config, name)}")
-    for name in ("lr", "adam_eps", "entropy", "curiosity_weight", "curiosity_rate", "cell_side", "oracle_weight"):
-        if math.isinf(getattr(config, name)):  # epsilon may be infinite: all siblings are kept
-            raise UserError(f"{name} must be finite, not {getattr(config, name)}")
+    if not config.epsilon >= 0:  # infinite: all siblings are kept
+        raise UserError(f"epsilon must not be negative, not {config.epsilon}")
     for name in ("lr_decay", "gae_lambda", "gamma"):
         if getattr(config, name) is not None and not 0 < getattr(config, name) <= 1:
             raise UserError(f"{name} must lie in (0, 1], not {getattr(config, name)}")

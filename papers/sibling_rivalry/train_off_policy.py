@@ -22,6 +22,7 @@ import torch
 from common.lab.cli import cli
 from common.lab.errors import UserError
 from common.lab.runs import Run, Streams
+from common.lab.settings import check_settings
 from common.replay.storage import Ring, announce
 from papers.sibling_rivalry.ddpg import DDPG, Batch
 from papers.sibling_rivalry.dqn import DQN
@@ -87,22 +88,15 @@ class Config:
 
 def check(config: Config) -> None:
     """Raise UserError for settings that cannot work."""
-    if config.device != "cpu" and not torch.cuda.is_available():
-        raise UserError(f"device {config.device!r} asked for, but this PyTorch sees no CUDA device; use --device cpu")
+    check_settings(
+        config,
+        at_least_1=("epochs", "cycles", "episodes", "updates", "batch_size", "capacity", "warmup", "eval_episodes"),
+        positive=("lr", "adam_eps"),
+        not_negative=("k", "noise", "action_l2"),
+        in_0_1=("gamma", "polyak", "random_actions"),
+    )
     if config.method not in METHODS:
         raise UserError(f"unknown method {config.method!r}; right are: {', '.join(METHODS)}")
-    for name in ("epochs", "cycles", "episodes", "updates", "batch_size", "capacity", "warmup", "eval_episodes"):
-        if getattr(config, name) is not None and getattr(config, name) < 1:
-            raise UserError(f"{name} must be at least 1, not {getattr(config, name)}")
-    for name in ("lr", "adam_eps"):
-        if not getattr(config, name) > 0:
-            raise UserError(f"{name} must be positive, not {getattr(config, name)}")
-    for name in ("k", "noise", "action_l2"):
-        if not getattr(config, name) >= 0:
-            raise UserError(f"{name} must not be negative, not {getattr(config, name)}")
-    for name in ("gamma", "polyak", "random_actions"):
-        if not 0 <= getattr(config, name) <= 1:
-            raise UserError(f"{name} must lie in [0, 1], not {getattr(config, name)}")
 
 
 class Trainer:

@@ -17,6 +17,7 @@ import torch
 from common.lab.cli import cli
 from common.lab.errors import UserError
 from common.lab.runs import Run, Streams
+from common.lab.settings import check_settings
 from common.pixels import SymbolicPixels
 from common.replay.samplers import PrioritizedSampler, UniformSampler
 from common.replay.storage import Ring, announce
@@ -121,26 +122,19 @@ class Config:
 
 def check(config: Config) -> None:
     """Raise UserError for settings that cannot work."""
-    if config.device != "cpu" and not torch.cuda.is_available():
-        raise UserError(f"device {config.device!r} asked for, but this PyTorch sees no CUDA device; use --device cpu")
-    for name in ("eta", "ebu_beta", "ebu_per_share", "eval_noise", "random_action_probability", "epsilon_end"):
-        if not 0.0 <= getattr(config, name) <= 1.0:
-            raise UserError(f"{name} must lie in [0, 1], not {getattr(config, name)}")
-    for name in ("steps", "batch_size", "update_every", "target_interval", "epsilon_steps", "eval_every",
-                 "eval_episodes", "roots"):  # fmt: skip
-        if getattr(config, name) < 1:
-            raise UserError(f"{name} must be at least 1, not {getattr(config, name)}")
-    for name in ("lr", "replay_ratio", "reward_scale", "kappa", "discor_tau"):
-        if not getattr(config, name) > 0:
-            raise UserError(f"{name} must be positive, not {getattr(config, name)}")
+    check_settings(
+        config,
+        at_least_1=("steps", "batch_size", "update_every", "target_interval", "epsilon_steps", "eval_every",
+                    "eval_episodes", "roots", "predecessors", "projection_dim"),
+        positive=("lr", "replay_ratio", "reward_scale", "kappa", "discor_tau"),
+        in_0_1=("eta", "ebu_beta", "ebu_per_share", "eval_noise", "random_action_probability", "epsilon_end"),
+    )  # fmt: skip
     if config.ebu_per_share == 1:
         raise UserError("ebu_per_share must be below 1: with 1 nothing is left of EBU; use --method per")
     if config.n_actions is not None and not 3 <= config.n_actions <= 7:
         raise UserError(f"n_actions must lie in 3..7, not {config.n_actions}")
     if config.capacity < config.batch_size or config.warmup < config.batch_size:
         raise UserError(f"capacity and warmup must hold at least one batch of {config.batch_size}")
-    if config.predecessors < 1 or config.projection_dim < 1:
-        raise UserError("predecessors and projection_dim must be at least 1")
     if round(config.replay_ratio * config.update_every) != config.replay_ratio * config.update_every:
         raise UserError(f"replay_ratio * update_every must be whole, not {config.replay_ratio * config.update_every}")
     if config.pseudo_terminal and "Crossing" not in config.env:

@@ -15,7 +15,7 @@ import torch
 from common.lab.cli import cli
 from common.lab.errors import NonFiniteLoss, UserError
 from common.lab.runs import Run
-from papers.ref_er import train
+from papers.ref_er import loop, train
 from papers.ref_er.ddpg import DDPG
 from papers.ref_er.naf import NAF
 from papers.ref_er.player import OrnsteinUhlenbeck, WhiteNoise
@@ -125,7 +125,7 @@ RESUMED = [
 def test_interrupted_and_resumed_equals_uninterrupted(method, replay, settings, tmp_path, monkeypatch):
     """Stopped in the middle, some evaluations after a checkpoint. The memory wraps round, rewards are rescaled."""
     settings = config(method, replay, env=SHORT, capacity=120, warmup=120, bins=20, steps=200, **settings)
-    monkeypatch.setattr(train, "SAVE_EVERY", 4)
+    monkeypatch.setattr(loop, "SAVE_EVERY", 4)
     monkeypatch.setattr(train, "RESCALE_EVERY", 30)
     summary = main(settings, tmp_path / "whole")
     metrics, evaluated = Trainer.metrics, []
@@ -162,7 +162,7 @@ def test_checkpoints_follow_every_fifth_evaluation_when_an_episode_is_over(tmp_p
 
     monkeypatch.setattr(Run, "save", save)
     main(config(bins=12, env=SHORT), tmp_path)
-    assert train.SAVE_EVERY == 5 and [done for done, _ in saved] == [5, 10]
+    assert loop.SAVE_EVERY == 5 and [done for done, _ in saved] == [5, 10]
     assert 125 <= saved[0][1] < 133 and 250 <= saved[1][1] < 258
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from common.lab.errors import NonFiniteLoss, UserError
-from papers.ref_er import train_acer
+from papers.ref_er import loop
 from papers.ref_er.acer import ACER
 from papers.ref_er.memory import CUT, TERMINATED
 from papers.ref_er.train_acer import Config, Trainer, main
@@ -130,7 +130,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(tmp_path, monkeypatch):
     """Stopped in the last eighth, when episodes have left the memory. Also: one seed, one result."""
     play, played = Trainer.play, []
     summary = main(config(), tmp_path / "whole")
-    monkeypatch.setattr(train_acer, "SAVE_EVERY", 1)
+    monkeypatch.setattr(loop, "SAVE_EVERY", 1)
 
     def interrupt(self):
         if self.t == 72:
@@ -155,7 +155,7 @@ def test_checkpoints_are_written_every_fifth_evaluation_between_episodes(tmp_pat
         lambda self, state: saved.append((state["trainer"].bins_done, len(state["trainer"].player.episode))),
     )
     main(config(steps=160, bins=16), tmp_path)
-    assert train_acer.SAVE_EVERY == 5 and [done for done, _ in saved] == [5, 10, 15]
+    assert loop.SAVE_EVERY == 5 and [done for done, _ in saved] == [5, 10, 15]
     assert {played for _, played in saved} == {0}
 
 

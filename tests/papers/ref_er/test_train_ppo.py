@@ -11,7 +11,7 @@ import torch
 from gymnasium import spaces
 
 from common.lab.errors import NonFiniteLoss, UserError
-from papers.ref_er import train_ppo
+from papers.ref_er import loop
 from papers.ref_er.memory import CUT, TERMINATED
 from papers.ref_er.train_ppo import Config, Trainer, main
 
@@ -158,7 +158,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(tmp_path, monkeypatch):
     """Stopped with a checkpoint in the middle of a rollout. Also: one seed, one result."""
     play, played = Trainer.play, []
     summary = main(config(), tmp_path / "whole")
-    monkeypatch.setattr(train_ppo, "SAVE_EVERY", 1)
+    monkeypatch.setattr(loop, "SAVE_EVERY", 1)
 
     def interrupt(self):
         if self.t == 61:
@@ -184,7 +184,7 @@ def test_checkpoints_are_written_every_fifth_evaluation_between_episodes(tmp_pat
         lambda self, state: saved.append((state["trainer"].bins_done, len(state["trainer"].player.episode))),
     )
     main(config(steps=160, bins=16), tmp_path)
-    assert train_ppo.SAVE_EVERY == 5 and [done for done, _ in saved] == [5, 10, 15]
+    assert loop.SAVE_EVERY == 5 and [done for done, _ in saved] == [5, 10, 15]
     assert {played for _, played in saved} == {0}
 
 
