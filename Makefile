@@ -21,8 +21,8 @@ help:             ##   0 | this list
 setup:            ##   3 | install all that training and tests need into .venv (once)
 test:             ##   5 | the tests, on up to 8 cores
 lint:             ##   1 | ruff and mypy
-smoke:            ##   8 | train every figure of every paper for a few steps, afresh: proves the wiring
-reproduce:        ##  35 | train and draw every paper's headline figures here, then judge their claims
+smoke:            ##  10 | train every figure of every paper for a few steps, afresh: proves the wiring
+reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
 all:              ## 1500 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
@@ -53,7 +53,7 @@ ref-er-fig4:   ## 150 | V-RACER with ReF-ER, rule by rule, PPO and ACER: returns
 ref-er-fig5:   ## 150 | V-RACER, PPO and ACER: divergence (the runs of fig4)
 ref-er-fig7:   ## 250 | V-RACER: sensitivity to C, D, memory, batch, steps per update, learning rate
 ref-er-fig8:   ##  75 | V-RACER: sensitivity to annealing and width; closed-form advantages
-ref-er-own-kl: ##  10 | not in the paper: the other direction of the divergence
+ref-er-own-kl: ##  15 | not in the paper: the other direction of the divergence
 
 sibling-rivalry:      ## 180 | Sibling Rivalry: every figure below
 sibling-rivalry-fig1: ##   1 | a track on which the distance to the goal is a trap, and a way out
