@@ -235,11 +235,7 @@ def lower_bias(results: Results) -> Verdict:
     """The filter lowers the bias, with and without IBS, in every task."""
     runs = Runs(results)
     return combine(
-        {
-            f"{env}, {NAMES[x]} > {NAMES[y]}": runs.greater("bias", x, y, env)
-            for env in TASKS
-            for x, y in FILTER_PAIRS
-        }
+        {f"{env}, {NAMES[x]} > {NAMES[y]}": runs.greater("bias", x, y, env) for env in TASKS for x, y in FILTER_PAIRS}
     )
 
 

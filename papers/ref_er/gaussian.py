@@ -38,23 +38,18 @@ def log_density_gradient(actions: Array, mean: Array, std: Array) -> tuple[Array
     return z / std, (z * z - 1.0) / std
 
 
-def kl(mean: Array, std: Array, old_mean: Array, old_std: Array, reverse: bool = False) -> Array:
-    """KL divergence [...] between the behaviour mu and the current policy pi.
-
-    KL(mu || pi), which the paper writes (Eq. 11), or with `reverse` KL(pi || mu), which the authors' program computed.
-    They differ only where the standard deviations do.
-    """
-    if reverse:
-        mean, std, old_mean, old_std = old_mean, old_std, mean, std
+def kl(mean: Array, std: Array, old_mean: Array, old_std: Array) -> Array:
+    """KL(mu || pi) [...] between the behaviour mu and the current policy pi, the divergence of Eq. 11."""
     ratio = (old_std / std) ** 2
     shift = (mean - old_mean) / std
     return 0.5 * (ratio - 1.0 - np.log(ratio) + shift * shift).sum(-1)
 
 
 def kl_gradient(mean: Array, std: Array, old_mean: Array, old_std: Array, reverse: bool = False) -> tuple[Array, Array]:
-    """Gradients [..., d] of `kl` with respect to the mean and to the standard deviation of the current policy pi.
+    """Gradients [..., d] of KL(mu || pi) with respect to the mean and to the standard deviation of the current policy.
 
-    KL(mu || pi) makes pi wider where the means drift apart; KL(pi || mu) pulls std towards old_std regardless.
+    `reverse`: of KL(pi || mu), which the authors' program penalises. Where the means drift apart KL(mu || pi) makes pi
+    wider; KL(pi || mu) pulls std towards old_std regardless. With equal deviations their slopes in the mean are equal.
     """
     shift = mean - old_mean
     if reverse:
