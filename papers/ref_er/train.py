@@ -135,6 +135,7 @@ def check(config: Config) -> None:
 
 
 def batch_size(config: Config) -> int:
+    """Steps per gradient step, where the config leaves it to the method."""
     return config.batch_size or (128 if config.method == "ddpg" else 256)
 
 
