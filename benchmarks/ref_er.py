@@ -67,8 +67,10 @@ def measure() -> list[Row]:
         (vracer.agent.network, "backward", "and backwards"), (vracer.agent.optimizer, "step", "Adam"),
         (vracer.memory, "correct", "correction of returns"), (vracer.memory, "count_far", "counting far samples"),
     ]  # fmt: skip
-    note = f"{_where(vracer.learn, parts)}; the rest is gathering, densities, divergence and their gradients"
-    floor_note = f"{flops / 1e6:.1f} million operations per update, {at_rate}"
+    note = (
+        f"memory of {vracer.memory.n:,} steps, batch of 256; floor: {flops / 1e6:.1f} million operations, {at_rate}. "
+        f"{_where(vracer.learn, parts)}; the rest is gathering, densities, divergence and their gradients"
+    )
     agent = ddpg.agent
     ddpg_parts = [
         (ddpg, "play", "playing"), (agent, "update", "gradient step"), (agent, "targets", "of that the targets"),
@@ -76,12 +78,11 @@ def measure() -> list[Row]:
     ]  # fmt: skip
     peer_parts = [(fused, "collect_rollouts", "playing"), (fused, "train", "gradient step")]
     ddpg_floor = ddpg_operations(ddpg) / rate * 1e6
-    size = f"memory of {vracer.memory.n:,} steps, batch of 256"
     return [
         Row("vracer: update", results["update"], "us", flops / rate * 1e6, "arithmetic floor", UPDATE_LIMIT, "ours",
-            f"{size}. {note}"),
+            note),
         Row("vracer: correction of stored returns", results["correction"], "us", limit=CORRECTION_LIMIT, judged="ours",
-            note=f"256 steps drawn from {len(vracer.memory):,} episodes of 20 to 1,000 steps. {floor_note}"),
+            note=f"256 steps drawn from {len(vracer.memory):,} episodes of 20 to 1,000 steps"),
         Row("ddpg: step", results["ddpg"], "us", results["SB3"], "SB3", STEP_LIMIT,
             note=f"ours: {_where(lambda: play_and_learn(ddpg, 1), ddpg_parts)}; the peer's: "
             f"{_where(lambda: learn(fused, 1), peer_parts)}"),
