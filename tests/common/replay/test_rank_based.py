@@ -41,12 +41,12 @@ class Twin:
         for slot in slots:
             self.added += 1
             self.entries[slot] = (0, -self.added)
-        self.order = None
+        self.order = None if slots else self.order  # where nothing comes or goes, the ranks stay
 
     def remove(self, slots):
         for slot in slots:
             self.entries.pop(slot, None)
-        self.order = None
+        self.order = None if slots else self.order
 
     def update(self, slots, tds):
         for slot, td in zip(slots, tds):
