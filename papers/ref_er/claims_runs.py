@@ -7,7 +7,7 @@ means, weighted by their numbers of episodes. Where the paper says "faster" or "
 training is compared instead. A comparison is the difference of means over runs with its 95 % bootstrap interval.
 
 *Sizes.* "Large", "similar", "minor" need sizes. They are the constants here. They and the claims were written down
-before any result had been looked at.
+while the first runs were under way and without use of them: V-RACER with ReF-ER and with plain replay on HalfCheetah.
 
 *Gate.* Where neither side of a comparison of returns ends above its own first bin there is nothing to compare: the
 difference between two kinds of exploration noise is none between two kinds of replay. It is then inconclusive.

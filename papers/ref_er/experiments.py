@@ -46,8 +46,6 @@ SENSITIVITY_ENVS: dict[str, tuple[str, ...]] = {
     "full": ("Humanoid-v5", "Ant-v5", "Walker2d-v5", "HalfCheetah-v5"),
 }
 """Of Figs. 7 and 8. Their values are those of the authors' scripts; the paper's are in its pictures only."""
-SIZES = {"smoke": 1024, "quick": 2**14, "full": 2**18}
-"""Steps in the memory, N."""
 REPLAYS = ("er", "per", "refer", "refer-1", "refer-2")
 
 
@@ -97,7 +95,7 @@ def fig4(scale: str) -> list[Entry]:
 
 def fig7(scale: str) -> list[Entry]:
     """V-RACER's sensitivity to C, D, the memory's size N, the batch B, steps per gradient step F, and learning rate."""
-    sizes = [SIZES[scale] * factor for factor in (2, 4)]
+    sizes = [SCHEDULES[scale].get("capacity", train.Config.capacity) * factor for factor in (2, 4)]
     settings: list[tuple[str, dict]] = [
         *((f"C {c:g}", dict(c=c)) for c in (2.0, 8.0)),
         *((f"D {d:g}", dict(tolerance=d)) for d in (0.05, 0.15, 0.2)),

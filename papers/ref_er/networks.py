@@ -2,8 +2,9 @@
 
 The learners work on a network's outputs: they ask for them (`evaluate`), work out in which direction each should move,
 and hand that back (`backward`), as Algorithms 3 and 4 do. On batches of 128 or 256 states PyTorch's own graph spends
-more time around its matrix products than in them; on a CPU both directions are therefore written out in NumPy, on the
-parameters' own memory. On a GPU they are PyTorch's. Another network, recurrent say, needs the same three methods.
+about as much time around its matrix products as in them; on a CPU both directions are therefore written out in NumPy,
+on the parameters' own memory. On a GPU they are PyTorch's. Another network, recurrent say, needs the same methods:
+`act`, `evaluate`, `backward` and, as DDPG's critic, `input_gradient`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A learner computes, per sample of a batch, the gradient g of what it wants to increase, and asks ReF-ER what to do:
 
-    near = refer.near(rho)                                # is the sample still likely under the current policy?
-    g = refer.gradient(g, kl_gradient, near)              # Rules 1 and 2
+    mask = refer.mask(rho)                                # Rule 1: is the sample still likely under the current policy?
+    g = refer.gradient(g, kl_gradient, mask)              # Rules 1 and 2
     refer.update(n_far, n)                                # once per batch: beta follows the share of far samples
 
 Plain experience replay is ReF-ER without its rules: nothing is cut, beta stays 1.
