@@ -53,7 +53,8 @@ class PrioritizedSampler:
     Priority (|TD| clipped to `clip` + epsilon)^alpha; no clipping with `clip=None`. A new transition gets the largest
     priority seen so far (1 at first), so that it is soon replayed. The weights correct the bias of the sampling by
     (P(i) / smallest P of the batch)^-beta, so that the largest weight is 1; beta goes linearly from `beta0` to 1 over
-    `beta_steps` calls of `sample`. A batch holds no transition twice unless `replace` is True.
+    `beta_steps` calls of `sample`. A batch holds no transition twice, unless `stratified` is True: as in
+    their App. B.2.1, one transition is then drawn from each of n equal parts of the sum of all priorities.
     """
 
     def __init__(
@@ -66,11 +67,11 @@ class PrioritizedSampler:
         beta_steps: int,
         epsilon: float = 0.01,
         clip: float | None = 1.0,
-        replace: bool = False,
+        stratified: bool = False,
     ):
         self.rng = rng
         self.alpha, self.epsilon, self.clip = alpha, epsilon, np.inf if clip is None else clip
-        self.replace = replace
+        self.stratified = stratified
         self._beta = linear(beta0, 1.0, beta_steps)
         self.tree = SumTree(capacity)
         self.max_priority = 1.0  # in units of the tree, i.e. with the exponent alpha
@@ -89,9 +90,9 @@ class PrioritizedSampler:
         self.tree.set_many(indices, np.full(len(indices), self.max_priority))
 
     def sample(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """As in `Sampler`. ValueError when fewer than n transitions can be drawn (with `replace`: none)."""
-        if self.replace:
-            indices = self.tree.find(self.rng.random(n) * self.tree.total)
+        """As in `Sampler`. ValueError when fewer than n transitions can be drawn (`stratified`: none)."""
+        if self.stratified:
+            indices = self.tree.find((np.arange(n) + self.rng.random(n)) / n * self.tree.total)
         else:
             indices = self.tree.draw_distinct(n, self.rng)
         priorities = self.tree[indices]

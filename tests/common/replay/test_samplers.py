@@ -86,11 +86,20 @@ def test_small_errors_do_not_lower_the_priority_of_new_transitions():
 
 
 def test_frequencies_are_proportional_to_priorities():
-    sampler = prioritized(replace=True, alpha=1.0, epsilon=0.0, clip=None)
+    sampler = prioritized(stratified=True, alpha=1.0, epsilon=0.0, clip=None)
     td = np.arange(1.0, 9.0)
     sampler.update(np.arange(8), -td)
-    indices, _ = sampler.sample(50_000)
+    indices = np.concatenate([sampler.sample(4)[0] for _ in range(12_500)])
     assert chisquare(np.bincount(indices, minlength=8), td / td.sum() * 50_000).pvalue > 0.01
+
+
+def test_a_stratified_batch_takes_one_from_each_part():
+    sampler = prioritized(stratified=True, alpha=1.0, epsilon=0.0, clip=None)
+    sampler.update(np.arange(8), [8, 4, 4, 0, 0, 0, 0, 16])  # four parts of 8 each
+    indices, _ = sampler.sample(4)
+    assert indices[0] == 0
+    assert indices[1] in (1, 2)
+    assert indices[2:].tolist() == [7, 7]
 
 
 def test_weights_by_hand():
@@ -102,7 +111,7 @@ def test_weights_by_hand():
 
 
 def test_weights_undo_the_sampling_at_beta_one():
-    sampler = prioritized(replace=True, beta0=1.0)
+    sampler = prioritized(stratified=True, beta0=1.0)
     sampler.update(np.arange(8), np.linspace(0, 1, 8))
     indices, weights = sampler.sample(100_000)
     mass = np.bincount(indices, weights)
@@ -137,7 +146,7 @@ def test_too_few_transitions_are_said():
     with pytest.raises(ValueError, match="cannot draw 4 different items: only 3"):
         prioritized(filled=3).sample(4)
     with pytest.raises(ValueError, match="nothing to draw"):
-        prioritized(filled=0, replace=True).sample(1)
+        prioritized(filled=0, stratified=True).sample(1)
 
 
 def test_a_td_error_of_nan_is_refused():
@@ -164,9 +173,9 @@ def play(ring: Ring, sampler: Sampler, steps: int) -> list:
     [
         lambda: UniformSampler(np.random.default_rng(3)),
         lambda: PrioritizedSampler(20, np.random.default_rng(3), beta_steps=60),
-        lambda: PrioritizedSampler(20, np.random.default_rng(3), beta_steps=60, clip=None, replace=True),
+        lambda: PrioritizedSampler(20, np.random.default_rng(3), beta_steps=60, clip=None, stratified=True),
     ],
-    ids=["uniform", "prioritized", "prioritized-replace"],
+    ids=["uniform", "prioritized", "prioritized-stratified"],
 )
 @pytest.mark.parametrize("interrupted_at", [5, 33])
 def test_an_unpickled_sampler_continues_identically(make, interrupted_at):

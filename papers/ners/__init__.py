@@ -1,0 +1,1 @@
+"""Neural experience replay sampler (Oh et al., ICLR 2021)."""

@@ -1,0 +1,78 @@
+"""Does a sampler differ from RANDOM? Statistics of what it drew, and of the law by which it draws next."""
+
+from __future__ import annotations
+
+import numpy as np
+
+TINY = 1e-12
+
+
+def law_statistics(probabilities: np.ndarray, scores: np.ndarray) -> dict[str, float]:
+    """How far a sampling law [n] is from the uniform one, and the scores [n] behind it.
+
+    tv: total variation distance, 0 to 1. kl: divergence of the law from the uniform one, in nats. ess: effective
+    sample size 1 / sum p^2 as a share of n. log_score_mean, log_score_sd: of the scores' natural logarithms.
+    """
+    n = len(probabilities)
+    ratio = probabilities * n
+    logs = np.log(scores + TINY)
+    return {
+        "tv": float(0.5 * np.abs(probabilities - 1.0 / n).sum()),
+        "kl": float((probabilities * np.log(np.where(ratio > 0, ratio, 1.0))).sum()),
+        "ess": float(1.0 / (n * np.square(probabilities).sum())),
+        "log_score_mean": float(logs.mean()),
+        "log_score_sd": float(logs.std()),
+    }
+
+
+class Diagnostics:
+    """Keeps, for every slot of a memory, when it was filled and whether it has been replayed; sums up what is drawn."""
+
+    def __init__(self, capacity: int):
+        self.born = np.zeros(capacity, np.int64)
+        self.fresh = np.zeros(capacity, bool)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the draws, not the slots."""
+        self.draws = 0
+        self.sums = dict.fromkeys(("age", "first_time", "td2", "td4", "q", "q2", "log_td"), 0.0)
+
+    def added(self, slot: int, step: int) -> None:
+        """A new transition came into `slot` at environment step `step`."""
+        self.born[slot], self.fresh[slot] = step, True
+
+    def drawn(self, slots: np.ndarray, step: int, td2: np.ndarray, q: np.ndarray) -> None:
+        """The transitions in `slots` [n] were drawn at `step`, with squared TD errors [n] and values Q(s, a) [n]."""
+        td2, q = np.asarray(td2, np.float64), np.asarray(q, np.float64)
+        first = np.unique(slots[self.fresh[slots]])
+        self.fresh[first] = False
+        self.draws += len(slots)
+        for name, total in {
+            "age": step * len(slots) - self.born[slots].sum(),
+            "first_time": len(first),
+            "td2": td2.sum(),
+            "td4": np.square(td2).sum(),
+            "q": q.sum(),
+            "q2": np.square(q).sum(),
+            "log_td": 0.5 * np.log(td2 + TINY).sum(),
+        }.items():
+            self.sums[name] += float(total)
+
+    def statistics(self) -> dict[str, float]:
+        """Of the draws since `reset`: means of age, share of first-time replays, log of the TD error's size; mean and
+        standard deviation of squared TD errors and of values; and their number. Empty when nothing was drawn."""
+        n = self.draws
+        if n == 0:
+            return {}
+        mean = {name: total / n for name, total in self.sums.items()}
+        return {
+            "age": mean["age"],
+            "first_time": mean["first_time"],
+            "td2_mean": mean["td2"],
+            "td2_sd": max(mean["td4"] - mean["td2"] ** 2, 0.0) ** 0.5,
+            "q_mean": mean["q"],
+            "q_sd": max(mean["q2"] - mean["q"] ** 2, 0.0) ** 0.5,
+            "log_td": mean["log_td"],
+            "draws": n,
+        }

@@ -1,0 +1,160 @@
+"""The neural experience replay sampler: networks that score transitions, trained on what replaying them was good for.
+
+A score depends on the transition itself (local context) and on the other transitions of its batch (global context).
+Scores become priorities of a sum tree as in PER. When the agent is evaluated, the change of its return, the replay
+reward, says whether the transitions replayed since the evaluation before should be replayed more often, or less.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from common.networks import mlp
+from papers.ners.samplers import Proportional, Settings, Transitions
+
+WIDTHS = {"paper": ((256, 512, 256, 128), (256, 128, 64)), "code": ((128, 256, 128, 64), (128, 64))}
+"""Layers of the local and global networks, the last of which is their output, and hidden layers of the score network:
+Table B.1, and the released code."""
+TINY = 1e-6  # keeps log sigma finite
+
+
+class ScoreNetwork(nn.Module):
+    """Scores of a set of transitions, all of them in (0, 1); permuting the set permutes the scores alike.
+
+    n_features: width of a transition's features. With `global_context=False` each score depends on its own features
+    alone.
+    """
+
+    def __init__(self, n_features: int, widths: str = "paper", global_context: bool = True):
+        super().__init__()
+        context, score = WIDTHS[widths]
+        self.local_context = mlp([n_features, *context])
+        self.global_context = mlp([n_features, *context]) if global_context else None
+        self.score = mlp([(1 + global_context) * context[-1], *score, 1])
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Scores [n] of features [n, n_features]."""
+        context = self.local_context(features)
+        if self.global_context is not None:
+            mean = self.global_context(features).mean(dim=0, keepdim=True)
+            context = torch.cat([context, mean.expand_as(context)], dim=1)  # Eq. (3)
+        return torch.sigmoid(self.score(context)).squeeze(1)  # Eq. (4)
+
+
+class NERS(Proportional):
+    """Samples in proportion to scores^alpha; scores are renewed when their transitions are replayed."""
+
+    def __init__(
+        self,
+        capacity: int,
+        rng: np.random.Generator,
+        settings: Settings,
+        draws: int,
+        transitions: Transitions,
+        seed: int,
+        device: str = "cpu",
+    ):
+        """capacity: slots of the memory. draws: calls of `sample` in a whole run. seed: of the networks."""
+        super().__init__(capacity, rng, settings.alpha, settings.beta, draws)
+        self.rng, self.settings, self.transitions, self.device = rng, settings, transitions, device
+        self.few = settings.features == "few"
+        # of TD error and target value; those of new transitions are 1 (App. B)
+        self.squashed = np.ones((capacity, 2), np.float32)
+        n_features = 3 if self.few else transitions.n_features + 2
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.network = ScoreNetwork(n_features, settings.widths, settings.global_context).to(device)
+        encoder = [] if self.few else list(transitions.encoder.parameters())
+        self.parameters = [*self.network.parameters(), *encoder]
+        self.adam = torch.optim.Adam(self.parameters, lr=settings.scorer_lr, fused=True)
+        self.replayed: list[np.ndarray] = []
+        """The set I of Algorithm 1: slots drawn since the last step of the networks, duplicates kept."""
+        self.reference: float | None = None
+        self.updates = 0
+        self._rewards: list[float] = []
+        self._saturated: list[float] = []
+
+    def add(self, slot: int) -> None:
+        super().add(slot)
+        self.squashed[slot] = 1.0
+
+    # --- scores -------------------------------------------------------------------------------------------------------
+
+    def features(self, slots: np.ndarray) -> Tensor:
+        """The set D of the transitions in `slots`, [n, features] (Eq. 2). TD errors and values are those of the last
+        replay of each transition; the rest is read anew."""
+        squashed = torch.from_numpy(self.squashed[slots]).to(self.device)
+        if self.few:
+            features = torch.cat([self.transitions.reward_and_time(slots), squashed[:, :1]], dim=1)
+        else:
+            encoded = self.transitions.encoder(*self.transitions.full(slots))
+            features = torch.cat([encoded, squashed], dim=1)  # Eq. (2)
+        return torch.tanh(features) if self.settings.tanh_all else features
+
+    def update(self, slots: np.ndarray, td: np.ndarray, value: np.ndarray) -> None:
+        signals = np.stack([td, value], axis=1)
+        if self.settings.standardise:
+            signals = (signals - signals.mean(axis=0)) / (signals.std(axis=0) + TINY)
+        self.squashed[slots] = np.tanh(signals)  # App. B
+        with torch.no_grad():
+            scores = self.network(self.features(slots)).cpu().numpy()
+        self.replayed.append(slots)  # Algorithm 1, line 9
+        self.prioritized.update(slots, scores)  # Algorithm 1, line 9
+
+    # --- learning -----------------------------------------------------------------------------------------------------
+
+    def finish_evaluation(self, mean_return: float) -> None:
+        if self.settings.replay_reward == "evaluation":
+            self.learn(mean_return)
+
+    def finish_episode(self, total_return: float) -> None:
+        if self.settings.replay_reward == "training":
+            self.learn(total_return)
+
+    def learn(self, new_return: float) -> None:
+        """Compare a return with the one before, and train the networks on that; the first one is only remembered."""
+        reference = self.reference
+        if reference is None or self.settings.reference == "previous":
+            self.reference = new_return
+        if reference is None or not self.replayed:
+            return
+        reward = new_return - reference  # Eq. (6)
+        replayed = np.concatenate(self.replayed)
+        for _ in range(self.settings.scorer_steps):
+            size = min(self.settings.train_size, len(replayed))
+            self.reinforce(self.rng.choice(replayed, size, replace=False), reward)  # Algorithm 1, line 12
+        self.replayed.clear()  # Algorithm 1, line 15
+        self.updates += 1
+        self._rewards.append(reward)
+
+    def reinforce(self, slots: np.ndarray, reward: float) -> None:
+        """One step of the networks: scores of `slots` up after a positive replay reward, down after a negative one."""
+        features = self.features(slots)
+        loss = -reward * self.log_probability(slots, self.network(features))  # Eq. (7)
+        self.adam.zero_grad()
+        loss.backward()
+        self.adam.step()  # Algorithm 1, line 14
+        self._saturated.append((features.detach().abs() > 0.99).float().mean().item())
+
+    def log_probability(self, slots: np.ndarray, scores: Tensor) -> Tensor:
+        """Mean log p of Eq. (7), up to a constant.
+
+        p has the sum over *all* transitions in its denominator. A sum over `slots` alone would only pull their scores
+        together or apart, whichever of them the reward is for. The sum over all hardly changes with the scores of a
+        few, hence log sigma is as good.
+        """
+        if self.settings.log_loss == "score":
+            return torch.log(scores + TINY).mean()
+        tree, (different, first) = self.prioritized.tree, np.unique(slots, return_index=True)
+        others = max(tree.total - float(tree[different].sum()), 0.0)
+        total = others + (scores[torch.from_numpy(first)] ** self.alpha).sum()
+        return (self.alpha * torch.log(scores + TINY) - torch.log(total)).mean()
+
+    def metrics(self) -> dict[str, float]:
+        values = {"scorer_updates": float(self.updates)}
+        if self._rewards:
+            values |= {"replay_reward": float(np.mean(self._rewards)), "saturated": float(np.mean(self._saturated))}
+            self._rewards, self._saturated = [], []
+        return values

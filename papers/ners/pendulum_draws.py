@@ -1,0 +1,91 @@
+"""Fig. 1: what SAC's memory holds after 30,000 steps on the pendulum, drawn by TD error, by Q, and uniformly.
+
+    python -m papers.ners.pendulum_draws --seed 0
+
+The agent learns as in train.py, with RANDOM.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+
+from common.lab.cli import cli
+from common.lab.runs import Run, Streams
+from common.lab.settings import check_settings
+from papers.ners import train
+
+RULES = ("td", "q", "uniform")
+
+
+@dataclass(frozen=True)
+class Config:
+    """Every setting of a run. Defaults are the paper's, with the place where it states them."""
+
+    env: Literal["Pendulum-v1"] = "Pendulum-v1"
+    """Task, with its own rewards (Fig. 1)."""
+    method: Literal["random"] = "random"
+    """Sampler with which SAC learns. Not in the paper."""
+    seed: int = 0
+    """Seed of all random streams of the run."""
+    steps: int = 30_000
+    """Environment steps (Fig. 1)."""
+    device: str = "cpu"
+    """Where the networks live: cpu or cuda."""
+    draws: int = 64
+    """Transitions drawn by each rule (Sec. 1)."""
+
+
+def priorities(td: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
+    """Rule -> weight of each transition [n]: |TD|, Q above the smallest Q, and 1. The paper does not say more."""
+    return {"td": np.abs(td), "q": q - q.min(), "uniform": np.ones(len(td))}
+
+
+@torch.no_grad()
+def values(trainer: train.Trainer) -> tuple[np.ndarray, np.ndarray]:
+    """TD errors [n] and Q(s, a) [n] of all transitions of the memory, means of both critics."""
+    batch = trainer.batch(np.arange(len(trainer.memory)), np.ones(len(trainer.memory), np.float32))
+    q = trainer.agent.critics(batch.state, batch.action)
+    return (trainer.agent.targets(batch) - q).mean(dim=0).cpu().numpy(), q.mean(dim=0).cpu().numpy()
+
+
+def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
+    """Train, draw `config.draws` transitions by each rule, log the k-th of each as step k; returns their mean angles.
+
+    Logs for each rule: angle (radians, 0 upright, counter-clockwise positive), speed (radians per second), action
+    ([-1, 1]), td and q. Raises UserError for settings that cannot work, or a ``run_dir`` that belongs to another run.
+    """
+    check_settings(config, at_least_1=("steps", "draws"))
+    training = train.Config(config.env, config.method, "sac", config.seed, config.steps, config.device,
+                            random_steps=min(1_000, config.steps // 2))  # fmt: skip
+    train.check(training)
+    trainer = train.Trainer(training)
+    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
+        if run.finished is not None:
+            return run.finished
+        run.load()
+        while trainer.t < config.steps:
+            trainer.advance()
+            if trainer.t % train.TICK == 0:
+                run.tick(trainer.t)
+        td, q = values(trainer)
+        rng = Streams(config.seed).numpy("draws")
+        memory, size = trainer.memory, min(config.draws, len(trainer.memory))
+        states = memory["state"][: len(memory)]
+        found = {
+            "angle": np.arctan2(states[:, 1], states[:, 0]), "speed": states[:, 2],
+            "action": memory["action"][: len(memory), 0], "td": np.abs(td), "q": q,
+        }  # fmt: skip
+        drawn = {}
+        for rule, weights in priorities(td, q).items():
+            drawn[rule] = rng.choice(len(td), size, replace=False, p=weights / weights.sum())
+        for k in range(size):
+            run.log(k, {f"{r}_{n}": float(f"{v[drawn[r][k]]:.6g}") for r in RULES for n, v in found.items()})
+        mean = {f"{rule}_angle": float(np.abs(found["angle"][drawn[rule]]).mean()) for rule in RULES}
+        return run.finish({"steps": trainer.t, **mean}, weights=trainer.agent.weights())
+
+
+if __name__ == "__main__":
+    cli(Config, main, __doc__)

@@ -1,0 +1,168 @@
+"""What all samplers have in common, and the two that learn nothing: RANDOM and PER. methods.py makes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from torch import Tensor, nn
+
+from common.lab.settings import check_settings
+from common.replay.samplers import PrioritizedSampler, UniformSampler
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of the samplers. Defaults are the paper's where it states a value; the rest is chosen in README.md."""
+
+    alpha: float = 0.5
+    """PER and NERS: exponent of priorities (Table B.1)."""
+    beta: float = 0.4
+    """PER and NERS: first exponent of the importance weights; reaches 1 at the end of training (Table B.1)."""
+    scorer_lr: float = 1e-4
+    """ERO and NERS: Adam's step size (Table B.1)."""
+    replay_reward: Literal["evaluation", "training"] = "evaluation"
+    """NERS: returns that the replay reward compares: of evaluations, or of training episodes (NERS*, Sec. 3.3)."""
+    features: Literal["full", "few"] = "full"
+    """NERS: all features, or reward, TD error and time step only (Sec. 3.3)."""
+    global_context: bool = True
+    """NERS: whether a score also depends on the other transitions of the batch (Sec. 3.3)."""
+    train_size: int = 128
+    """NERS: n, replayed transitions per step of its networks (Table B.1); the released code takes the batch size."""
+    scorer_steps: int = 1
+    """NERS: steps of its networks per replay reward. Not in the paper."""
+    widths: Literal["paper", "code"] = "paper"
+    """NERS: layers of its networks as in Table B.1, or half as wide as in the released code."""
+    raw_time: bool = False
+    """NERS and ERO: the time step as a number of steps instead of a share of the time limit. Not in the paper."""
+    tanh_all: bool = False
+    """NERS: squash all features, as the released code does, not only TD error and value (App. B)."""
+    standardise: bool = False
+    """NERS: standardise TD errors and values over the batch before they are squashed. Not in the paper."""
+    reference: Literal["previous", "first"] = "previous"
+    """NERS: the return that a new one is compared with (Eq. 6); the released code never renews the first."""
+    log_loss: Literal["score", "buffer"] = "score"
+    """NERS: Eq. (7) for log sigma, as in the released code, or for log p with Eq. (1)'s sum over all transitions."""
+    ero_batch: int = 64
+    """ERO: transitions per step of its network. Not in the paper."""
+
+
+def check_sampler(settings: Settings) -> None:
+    """Raise UserError for settings that cannot work."""
+    check_settings(
+        settings,
+        at_least_1=("train_size", "scorer_steps", "ero_batch"),
+        positive=("scorer_lr",),
+        not_negative=("alpha",),
+        in_0_1=("beta",),
+    )
+
+
+class Transitions(Protocol):
+    """What a sampler can read of the transitions that are stored."""
+
+    encoder: nn.Module
+    """Maps the tensors of `full` to features [n, n_features]; learns with the sampler."""
+    n_features: int
+
+    def full(self, slots: np.ndarray) -> tuple[Tensor, ...]:
+        """All of the transitions in `slots` [n]."""
+
+    def reward_and_time(self, slots: np.ndarray) -> Tensor:
+        """Reward and time step of each, [n, 2]."""
+
+
+class ReplaySampler(Protocol):
+    """What every sampler can do. TD errors and values come from the agent's update, which makes them anyway."""
+
+    def add(self, slot: int) -> None:
+        """A new transition lies in `slot`."""
+
+    def sample(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Slots int64 [n] and weights of their losses float32 [n], the largest of which is 1."""
+
+    def update(self, slots: np.ndarray, td: np.ndarray, value: np.ndarray) -> None:
+        """The agent has learnt from `slots` [n]: sizes of their TD errors [n] and their targets' values [n]."""
+
+    def finish_evaluation(self, mean_return: float) -> None:
+        """An evaluation has been made."""
+
+    def finish_episode(self, total_return: float) -> None:
+        """An episode of training is over."""
+
+    def scores(self) -> np.ndarray:
+        """Score of every stored transition, float64 [stored]."""
+
+    def probabilities(self) -> np.ndarray:
+        """Probability of every stored transition in the next draw, float64 [stored]."""
+
+    def metrics(self) -> dict[str, float]:
+        """What the sampler has to say of itself since the last call."""
+
+
+class Random(UniformSampler):
+    """RANDOM: every transition alike, all weights 1."""
+
+    def update(self, slots: np.ndarray, td: np.ndarray, value: np.ndarray | None = None) -> None:
+        pass
+
+    def finish_evaluation(self, mean_return: float) -> None:
+        pass
+
+    def finish_episode(self, total_return: float) -> None:
+        pass
+
+    def scores(self) -> np.ndarray:
+        return np.ones(self._size)
+
+    def probabilities(self) -> np.ndarray:
+        return np.full(self._size, 1.0 / max(self._size, 1))
+
+    def metrics(self) -> dict[str, float]:
+        return {}
+
+
+class Proportional:
+    """What PER and NERS share: transitions are drawn in proportion to sigma^alpha, weights correct for it.
+
+    A new transition has the score 1, or the largest score that has been seen, if that is larger.
+    """
+
+    def __init__(
+        self, capacity: int, rng: np.random.Generator, alpha: float, beta: float, draws: int, epsilon: float = 0.0
+    ):
+        """draws: calls of `sample` in a whole run. epsilon: is added to scores."""
+        self.alpha, self.stored = alpha, 0
+        self.prioritized = PrioritizedSampler(
+            capacity, rng, alpha, beta, beta_steps=draws, epsilon=epsilon, clip=None, stratified=True
+        )
+
+    def add(self, slot: int) -> None:
+        self.stored = max(self.stored, slot + 1)
+        self.prioritized.add(slot)
+
+    def sample(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        return self.prioritized.sample(n)  # Eq. (1), Eq. (5); weights are divided by the batch's largest
+
+    def finish_evaluation(self, mean_return: float) -> None:
+        pass
+
+    def finish_episode(self, total_return: float) -> None:
+        pass
+
+    def scores(self) -> np.ndarray:
+        return self.prioritized.tree[: self.stored] ** (1.0 / self.alpha) if self.alpha else np.ones(self.stored)
+
+    def probabilities(self) -> np.ndarray:
+        return self.prioritized.tree[: self.stored] / self.prioritized.tree.total  # Eq. (1)
+
+    def metrics(self) -> dict[str, float]:
+        return {}
+
+
+class PER(Proportional):
+    """Prioritised experience replay (Schaul et al. 2016): the score is the size of the TD error plus epsilon."""
+
+    def update(self, slots: np.ndarray, td: np.ndarray, value: np.ndarray | None = None) -> None:
+        self.prioritized.update(slots, td)

@@ -1,0 +1,261 @@
+"""Train SAC or TD3 on a continuous task with one of four ways to sample from the replay memory.
+
+    python -m papers.ners.train --env LunarLanderContinuous-v3 --agent sac --method ners --seed 0
+
+The four samplers share agent, memory and the loop below. They differ in which transitions a batch holds and in the
+weights of its losses; see samplers.py (RANDOM, PER), ero.py and ners.py.
+"""
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import gymnasium
+import numpy as np
+import torch
+
+from common.lab.cli import cli
+from common.lab.errors import UserError
+from common.lab.runs import Run, Streams
+from common.lab.settings import check_settings
+from common.replay.storage import Ring, announce
+from papers.ners.batch import Batch
+from papers.ners.diagnostics import Diagnostics, law_statistics
+from papers.ners.features import VectorTransitions
+from papers.ners.methods import METHODS, make_sampler
+from papers.ners.sac import LR as SAC_LR
+from papers.ners.sac import SAC
+from papers.ners.samplers import Settings, check_sampler
+from papers.ners.tasks import make_env
+from papers.ners.td3 import LR as TD3_LR
+from papers.ners.td3 import TD3
+
+PER_EPSILON = 1e-6
+"""Is added to PER's priorities."""
+STATISTICS_EVERY = 5
+"""Evaluations between two rows of statistics of what was drawn."""
+SAVE_EVERY = 10
+"""Evaluations between two checkpoints."""
+TICK = 100
+"""Steps between two updates of the progress bar."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Every setting of a run. Defaults are the paper's, with the place where it states them."""
+
+    env: str = "LunarLanderContinuous-v3"
+    """Task: one of those in tasks.py, or the id of any gymnasium task whose states and actions are vectors."""
+    method: Literal[METHODS] = "ners"  # type: ignore[valid-type]
+    """Sampler: uniform, prioritised, experience replay optimisation, neural experience replay sampler."""
+    agent: Literal["sac", "td3"] = "sac"
+    """Learner."""
+    seed: int = 0
+    """Seed of all random streams of the run."""
+    steps: int = 500_000
+    """Environment steps (Sec. 3.1)."""
+    device: str = "cpu"
+    """Where the networks live: cpu or cuda."""
+
+    batch_size: int = 128
+    """Transitions per gradient step (Table B.1)."""
+    capacity: int = 1_000_000
+    """Transitions kept (Table B.1)."""
+    random_steps: int = 5_000
+    """Environment steps with random actions at first, without learning (Table B.1)."""
+    gamma: float = 0.99
+    """Discount (Table B.1)."""
+    tau: float = 5e-3
+    """Share of the online in the target networks per update (Table B.1)."""
+    lr: float | None = None
+    """Adam's step size; None takes 3e-4 for SAC (Table B.1) and 1e-3 for TD3 (Table B.1 prints 5e-3)."""
+    action_noise: float = 0.1
+    """TD3: deviation of the noise on actions, in units of their bound (Table B.1)."""
+    target_noise: float = 0.2
+    """TD3: the same in targets (Table B.1)."""
+    noise_clip: float = 0.5
+    """TD3: largest noise in targets (Table B.1)."""
+    policy_delay: int = 2
+    """TD3: critic steps per actor step (Table B.1)."""
+
+    eval_every: int | None = None
+    """Environment steps between two evaluations; None takes the task's time limit (App. B)."""
+    eval_episodes: int = 1
+    """Episodes per evaluation (App. B)."""
+    sampling: Settings = field(default_factory=Settings)
+    """Settings of the samplers."""
+
+
+def check(config: Config) -> None:
+    """Raise UserError for settings that cannot work."""
+    check_settings(
+        config,
+        at_least_1=("steps", "batch_size", "capacity", "random_steps", "eval_every", "eval_episodes", "policy_delay"),
+        positive=("lr",),
+        not_negative=("action_noise", "target_noise", "noise_clip"),
+        in_0_1=("gamma", "tau"),
+    )
+    check_sampler(config.sampling)
+    if min(config.capacity, config.random_steps) < config.batch_size:
+        raise UserError(
+            f"a memory of {config.capacity} transitions, learning from step {config.random_steps} on, is smaller than "
+            f"a batch of {config.batch_size}; raise capacity and random_steps or lower batch_size"
+        )
+
+
+class Trainer:
+    """All that a run consists of. Pickled as a whole between two episodes, so that an interrupted run goes on."""
+
+    def __init__(self, config: Config):
+        c, streams = config, Streams(config.seed)
+        self.config = config
+        self.t = self.evaluations = self.episodes = 0
+        self.env, self.eval_env = make_env(c.env), make_env(c.env)
+        spaces: Any = self.env
+        n_states, n_actions = spaces.observation_space.shape[0], spaces.action_space.shape[0]
+        self.horizon = _horizon(self.env)
+        self.eval_every = c.eval_every or self.horizon
+        self.starts, self.eval_starts = streams.numpy("starts"), streams.numpy("evaluation")
+        self.exploration = streams.numpy("exploration")
+        self.agent = self._make_agent(n_states, n_actions, streams.integer("network"))
+        fields: dict[str, tuple] = {
+            "state": ((n_states,), np.float32), "action": ((n_actions,), np.float32), "reward": ((), np.float32),
+            "next_state": ((n_states,), np.float32), "terminal": ((), np.float32), "time": ((), np.int32),
+        }  # fmt: skip
+        announce(c.capacity, fields)
+        self.memory = Ring(c.capacity, fields)
+        transitions = VectorTransitions(self.memory, 1.0 if c.sampling.raw_time else self.horizon, c.device)
+        self.sampler: Any = make_sampler(
+            c.method, c.sampling, transitions, capacity=c.capacity, draws=max(c.steps - c.random_steps, 1),
+            epsilon=PER_EPSILON, streams=streams, device=c.device,
+        )  # fmt: skip
+        self.diagnostics = Diagnostics(c.capacity)
+        self.td2 = 0.0
+        """Mean squared TD error of the last batch."""
+        self.state: np.ndarray | None = None
+        """Of the episode that is being played; None between two."""
+
+    def _make_agent(self, n_states: int, n_actions: int, seed: int) -> Any:
+        c = self.config
+        settings: dict[str, Any] = dict(gamma=c.gamma, tau=c.tau, seed=seed, device=c.device)
+        if c.agent == "sac":
+            return SAC(n_states, n_actions, lr=c.lr or SAC_LR, **settings)
+        settings |= dict(action_noise=c.action_noise, target_noise=c.target_noise, noise_clip=c.noise_clip)
+        return TD3(n_states, n_actions, lr=c.lr or TD3_LR, policy_delay=c.policy_delay, **settings)
+
+    # --- one environment step -----------------------------------------------------------------------------------------
+
+    def advance(self) -> bool:
+        """One environment step and, after the random ones, one gradient step; True when that ended an episode."""
+        if self.state is None:
+            self.state = _reset(self.env, self.starts)
+            self.time, self.total = 0, 0.0
+        if self.t < self.config.random_steps:
+            action = np.float32(self.exploration.uniform(-1.0, 1.0, self.memory["action"].shape[1]))
+        else:
+            action = self.agent.act(self.state, self.exploration)  # Algorithm 1, line 3
+        following, reward, terminated, truncated, _ = self.env.step(action)
+        following = np.asarray(following, np.float32)
+        slot = self.memory.add(  # Algorithm 1, line 4; a time-out is no termination
+            state=self.state, action=action, reward=reward, next_state=following, terminal=terminated, time=self.time
+        )
+        self.sampler.add(slot)
+        self.diagnostics.added(slot, self.t)
+        self.t, self.time, self.total, self.state = self.t + 1, self.time + 1, self.total + float(reward), following
+        if self.t > self.config.random_steps:
+            self.learn()
+        if terminated or truncated:
+            self.state, self.episodes = None, self.episodes + 1
+            self.sampler.finish_episode(self.total)
+        return bool(terminated or truncated)
+
+    # --- one gradient step --------------------------------------------------------------------------------------------
+
+    def learn(self) -> None:
+        """Sample a batch, update the agent with it, tell the sampler what came out."""
+        slots, weights = self.sampler.sample(self.config.batch_size)  # Algorithm 1, lines 6-7
+        signals = self.agent.update(self.batch(slots, weights))  # Algorithm 1, line 8
+        self.td2 = float(signals.td2.mean())
+        if math.isfinite(self.td2):  # else the run stops before anything else is done with it
+            self.diagnostics.drawn(slots, self.t, signals.td2, signals.q)
+            self.sampler.update(slots, signals.td, signals.y)
+
+    def batch(self, slots: np.ndarray, weights: np.ndarray) -> Batch:
+        """The transitions in `slots` on the learner's device."""
+        m, device = self.memory, self.config.device
+        names = ("state", "action", "reward", "next_state", "terminal")
+        return Batch(*(torch.from_numpy(array).to(device) for array in (*(m[name][slots] for name in names), weights)))
+
+    # --- evaluation ---------------------------------------------------------------------------------------------------
+
+    def evaluate(self) -> dict[str, float]:
+        """Mean return of the policy without noise; every STATISTICS_EVERY-th time also what was drawn, and how."""
+        metrics = {"return": float(np.mean([self._rollout() for _ in range(self.config.eval_episodes)]))}
+        self.sampler.finish_evaluation(metrics["return"])  # Algorithm 1, lines 11-15
+        self.evaluations += 1
+        if self.evaluations % STATISTICS_EVERY == 0:
+            metrics |= self.diagnostics.statistics() | self.sampler.metrics()
+            metrics |= law_statistics(self.sampler.probabilities(), self.sampler.scores())
+            self.diagnostics.reset()
+        return {name: float(f"{value:.6g}") for name, value in metrics.items()}
+
+    def _rollout(self) -> float:
+        state, total, over = _reset(self.eval_env, self.eval_starts), 0.0, False
+        while not over:
+            state, reward, terminated, truncated, _ = self.eval_env.step(self.agent.act(state))
+            state, total, over = np.asarray(state, np.float32), total + float(reward), terminated or truncated
+        return total
+
+    # --- pickling -----------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.state is not None:
+            raise RuntimeError("a trainer is pickled between two episodes: the simulator's state is not kept")
+        return {name: value for name, value in self.__dict__.items() if name not in ("env", "eval_env")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.env, self.eval_env = make_env(self.config.env), make_env(self.config.env)
+
+
+def _reset(env: gymnasium.Env, starts: np.random.Generator) -> np.ndarray:
+    return np.asarray(env.reset(seed=int(starts.integers(2**31)))[0], np.float32)
+
+
+def _horizon(env: gymnasium.Env) -> int:
+    assert env.spec is not None and env.spec.max_episode_steps is not None  # make_env has checked it
+    return env.spec.max_episode_steps
+
+
+def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
+    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
+
+    Raises:
+        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
+    """
+    check(config)
+    fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
+    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
+        if run.finished is not None:
+            return run.finished
+        state = run.load() or {"trainer": fresh, "metrics": {}}
+        trainer, metrics = state["trainer"], state["metrics"]
+        save_due = False
+        while trainer.t < config.steps:
+            over = trainer.advance()
+            run.check_finite(trainer.t, td2=trainer.td2)
+            if trainer.t % TICK == 0:
+                run.tick(trainer.t, **{name: metrics[name] for name in ("return", "tv") if name in metrics})
+            if trainer.t % trainer.eval_every == 0 or trainer.t == config.steps:
+                metrics = trainer.evaluate()
+                run.log(trainer.t, metrics)
+                save_due = save_due or trainer.evaluations % SAVE_EVERY == 0
+            if save_due and over:
+                run.save({"trainer": trainer, "metrics": metrics})
+                save_due = False
+        return run.finish({"steps": trainer.t, **metrics}, weights=trainer.agent.weights())
+
+
+if __name__ == "__main__":
+    cli(Config, main, __doc__)
