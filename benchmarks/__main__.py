@@ -25,6 +25,7 @@ TOPICS = {
     "her_training": "Training with hindsight on Hand, per environment step",
     "sibling_rivalry": "Training Sibling Rivalry on the point maze",
     "ref_er": "Training with ReF-ER, per gradient or environment step",
+    "ners": "Training with learnt sampling (NERS), per environment or gradient step",
 }
 PEERS = ("pfrl", "stable-baselines3")
 RESULTS = Path(__file__).parent / "RESULTS.md"
@@ -56,7 +57,7 @@ def report(sections: dict[str, list[Row]]) -> str:
     made = provenance()
     machine, versions = made["machine"], made["versions"] | {peer: importlib.metadata.version(peer) for peer in PEERS}
     judged = [row for rows in sections.values() for row in rows if row.met is not None]
-    kept = ("torch", "numpy", "numba", "gymnasium", "minigrid", "mujoco", *PEERS)
+    kept = ("torch", "numpy", "numba", "gymnasium", "minigrid", "mujoco", "ale-py", *PEERS)
     lines = [
         "# Speed and memory",
         "",

@@ -31,7 +31,8 @@ class ERO:
     ):
         """capacity: slots of the memory. seed: of the network."""
         self.rng, self.transitions, self.device, self.batch = rng, transitions, device, settings.ero_batch
-        self.stored = self.selected = 0
+        self.stored = self.selected = self.size = 0
+        """Transitions stored, of these in the subset, and per batch of the last draw."""
         self.phi = np.ones(capacity)
         """Score of each slot, renewed when it is replayed; 1 for new transitions."""
         self.mask = np.zeros(capacity, bool)
@@ -54,10 +55,13 @@ class ERO:
         """Uniformly from the subset, or from all transitions while the subset holds less than a batch."""
         if self.stored == 0:
             raise ValueError("nothing to draw: no transition has been added yet")
+        self.size = n
         slots = self.rng.integers(self.stored, size=n)
-        if self.selected >= n:
+        if self.selected >= max(n, self.stored // 10):
             while not (chosen := self.mask[slots]).all():  # those outside the subset are drawn again
                 slots[~chosen] = self.rng.integers(self.stored, size=int((~chosen).sum()))
+        elif self.selected >= n:  # the same, for a small subset
+            slots = self.rng.choice(np.flatnonzero(self.mask[: self.stored]), n)
         return slots, np.ones(n, np.float32)
 
     def _network(self, slots: np.ndarray) -> Tensor:
@@ -98,7 +102,7 @@ class ERO:
 
     def probabilities(self) -> np.ndarray:
         """Given the subset as it has been drawn."""
-        if self.selected == 0:
+        if self.selected < max(self.size, 1):  # as in `sample`
             return np.full(self.stored, 1.0 / max(self.stored, 1))
         return self.mask[: self.stored] / self.selected
 

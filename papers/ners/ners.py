@@ -17,7 +17,7 @@ from papers.ners.samplers import Proportional, Settings, Transitions
 WIDTHS = {"paper": ((256, 512, 256, 128), (256, 128, 64)), "code": ((128, 256, 128, 64), (128, 64))}
 """Layers of the local and global networks, the last of which is their output, and hidden layers of the score network:
 Table B.1, and the released code."""
-TINY = 1e-6  # keeps log sigma finite
+TINY = 1e-6  # keeps log sigma and its gradient finite
 
 
 class ScoreNetwork(nn.Module):
@@ -149,7 +149,7 @@ class NERS(Proportional):
             return torch.log(scores + TINY).mean()
         tree, (different, first) = self.prioritized.tree, np.unique(slots, return_index=True)
         others = max(tree.total - float(tree[different].sum()), 0.0)
-        total = others + (scores[torch.from_numpy(first)] ** self.alpha).sum()
+        total = others + ((scores[torch.from_numpy(first)] + TINY) ** self.alpha).sum()
         return (self.alpha * torch.log(scores + TINY) - torch.log(total)).mean()
 
     def metrics(self) -> dict[str, float]:

@@ -155,7 +155,8 @@ class Proportional:
         return self.prioritized.tree[: self.stored] ** (1.0 / self.alpha) if self.alpha else np.ones(self.stored)
 
     def probabilities(self) -> np.ndarray:
-        return self.prioritized.tree[: self.stored] / self.prioritized.tree.total  # Eq. (1)
+        priorities, total = self.prioritized.tree[: self.stored], self.prioritized.tree.total
+        return priorities / total if total else np.full(self.stored, 1.0 / max(self.stored, 1))  # Eq. (1)
 
     def metrics(self) -> dict[str, float]:
         return {}

@@ -1,0 +1,266 @@
+"""Train data-efficient Rainbow on an Atari game with one of four ways to sample from the replay memory.
+
+    python -m papers.ners.train_rainbow --env Alien --method ners --seed 0
+
+Agent, memory and loop are the same for all samplers, also n-step returns and distributions. RANDOM is Rainbow without
+its prioritised replay: uniform, all weights 1. An episode of training ends when a life is lost; the game then goes on.
+"""
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import gymnasium
+import numpy as np
+
+from common.lab.cli import cli
+from common.lab.errors import UserError
+from common.lab.runs import Run, Streams
+from common.lab.settings import check_settings
+from envs.atari import MAX_FRAMES, REPEAT, Atari
+from papers.ners.diagnostics import Diagnostics, law_statistics
+from papers.ners.frame_features import FrameTransitions
+from papers.ners.frames import FrameMemory
+from papers.ners.methods import METHODS, make_sampler
+from papers.ners.rainbow import Rainbow
+from papers.ners.samplers import Settings, check_sampler
+
+LIMIT = MAX_FRAMES // REPEAT
+"""Steps after which a game is cut, 27,000 (Table B.1)."""
+PER_EPSILON = 0.0
+"""Is added to PER's priorities: nothing, a cross entropy is not 0."""
+STATISTICS_EVERY = 5
+"""Evaluations between two rows of statistics of what was drawn."""
+SAVE_EVERY = 10_000
+"""Steps between two checkpoints, which are made after evaluations. A full memory takes 0.7 GB."""
+TICK = 100
+"""Steps between two updates of the progress bar."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Every setting of a run. Defaults are the paper's, with the place where it states them."""
+
+    env: str = "Alien"
+    """Game, by its plain name such as MsPacman (App. A.3)."""
+    method: Literal[METHODS] = "ners"  # type: ignore[valid-type]
+    """Sampler: uniform, prioritised, experience replay optimisation, neural experience replay sampler."""
+    seed: int = 0
+    """Seed of all random streams of the run."""
+    steps: int = 100_000
+    """Environment steps, of 4 frames each (App. B)."""
+    device: str = "cpu"
+    """Where the networks live: cpu or cuda."""
+
+    batch_size: int = 32
+    """Transitions per gradient step, of which there is one per environment step (Table B.1)."""
+    capacity: int = 100_000
+    """Transitions kept. Table B.1 has 1,000,000, of which the paper's 100,000 steps fill a tenth."""
+    random_steps: int = 1_600
+    """Environment steps with random actions at first, without learning (Table B.1)."""
+    gamma: float = 0.99
+    """Discount (Table B.1)."""
+    multi_step: int = 20
+    """Steps of the returns that are learnt from (Table B.1)."""
+    stack: int = 4
+    """Frames that make a state (Table B.1)."""
+    hidden: int = 256
+    """Units of the hidden layers of both heads (Table B.1)."""
+    sigma: float = 0.1
+    """Noisy networks: scale of the noise at first (Table B.1)."""
+    atoms: int = 51
+    """Points of the distributions' support (Table B.1)."""
+    v_max: float = 10.0
+    """Last point of the support; the first one is its negative. Not in the paper; van Hasselt et al. have 10."""
+    lr: float = 1e-4
+    """Adam's step size (Table B.1)."""
+    adam_epsilon: float = 1.5e-4
+    """Adam's epsilon. Table B.1 prints 1.5e4, with which nothing is learnt; van Hasselt et al. have 1.5e-4."""
+    max_gradient: float = 10.0
+    """L2 norm to which gradients are clipped (Table B.1)."""
+    target_every: int = 2_000
+    """Environment steps between two copies into the target network (Table B.1)."""
+
+    eval_every: int = 1_000
+    """Environment steps between two evaluations (App. B)."""
+    eval_episodes: int = 10
+    """Games per evaluation (App. B)."""
+    eval_noise: float = 0.001
+    """Share of random actions during evaluation. Not in the paper; as in Rainbow."""
+    sampling: Settings = field(default_factory=Settings)
+    """Settings of the samplers."""
+
+
+def check(config: Config) -> None:
+    """Raise UserError for settings that cannot work."""
+    c = config
+    check_settings(
+        c,
+        at_least_1=("steps", "batch_size", "capacity", "random_steps", "multi_step", "stack", "hidden", "target_every",
+                    "eval_every", "eval_episodes"),
+        positive=("v_max", "lr", "adam_epsilon", "max_gradient"),
+        not_negative=("sigma",),
+        in_0_1=("gamma", "eval_noise"),
+    )  # fmt: skip
+    check_sampler(c.sampling)
+    if c.method not in METHODS:
+        raise UserError(f"unknown method {c.method!r}; right are: {', '.join(METHODS)}")
+    if c.atoms < 2:
+        raise UserError(f"a distribution needs at least 2 atoms, not {c.atoms}")
+    if min(c.capacity, c.random_steps - c.multi_step + 1) < c.batch_size:  # a transition is stored n - 1 steps later
+        raise UserError(
+            f"a memory of {c.capacity} transitions, learning from step {c.random_steps} on with {c.multi_step}-step "
+            f"returns, can be smaller than a batch of {c.batch_size}; raise both or lower batch_size"
+        )
+
+
+def make_env(config: Config, *, training: bool) -> gymnasium.Env:
+    """The game: frames uint8 [84, 84], raw rewards. UserError for an unknown one, or without its ROM."""
+    try:
+        return Atari(config.env, training=training)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+
+
+class Trainer:
+    """All that a run consists of. Pickled as a whole, so that an interrupted run goes on bit for bit."""
+
+    def __init__(self, config: Config):
+        c, streams = config, Streams(config.seed)
+        self.config = c
+        self.t = self.evaluations = self.episodes = 0
+        self.env = make_env(c, training=True)
+        self.n_actions = _n_actions(self.env)
+        self.exploration = streams.numpy("exploration")
+        self.agent = Rainbow(
+            self.n_actions, stack=c.stack, hidden=c.hidden, sigma0=c.sigma, n_atoms=c.atoms, v_min=-c.v_max,
+            v_max=c.v_max, lr=c.lr, adam_epsilon=c.adam_epsilon, max_gradient=c.max_gradient,
+            seed=streams.integer("network"), device=c.device,
+        )  # fmt: skip
+        # The limit counts frames of a game, no-ops at its start too: half of it is certainly between two cuts.
+        self.memory = FrameMemory(
+            c.capacity, c.multi_step, c.gamma, cut_every=LIMIT // 2, stack=c.stack, device=c.device
+        )
+        horizon = 1.0 if c.sampling.raw_time else LIMIT
+        transitions = FrameTransitions(self.memory, horizon, streams.integer("encoder"), c.device)
+        self.sampler: Any = make_sampler(
+            c.method, c.sampling, transitions, capacity=c.capacity, draws=max(c.steps - c.random_steps, 1),
+            epsilon=PER_EPSILON, streams=streams, device=c.device,
+        )  # fmt: skip
+        self.diagnostics = Diagnostics(c.capacity)
+        self.loss = 0.0
+        """Mean cross entropy of the last update."""
+        self.total = 0.0
+        """Unclipped return of the episode so far."""
+        self.memory.reset(self.env.reset(seed=streams.integer("game"))[0])
+
+    # --- one environment step -----------------------------------------------------------------------------------------
+
+    def advance(self) -> None:
+        """One environment step and, after the random ones, one gradient step."""
+        if self.t < self.config.random_steps:
+            action = int(self.exploration.integers(self.n_actions))
+        else:
+            action = self.agent.act(self.memory.state())  # Algorithm 1, line 3
+        frame, reward, terminated, truncated, _ = self.env.step(action)
+        self.t, self.total = self.t + 1, self.total + float(reward)
+        clipped = min(max(float(reward), -1.0), 1.0)  # Table B.1
+        for slot in self.memory.add(action, clipped, frame, terminated, truncated):  # Algorithm 1, line 4
+            self.sampler.add(slot)
+            self.diagnostics.added(slot, self.t - self.memory.since(slot))
+        if self.t > self.config.random_steps:
+            self.learn()
+        if self.t % self.config.target_every == 0:
+            self.agent.sync()
+        if terminated or truncated:
+            self.sampler.finish_episode(self.total)
+            self.total, self.episodes = 0.0, self.episodes + 1
+            self.memory.reset(self.env.reset()[0])  # after the loss of a life this goes on with the game
+
+    # --- one gradient step --------------------------------------------------------------------------------------------
+
+    def learn(self) -> None:
+        """Sample a batch, update the agent with it, tell the sampler what came out."""
+        slots, weights = self.sampler.sample(self.config.batch_size)  # Algorithm 1, lines 6-7
+        td, q, value = self.agent.update(self.memory.batch(slots), weights)  # Algorithm 1, line 8
+        self.loss = float(td.mean())
+        if math.isfinite(self.loss):  # else the run is about to be stopped
+            self.diagnostics.drawn(slots, self.t, np.square(td), q)
+            self.sampler.update(slots, td, value)  # Algorithm 1, line 9
+
+    # --- evaluation ---------------------------------------------------------------------------------------------------
+
+    def evaluate(self) -> dict[str, float]:
+        """Mean return of the policy without noise; every STATISTICS_EVERY-th time also what was drawn, and how."""
+        metrics = {"return": float(rollouts(self).mean())}
+        self.sampler.finish_evaluation(metrics["return"])  # Algorithm 1, lines 11-15
+        self.evaluations += 1
+        if self.evaluations % STATISTICS_EVERY == 0:
+            metrics |= self.diagnostics.statistics() | self.sampler.metrics()
+            metrics |= law_statistics(self.sampler.probabilities(), self.sampler.scores())
+            self.diagnostics.reset()
+        return {name: float(f"{value:.6g}") for name, value in metrics.items()}
+
+
+def rollouts(trainer: Trainer) -> np.ndarray:
+    """Play `eval_episodes` new games side by side, each to its real end; their unclipped returns [eval_episodes]."""
+    c = trainer.config
+    rng = Streams(c.seed).numpy(f"evaluation at {trainer.t}")
+    games = [make_env(c, training=False) for _ in range(c.eval_episodes)]
+    frames = np.stack([game.reset(seed=int(rng.integers(2**31)))[0] for game in games])
+    stacks = np.zeros((len(games), c.stack, *frames.shape[1:]), np.uint8)
+    stacks[:, -1] = frames
+    returns, running = np.zeros(len(games)), np.arange(len(games))
+    while len(running):
+        actions = trainer.agent.greedy(stacks[running])
+        random = rng.random(len(running)) < c.eval_noise
+        actions[random] = rng.integers(trainer.n_actions, size=random.sum())
+        over = np.zeros(len(running), bool)
+        for place, (i, action) in enumerate(zip(running, actions)):
+            frame, reward, terminated, truncated, _ = games[i].step(int(action))
+            stacks[i, :-1], stacks[i, -1] = stacks[i, 1:], frame
+            returns[i] += float(reward)
+            over[place] = terminated or truncated
+        running = running[~over]
+    for game in games:
+        game.close()
+    return returns
+
+
+def _n_actions(env: gymnasium.Env) -> int:
+    space: Any = env.action_space
+    return int(space.n)
+
+
+def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
+    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
+
+    Raises:
+        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
+    """
+    check(config)
+    fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
+    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
+        if run.finished is not None:
+            return run.finished
+        state = run.load() or {"trainer": fresh, "metrics": {}}
+        del fresh
+        trainer, metrics = state["trainer"], state["metrics"]
+        saved = trainer.t
+        while trainer.t < config.steps:
+            trainer.advance()
+            run.check_finite(trainer.t, loss=trainer.loss)
+            if trainer.t % TICK == 0:
+                run.tick(trainer.t, **{name: metrics[name] for name in ("return", "tv") if name in metrics})
+            if trainer.t % config.eval_every == 0 or trainer.t == config.steps:
+                metrics = trainer.evaluate()
+                run.log(trainer.t, metrics)
+                if trainer.t - saved >= SAVE_EVERY:
+                    run.save({"trainer": trainer, "metrics": metrics})
+                    saved = trainer.t
+        return run.finish({"steps": trainer.t, **metrics}, weights=trainer.agent.weights())
+
+
+if __name__ == "__main__":
+    cli(Config, main, __doc__)

@@ -1,0 +1,181 @@
+"""Statistics of laws by hand and at their extremes; statistics of draws against lists of all that was drawn."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import entropy
+
+from papers.ners.diagnostics import TINY, Diagnostics, law_statistics
+
+LAWS = st.lists(st.floats(0, 1), min_size=1, max_size=12).filter(lambda p: sum(p) > 1e-3)
+
+# --- sampling laws ----------------------------------------------------------------------------------------------------
+
+
+def test_law_by_hand():
+    """(1/2, 1/4, 1/4) beside thirds: distances 1/6, 1/12, 1/12; sum of squares 3/8."""
+    found = law_statistics(np.array([0.5, 0.25, 0.25]), np.exp([0.0, 1.0, 2.0]))
+    assert found == pytest.approx({
+        "tv": 1 / 6, "kl": 0.5 * math.log(1.5) + 0.5 * math.log(0.75), "ess": 8 / 9, "log_score_mean": 1.0,
+        "log_score_sd": (2 / 3) ** 0.5,
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 1000])
+def test_the_uniform_law(n):
+    found = law_statistics(np.full(n, 1 / n), np.full(n, 0.5))
+    expected = {"tv": 0, "kl": 0, "ess": 1, "log_score_mean": math.log(0.5), "log_score_sd": 0}
+    assert found == pytest.approx(expected, abs=1e-11)
+
+
+@pytest.mark.parametrize("n", [2, 7, 1000])
+def test_one_transition_alone_is_drawn(n):
+    p = np.zeros(n)
+    p[n // 2] = 1.0
+    with np.errstate(all="raise"):  # 0 log 0 is 0
+        found = law_statistics(p, p)
+    assert [found["tv"], found["kl"], found["ess"]] == pytest.approx([1 - 1 / n, math.log(n), 1 / n])
+    assert found["log_score_mean"] == pytest.approx(math.log(TINY) * (n - 1) / n), "a score of 0 stays finite"
+
+
+@given(LAWS)
+def test_laws_against_other_ways_to_compute_them(values):
+    p = np.array(values) / sum(values)
+    n = len(p)
+    found = law_statistics(p, np.ones(n))
+    assert found["tv"] == pytest.approx(sum(max(x - 1 / n, 0.0) for x in p), abs=1e-9)
+    assert found["kl"] == pytest.approx(math.log(n) - entropy(p), abs=1e-9)
+    assert found["ess"] == pytest.approx(1 / (1 + np.var(n * p)))
+    assert found["tv"] <= (0.5 * max(found["kl"], 0.0)) ** 0.5 + 1e-6  # Pinsker's inequality
+
+
+@given(LAWS, st.randoms(use_true_random=False))
+def test_the_order_of_the_slots_does_not_matter(values, random):
+    pairs = [(v / sum(values), 1.0 + v) for v in values]
+    shuffled = random.sample(pairs, len(pairs))
+    one, other = (law_statistics(*np.array(x).T) for x in (pairs, shuffled))
+    assert one == pytest.approx(other, abs=1e-9)
+
+
+# --- what was drawn ---------------------------------------------------------------------------------------------------
+
+
+def test_draws_by_hand():
+    diagnostics = Diagnostics(4)
+    for slot, step in enumerate([0, 2, 3]):
+        diagnostics.added(slot, step)
+    diagnostics.drawn(np.array([0, 2]), 5, np.array([1.0, 9.0]), np.array([-1.0, 2.0]))
+    diagnostics.drawn(np.array([2, 1]), 7, np.array([4.0, 4.0]), np.array([5.0, 2.0]))
+    assert diagnostics.statistics() == pytest.approx({
+        "age": (5 + 2 + 4 + 5) / 4, "first_time": 3 / 4, "td2_mean": 4.5, "td2_sd": (114 / 4 - 4.5**2) ** 0.5,
+        "q_mean": 2.0, "q_sd": (34 / 4 - 4.0) ** 0.5, "log_td": (math.log(3) + 2 * math.log(2)) / 4, "draws": 4,
+    })  # fmt: skip
+
+
+def draw(diagnostics: Diagnostics, *slots: int) -> float:
+    """Share of first-time replays in a draw of these."""
+    diagnostics.reset()
+    diagnostics.drawn(np.array(slots), 9, np.ones(len(slots)), np.ones(len(slots)))
+    return diagnostics.statistics()["first_time"]
+
+
+def test_a_transition_is_replayed_for_the_first_time_once():
+    diagnostics = Diagnostics(4)
+    for slot in range(4):
+        diagnostics.added(slot, slot)
+    assert draw(diagnostics, 1, 1, 1, 2) == 2 / 4  # the second 1 of the same batch is no first time
+    assert draw(diagnostics, 1, 2) == 0
+    assert draw(diagnostics, 1, 3) == 1 / 2
+    diagnostics.added(1, 5)  # another transition
+    assert draw(diagnostics, 1, 3, 1) == 1 / 3
+    assert draw(diagnostics, 1) == 0
+
+
+def test_a_refilled_slot_is_young_again():
+    diagnostics = Diagnostics(2)
+    diagnostics.added(0, 0)
+    diagnostics.added(1, 1)
+    diagnostics.added(0, 2)
+    diagnostics.drawn(np.array([0, 1, 0]), 10, np.ones(3), np.ones(3))
+    assert diagnostics.statistics()["age"] == (8 + 9 + 8) / 3
+
+
+def test_nothing_drawn():
+    diagnostics = Diagnostics(2)
+    assert diagnostics.statistics() == {}
+    draw(diagnostics, 0)
+    diagnostics.reset()
+    assert diagnostics.statistics() == {}
+
+
+@given(st.floats(-1e6, 1e6), st.floats(0, 1e6), st.integers(1, 50))
+def test_equal_values_have_no_deviation(q, td2, n):
+    """Up to rounding, and never the root of a negative number."""
+    diagnostics = Diagnostics(1)
+    diagnostics.drawn(np.zeros(n, int), 1, np.full(n, td2), np.full(n, q))
+    found = diagnostics.statistics()
+    assert 0 <= found["td2_sd"] <= 1e-6 * td2 + 1e-9 and 0 <= found["q_sd"] <= 1e-6 * abs(q) + 1e-9
+
+
+def test_a_td_error_of_nothing_has_a_finite_logarithm():
+    diagnostics = Diagnostics(1)
+    diagnostics.drawn(np.zeros(1, int), 1, np.zeros(1, np.float32), np.zeros(1, np.float32))
+    assert diagnostics.statistics()["log_td"] == pytest.approx(math.log(TINY) / 2)
+
+
+@dataclass
+class Twin:
+    """Keeps everything in lists."""
+
+    born: dict[int, int] = field(default_factory=dict)
+    seen: set[int] = field(default_factory=set)
+    draws: list[tuple[int, bool, float, float]] = field(default_factory=list)
+
+    def added(self, slot: int, step: int) -> None:
+        self.born[slot] = step
+        self.seen.discard(slot)
+
+    def drawn(self, slots: list[int], step: int, td2: list[float], q: list[float]) -> None:
+        for slot, a, b in zip(slots, td2, q):
+            self.draws.append((step - self.born[slot], slot not in self.seen, a, b))
+            self.seen.add(slot)
+
+    def statistics(self) -> dict[str, float]:
+        if not self.draws:
+            return {}
+        age, first, td2, q = np.array(self.draws, float).T
+        return {
+            "age": age.mean(), "first_time": first.mean(), "td2_mean": td2.mean(), "td2_sd": td2.std(),
+            "q_mean": q.mean(), "q_sd": q.std(), "log_td": np.log(np.sqrt(td2)).mean(), "draws": len(self.draws),
+        }  # fmt: skip
+
+
+SLOT = st.integers(0, 5)
+DRAWS = st.lists(st.tuples(SLOT, st.floats(2**-7, 100, width=32), st.floats(-100, 100, width=32)), min_size=1)
+CALLS = st.lists(st.one_of(SLOT, DRAWS, st.none()), max_size=25)
+
+
+@settings(deadline=None)
+@given(CALLS)
+def test_any_calls_against_a_twin(calls):
+    """A number fills that slot, a list is a batch of draws, None asks for the statistics and resets them."""
+    diagnostics, twin = Diagnostics(6), Twin()
+    for slot in range(6):
+        diagnostics.added(slot, 0)
+        twin.added(slot, 0)
+    for step, call in enumerate([*calls, None], start=1):
+        if call is None:
+            assert diagnostics.statistics() == pytest.approx(twin.statistics(), rel=1e-6, abs=1e-4)
+            diagnostics.reset()
+            twin.draws.clear()
+        elif isinstance(call, int):
+            diagnostics.added(call, step)
+            twin.added(call, step)
+        else:
+            slots, td2, q = map(list, zip(*call))
+            diagnostics.drawn(np.array(slots), step, np.array(td2, np.float32), np.array(q, np.float32))
+            twin.drawn(slots, step, td2, q)

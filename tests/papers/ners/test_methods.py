@@ -1,0 +1,239 @@
+"""Samplers by name over a real ring: streams, settings, the protocol, pickles."""
+
+import inspect
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from common.lab.runs import Streams
+from common.replay.storage import Ring
+from papers.ners.ero import ERO
+from papers.ners.features import VectorTransitions
+from papers.ners.methods import METHODS, make_sampler
+from papers.ners.ners import NERS
+from papers.ners.samplers import PER, Random, ReplaySampler, Settings
+
+CLASSES = {"random": Random, "per": PER, "ero": ERO, "ners": NERS}
+QUICK = dict(widths="code", scorer_lr=1e-3, train_size=16, ero_batch=8)
+HORIZON = 10
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def make(
+    method: str, *, seed: int = 0, capacity: int = 32, draws: int = 50, epsilon: float = 0.0, **changes
+) -> tuple[Any, Ring]:
+    """A sampler and its memory."""
+    fields: dict[str, tuple] = {
+        "state": ((3,), np.float32), "action": ((2,), np.float32), "reward": ((), np.float32),
+        "next_state": ((3,), np.float32), "time": ((), np.int32),
+    }  # fmt: skip
+    memory = Ring(capacity, fields)
+    transitions = VectorTransitions(memory, HORIZON)
+    settings: dict[str, Any] = QUICK | changes
+    sampler = make_sampler(
+        method, Settings(**settings), transitions, capacity=capacity, draws=draws, epsilon=epsilon,
+        streams=Streams(seed), device="cpu",
+    )  # fmt: skip
+    return sampler, memory
+
+
+def play(sampler: Any, memory: Ring, start: int, stop: int) -> Iterator[list]:
+    """A run between two steps: what the sampler draws, and what it makes of it. Returns go up and down."""
+    for step in range(start, stop):
+        numbers = np.random.default_rng(step).normal(size=9)
+        slot = memory.add(
+            state=numbers[:3], action=np.tanh(numbers[3:5]), reward=numbers[5], next_state=numbers[6:],
+            time=step % HORIZON,
+        )  # fmt: skip
+        sampler.add(slot)
+        if step >= 10:
+            slots, weights = sampler.sample(8)
+            td = np.abs(memory["state"][slots, 0] + 0.1 * step)
+            sampler.update(slots, td, memory["reward"][slots])
+            yield [slots.tolist(), weights.tolist(), sampler.scores().tolist(), sampler.probabilities().tolist()]
+        if step % HORIZON == HORIZON - 1:
+            sampler.finish_episode(float(np.sin(step)))
+        if step % 7 == 6:
+            sampler.finish_evaluation(float(np.cos(step)))
+            yield [sampler.metrics()]
+
+
+# --- by name ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_name_has_its_class():
+    assert set(METHODS) == set(CLASSES) and len(METHODS) == 4
+    for method in METHODS:
+        assert type(make(method)[0]) is CLASSES[method]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_samplers_keep_the_protocol(method):
+    """Every method, under the names of its parameters."""
+    public = [name for name in vars(ReplaySampler) if not name.startswith("_")]
+    assert len(public) == 8
+    for name in public:
+        own = inspect.signature(getattr(CLASSES[method], name)).parameters
+        agreed = inspect.signature(getattr(ReplaySampler, name)).parameters
+        assert len(own) == len(agreed), name
+        assert name == "add" or list(own) == list(agreed), name
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_same_seed_gives_the_same_run(method):
+    one, same, other = (list(play(*make(method, seed=seed), 0, 60)) for seed in (1, 1, 2))
+    assert one == same
+    assert [row[0] for row in one] != [row[0] for row in other]
+
+
+@pytest.mark.parametrize("method", ["ero", "ners"])
+def test_the_seed_is_that_of_the_network_too(method):
+    def weights(seed: int) -> torch.Tensor:
+        return torch.cat([p.detach().flatten() for p in make(method, seed=seed)[0].network.parameters()])
+
+    assert torch.equal(weights(1), weights(1)) and not torch.equal(weights(1), weights(2))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_global_generators_are_left_alone(method):
+    before = torch.get_rng_state(), np.random.get_state()[1].tolist()  # noqa: NPY002
+    list(play(*make(method), 0, 30))
+    assert torch.equal(before[0], torch.get_rng_state())
+    assert before[1] == np.random.get_state()[1].tolist()  # noqa: NPY002
+
+
+# --- settings reach the samplers --------------------------------------------------------------------------------------
+
+
+def draw_weights(sampler: Any, call: int) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities and weights in the draw after `call` others."""
+    for _ in range(call):
+        sampler.sample(1)
+    slots, weights = sampler.sample(64)
+    return sampler.probabilities()[slots], weights
+
+
+@pytest.mark.parametrize("method", ["per", "ners"])
+@pytest.mark.parametrize("beta, call, exponent", [(0.4, 0, 0.4), (0.4, 10, 0.7), (0.4, 20, 1.0), (0.8, 5, 0.85)])
+def test_importance_weights_of_both(method, beta, call, exponent):
+    """beta goes from its first value to 1 in as many draws as a run makes, here 20."""
+    sampler, _ = make(method, beta=beta, draws=20, alpha=1.0)
+    for slot in range(32):
+        sampler.add(slot)
+    sampler.update(np.arange(9), np.linspace(0.1, 0.5, 9), np.ones(9))  # the others stay at 1
+    p, weights = draw_weights(sampler, call)
+    assert p.max() / p.min() > 1.5 and weights.max() == 1
+    np.testing.assert_allclose(weights, (p / p.min()) ** -exponent, rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["per", "ners"])
+def test_alpha_is_the_exponent_of_the_scores(method):
+    sampler, _ = make(method, alpha=0.7)
+    for slot in range(6):
+        sampler.add(slot)
+    sampler.update(np.arange(3), np.array([0.1, 0.2, 0.5]), np.ones(3))
+    powers = sampler.scores() ** 0.7
+    assert sampler.scores().max() / sampler.scores().min() > 1.5
+    np.testing.assert_allclose(sampler.probabilities(), powers / powers.sum())
+
+
+@pytest.mark.parametrize("method", ["per", "ners"])
+def test_without_an_exponent_all_are_drawn_alike(method):
+    sampler, memory = make(method, alpha=0.0, capacity=20)
+    list(play(sampler, memory, 0, 60))
+    assert sampler.probabilities() == pytest.approx(np.full(20, 1 / 20)) and (sampler.scores() == 1).all()
+    slots, weights = map(np.concatenate, zip(*(sampler.sample(5) for _ in range(2000))))
+    assert (weights == 1).all() and chisquare(np.bincount(slots, minlength=20)).pvalue > 0.01
+
+
+def test_epsilon_is_per_s_alone():
+    for method, lowest in (("per", 0.125), ("ners", 0.0)):
+        sampler, _ = make(method, epsilon=0.125)
+        for slot in range(4):
+            sampler.add(slot)
+        with torch.no_grad():  # the lowest possible score
+            if method == "ners":
+                sampler.network.score[-1].bias.fill_(-1e4)
+        sampler.update(np.array([2]), np.zeros(1), np.zeros(1))
+        np.testing.assert_allclose(sampler.scores(), [1, 1, lowest, 1])
+
+
+def test_settings_of_the_networks():
+    ners, _ = make("ners", scorer_lr=0.02, features="few", global_context=False, widths="paper")
+    assert ners.adam.param_groups[0]["lr"] == 0.02
+    assert ners.network.local_context[0].in_features == 3 and ners.network.global_context is None
+    assert ners.network.local_context[0].out_features == 256
+    full, _ = make("ners")
+    width = 2 * 3 + 2 + 4  # states, action; reward, time, TD error, value
+    assert full.network.local_context[0].in_features == width == full.features(np.arange(2)).shape[1]
+    ero, _ = make("ero", scorer_lr=0.03, ero_batch=5)
+    assert ero.adam.param_groups[0]["lr"] == 0.03 and ero.batch == 5
+
+
+# --- any run ----------------------------------------------------------------------------------------------------------
+
+
+@examples(deadline=None, max_examples=40)
+@given(
+    method=st.sampled_from(METHODS),
+    capacity=st.integers(4, 12),
+    calls=st.lists(st.sampled_from(["add", "learn", "episode", "evaluation"]), max_size=40),
+    seed=st.integers(0, 99),
+)
+def test_any_order_of_calls(method, capacity, calls, seed):
+    """A law is one, weights have the largest 1, only what is stored is drawn; also in a ring that is overwritten."""
+    sampler, memory = make(method, capacity=capacity, seed=seed, draws=10)
+    rng = np.random.default_rng(seed)
+    for call in ["add", *calls]:
+        if call == "add":
+            for _ in range(3):
+                sampler.add(
+                    memory.add(
+                        state=rng.normal(size=3), action=rng.normal(size=2), reward=rng.normal(),
+                        next_state=rng.normal(size=3), time=rng.integers(HORIZON),
+                    )
+                )  # fmt: skip
+        elif call == "learn":
+            slots, weights = sampler.sample(4)
+            assert slots.shape == weights.shape == (4,) and (slots.dtype, weights.dtype) == (np.int64, np.float32)
+            assert slots.min() >= 0 and slots.max() < len(memory) and weights.max() == 1 and weights.min() > 0
+            sampler.update(slots, np.abs(rng.normal(size=4)).astype(np.float32), rng.normal(size=4).astype(np.float32))
+        elif call == "episode":
+            sampler.finish_episode(rng.normal())
+        else:
+            sampler.finish_evaluation(rng.normal())
+        p = sampler.probabilities()
+        assert p.dtype == np.float64 and len(p) == len(sampler.scores()) == len(memory)
+        assert p.min() >= 0 and p.sum() == pytest.approx(1)
+        assert np.isfinite(sampler.scores()).all() and sampler.scores().min() >= 0
+
+
+# --- pickles ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("step", [8, 59, 63])  # before anything is drawn; with a full ring; just after an evaluation
+def test_an_unpickled_sampler_continues_identically(method, step):
+    sampler, memory = make(method, capacity=40)
+    list(play(sampler, memory, 0, step))
+    copy, memory_copy = pickle.loads(pickle.dumps((sampler, memory)))
+    here, there = list(play(sampler, memory, step, 130)), list(play(copy, memory_copy, step, 130))
+    assert here == there and len(here) > 60
+    if method in ("ero", "ners"):
+        assert copy.transitions.memory is memory_copy is not memory, "it reads what is stored from then on"
+        assert copy.updates == sampler.updates > 3

@@ -1,0 +1,364 @@
+"""SAC against a plain second implementation and by hand: density, targets, weighted losses, temperature, acting."""
+
+import copy
+import math
+import pickle
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from torch import Tensor
+from torch.distributions import Normal, TanhTransform, TransformedDistribution
+
+from papers.ners.batch import Batch
+from papers.ners.sac import LOG_STD, SAC
+
+N_STATES, N_ACTIONS = 3, 2
+
+
+def agent(**changes) -> SAC:
+    return SAC(N_STATES, N_ACTIONS, **(dict(hidden=(16, 8), seed=1) | changes))  # type: ignore[arg-type]
+
+
+def batch(n: int = 5, seed: int = 0) -> Batch:
+    g = torch.Generator().manual_seed(seed)
+    return Batch(
+        torch.randn(n, N_STATES, generator=g), 2 * torch.rand(n, N_ACTIONS, generator=g) - 1,
+        torch.randn(n, generator=g), torch.randn(n, N_STATES, generator=g), (torch.arange(n) % 3 == 2).float(),
+        0.2 + 0.8 * torch.rand(n, generator=g),
+    )  # fmt: skip
+
+
+def coming_noise(sac: SAC, *shapes: tuple[int, ...]) -> list[Tensor]:
+    """The standard normal numbers that the agent is about to draw."""
+    g = torch.Generator()
+    g.set_state(sac.noise.get_state())
+    return [torch.randn(shape, generator=g) for shape in shapes]
+
+
+def policy_is(sac: SAC, mean: list[float], log_std: list[float]) -> None:
+    """Let the policy be the same Gaussian in every state."""
+    with torch.no_grad():
+        for parameter in sac.actor.parameters():
+            parameter.zero_()
+        sac.actor.layers[-1].bias.copy_(torch.tensor([*mean, *log_std]))  # type: ignore[operator, union-attr]
+
+
+def reference_policy(mean: Tensor, log_std: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+    """The squashed Gaussian as torch.distributions has it; the cache gives it back u, which tanh rounds away."""
+    squash = TanhTransform(cache_size=1)
+    std = log_std.clamp(*LOG_STD).exp()
+    action = squash(mean + std * z)
+    return action, TransformedDistribution(Normal(mean, std), [squash]).log_prob(action).sum(dim=1)
+
+
+def reference_critic(parameters: list[Tensor], k: int, state: Tensor, action: Tensor) -> Tensor:
+    x = torch.cat([state, action], dim=1)
+    for i in range(0, len(parameters), 2):
+        x = x @ parameters[i][k] + parameters[i + 1][k]
+        x = x.relu() if i < len(parameters) - 2 else x
+    return x.squeeze(1)
+
+
+# --- the policy -------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.floats(-60, 60), st.floats(-4, 2), st.integers(0, 10_000))
+def test_log_density_by_hand(mean, log_std, seed):
+    """Also where tanh(u) is 1 in float32: log(1 - tanh(u)^2) = 2 log 2 - 2 |u| - 2 log(1 + exp(-2 |u|))."""
+    sac = agent(seed=seed)
+    policy_is(sac, [mean, 0.0], [log_std, 0.0])
+    (z,) = coming_noise(sac, (1, 2))
+    action, log_density = sac.policy(torch.zeros(1, N_STATES))
+    wanted = 0.0
+    for m, s, e in ((mean, log_std, float(z[0, 0])), (0.0, 0.0, float(z[0, 1]))):
+        u = abs(m + math.exp(s) * e)
+        wanted += -(e**2) / 2 - s - 0.5 * math.log(2 * math.pi)
+        wanted -= 2 * math.log(2) - 2 * u - 2 * math.log1p(math.exp(-2 * u))
+    assert log_density.item() == pytest.approx(wanted, rel=1e-4, abs=1e-3)
+    assert action[0, 0].item() == pytest.approx(math.tanh(mean + math.exp(log_std) * float(z[0, 0])), abs=1e-4)
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.7, 20.0, -20.0])
+def test_the_log_density_and_its_gradient_are_those_of_a_transformed_distribution(mean):
+    sac, state = agent(), torch.randn(4, N_STATES)
+    with torch.no_grad():
+        sac.actor.layers[-1].bias[0] += mean  # type: ignore[index, operator, union-attr]
+    (z,) = coming_noise(sac, (4, 2))
+    ours = sac.policy(state)
+    theirs = reference_policy(*sac.actor(state).chunk(2, dim=1), z)
+    for x, y in zip(ours, theirs):
+        torch.testing.assert_close(x, y)
+    gradients = [torch.autograd.grad((a.sum() + 2 * d.sum()), sac.actor_parameters) for a, d in (ours, theirs)]
+    for x, y in zip(*gradients):
+        assert torch.isfinite(x).all()
+        torch.testing.assert_close(x, y)
+
+
+@pytest.mark.parametrize(("mean", "log_std"), [(0.0, 0.0), (0.5, -1.0), (-1.0, 0.5)])
+def test_the_density_integrates_to_one_over_actions(mean, log_std, monkeypatch):
+    sac = SAC(N_STATES, 1, hidden=(4,))
+    policy_is(sac, [mean], [log_std])
+    grid = torch.linspace(-7, 7, 4001)[:, None]
+    monkeypatch.setattr(torch, "randn", lambda *_, **__: grid)
+    action, log_density = sac.policy(torch.zeros(len(grid), N_STATES))
+    assert torch.trapezoid(log_density.double().exp(), action[:, 0].double()).item() == pytest.approx(1, abs=1e-3)
+
+
+def test_the_deviation_is_clamped():
+    sac = agent()
+    for raw, kept in ((9.0, 2.0), (-50.0, -20.0)):
+        policy_is(sac, [0.1, 0.2], [raw, raw])
+        (z,) = coming_noise(sac, (6, 2))
+        action, log_density = sac.policy(torch.zeros(6, N_STATES))
+        torch.testing.assert_close(action, torch.tanh(torch.tensor([0.1, 0.2]) + math.exp(kept) * z))
+        assert torch.isfinite(log_density).all()
+        acted = sac.act(np.zeros(N_STATES, np.float32), np.random.default_rng(3))
+        noise = np.random.default_rng(3).standard_normal(2, np.float32)
+        np.testing.assert_allclose(acted, np.tanh([0.1, 0.2] + np.exp(kept) * noise), rtol=1e-5)
+
+
+# --- acting -----------------------------------------------------------------------------------------------------------
+
+
+def test_acting_in_numpy_equals_torch():
+    sac = agent()
+    for k in range(5):
+        state = torch.randn(N_STATES, generator=torch.Generator().manual_seed(k))
+        mean, log_std = (x[0].detach().numpy() for x in sac.actor(state[None]).chunk(2, dim=1))
+        np.testing.assert_allclose(sac.act(state.numpy()), np.tanh(mean), rtol=1e-5, atol=1e-6)  # the mean, no noise
+        noise = np.random.default_rng(k).standard_normal(N_ACTIONS, np.float32)
+        drawn = sac.act(state.numpy(), np.random.default_rng(k))
+        np.testing.assert_allclose(drawn, np.tanh(mean + np.exp(log_std) * noise), rtol=1e-5, atol=1e-6)
+        assert drawn.dtype == np.float32 and np.abs(drawn).max() <= 1
+
+
+def test_acting_leaves_the_noise_of_learning_alone():
+    sac = agent()
+    before = sac.noise.get_state()
+    sac.act(np.ones(N_STATES, np.float32), np.random.default_rng(0))
+    assert torch.equal(sac.noise.get_state(), before)
+
+
+# --- losses -----------------------------------------------------------------------------------------------------------
+
+
+def test_targets_by_hand():
+    """y = r + gamma (min of both - alpha log pi), and r alone after a termination."""
+    sac, b = agent(gamma=0.9), batch(6)
+    with torch.no_grad():
+        sac.log_alpha.fill_(math.log(0.3))
+        for parameter in sac.target.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(4)))
+    (z,) = coming_noise(sac, (6, 2))
+    action, log_density = reference_policy(*sac.actor(b.next_state).chunk(2, dim=1), z)
+    q = [reference_critic(list(sac.target.parameters()), k, b.next_state, action) for k in range(2)]
+    y = sac.targets(b)
+    assert not y.requires_grad and b.terminal.tolist() == [0, 0, 1, 0, 0, 1]
+    for i in range(6):
+        value = min(q[0][i].item(), q[1][i].item()) - 0.3 * log_density[i].item()
+        wanted = b.reward[i].item() + (0.0 if b.terminal[i] else 0.9 * value)
+        assert y[i].item() == pytest.approx(wanted, rel=1e-4, abs=1e-5)
+    assert y[2] == b.reward[2] and y[5] == b.reward[5]
+
+
+def test_the_critic_loss_by_hand():
+    sac, b = agent(), batch(4)
+    y = torch.tensor([1.0, -1.0, 0.5, 2.0])
+    loss, q = sac.critic_loss(b, y)
+    theirs = [reference_critic(sac.critic_parameters, k, b.state, b.action).tolist() for k in range(2)]
+    wanted = sum(b.weight[i].item() * (y[i].item() - theirs[k][i]) ** 2 for i in range(4) for k in range(2)) / 4
+    assert loss.item() == pytest.approx(wanted, rel=1e-5)
+    torch.testing.assert_close(q, torch.tensor(theirs))
+
+
+def test_the_actor_loss_by_hand():
+    sac, b = agent(), batch(4)
+    with torch.no_grad():
+        sac.log_alpha.fill_(math.log(0.3))
+    (z,) = coming_noise(sac, (4, 2))
+    action, log_pi = reference_policy(*sac.actor(b.state).chunk(2, dim=1), z)
+    q = [reference_critic(sac.critic_parameters, k, b.state, action) for k in range(2)]
+    wanted = (b.weight * (0.3 * log_pi - torch.minimum(*q))).sum() / 4
+    loss, log_density = sac.actor_loss(b)
+    torch.testing.assert_close(loss, wanted)
+    torch.testing.assert_close(log_density, log_pi)
+    pairs = zip(torch.autograd.grad(loss, sac.actor_parameters), torch.autograd.grad(wanted, sac.actor_parameters))
+    for ours, theirs in pairs:
+        torch.testing.assert_close(ours, theirs)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 4), st.integers(0, 100))
+def test_a_double_weight_is_a_duplicate(index, seed):
+    """In the sums over transitions of both losses, when the noise is the same for all."""
+    sac, b = agent(seed=seed), batch(5, seed)
+    doubled = b._replace(weight=b.weight * torch.where(torch.arange(5) == index, 2.0, 1.0))
+    longer = Batch(*(torch.cat([x, x[index : index + 1]]) for x in b))
+    sac.policy = lambda state: reference_policy(*sac.actor(state).chunk(2, dim=1), torch.tensor(0.4))  # type: ignore
+    for loss, parameters in (
+        (lambda x: sac.critic_loss(x, sac.targets(x))[0], sac.critic_parameters),
+        (lambda x: sac.actor_loss(x)[0], sac.actor_parameters),
+    ):
+        one, two, plain = loss(doubled) * 5, loss(longer) * 6, loss(b) * 5
+        torch.testing.assert_close(one, two)
+        assert not torch.isclose(one, plain)
+        for x, y in zip(torch.autograd.grad(one, parameters), torch.autograd.grad(two, parameters)):
+            torch.testing.assert_close(x, y, rtol=1e-4, atol=1e-5)
+
+
+def test_a_transition_without_weight_teaches_critics_and_actor_nothing():
+    b = batch(5)
+    b = b._replace(weight=torch.tensor([1.0, 0.0, 1.0, 0.5, 0.0]))
+    other = b._replace(reward=b.reward + torch.tensor([0.0, 9.0, 0.0, 0.0, -9.0]))
+    ours, theirs = agent(), agent()
+    ours.update(b)
+    theirs.update(other)
+    for name, value in ours.weights().items():
+        torch.testing.assert_close(value, theirs.weights()[name], rtol=0, atol=0)
+
+
+# --- an update --------------------------------------------------------------------------------------------------------
+
+
+class Plain:
+    """SAC's update written out: whole backward passes, plain Adams, one critic at a time."""
+
+    def __init__(self, sac: SAC, lr: float):
+        self.sac = copy.deepcopy(sac)
+        self.critics, self.actor = list(self.sac.critics.parameters()), list(self.sac.actor.parameters())
+        self.log_alpha = torch.zeros(1, requires_grad=True)
+        self.adams = [torch.optim.Adam(p, lr=lr) for p in (self.critics, self.actor, [self.log_alpha])]
+
+    def step(self, loss: Tensor, adam: torch.optim.Optimizer) -> None:
+        for each in self.adams:
+            each.zero_grad()
+        loss.backward()
+        adam.step()
+
+    def update(self, b: Batch, noise: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
+        sac, target = self.sac, list(self.sac.target.parameters())
+        with torch.no_grad():
+            action, log_pi = reference_policy(*sac.actor(b.next_state).chunk(2, dim=1), noise[0])
+            q = torch.minimum(*(reference_critic(target, k, b.next_state, action) for k in range(2)))
+            y = b.reward + sac.gamma * (1 - b.terminal) * (q - self.log_alpha.exp() * log_pi)
+        q12 = [reference_critic(self.critics, k, b.state, b.action) for k in range(2)]
+        self.step(sum((b.weight * (q - y) ** 2).mean() for q in q12), self.adams[0])  # type: ignore[arg-type]
+        action, log_pi = reference_policy(*sac.actor(b.state).chunk(2, dim=1), noise[1])
+        q = torch.minimum(*(reference_critic(self.critics, k, b.state, action) for k in range(2)))
+        self.step((b.weight * (self.log_alpha.exp().detach() * log_pi - q)).mean(), self.adams[1])
+        self.step(-(self.log_alpha * (log_pi.detach() - N_ACTIONS)).mean(), self.adams[2])  # no weights
+        with torch.no_grad():
+            for slow, fast in zip(target, self.critics):
+                slow.copy_((1 - sac.tau) * slow + sac.tau * fast)
+        return y, [q.detach() for q in q12]
+
+
+def test_updates_equal_a_plain_second_implementation():
+    sac = agent(lr=0.01, tau=0.1, gamma=0.9)
+    plain = Plain(sac, lr=0.01)
+    for k in range(5):
+        b = batch(7, k)
+        noise = coming_noise(sac, (7, 2), (7, 2))
+        told = sac.update(b)
+        y, (q1, q2) = plain.update(b, noise)
+        networks = (sac.actor, plain.sac.actor), (sac.critics, plain.sac.critics), (sac.target, plain.sac.target)
+        for ours, theirs in networks:
+            for x, z in zip(ours.parameters(), theirs.parameters()):
+                torch.testing.assert_close(x, z, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(sac.log_alpha, plain.log_alpha[0], rtol=1e-4, atol=1e-5)
+        wanted = ((y - q1).abs() + (y - q2).abs()) / 2, ((y - q1) ** 2 + (y - q2) ** 2) / 2, y, (q1 + q2) / 2
+        for x, z in zip(told, wanted):
+            np.testing.assert_allclose(x, z.numpy(), rtol=1e-3, atol=1e-4)
+
+
+def test_each_step_changes_its_own_network_only():
+    sac, b = agent(), batch()
+    before = {name: value.clone() for name, value in sac.weights().items()}
+    y = sac.targets(b)
+    wanted = torch.autograd.grad(sac.critic_loss(b, y)[0], sac.critic_parameters)
+    sac.targets = lambda _: y  # type: ignore[method-assign, assignment]
+    sac.update(b)
+    for parameter, gradient in zip(sac.critic_parameters, wanted):  # the actor's step has left them alone
+        torch.testing.assert_close(parameter.grad, gradient)
+    assert all(parameter.grad is None and not parameter.requires_grad for parameter in sac.target.parameters())
+    assert not any(torch.equal(value, before[name]) for name, value in sac.weights().items())
+
+
+def test_the_target_network_starts_equal_and_follows_slowly():
+    sac = agent(tau=0.25)
+    old = [parameter.clone() for parameter in sac.target.parameters()]
+    for slow, fast in zip(old, sac.critics.parameters()):
+        assert torch.equal(slow, fast)
+    sac.update(batch())
+    for start, slow, fast in zip(old, sac.target.parameters(), sac.critics.parameters()):
+        torch.testing.assert_close(slow, 0.75 * start + 0.25 * fast)
+
+
+# --- temperature ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("log_std", "grows"), [(-6.0, True), (-0.2, False)])
+def test_the_temperature_goes_up_when_the_entropy_is_below_its_target_and_down_above(log_std, grows):
+    """-|A| = -2. A deviation of exp(-6) has an entropy near -9, one of exp(-0.2) above 0. Adam's first step is lr."""
+    sac = agent(lr=0.01)
+    policy_is(sac, [0.0, 0.0], [log_std, log_std])
+    assert sac.log_alpha.item() == 0.0 and sac.target_entropy == -2.0
+    sac.update(batch(64))
+    assert sac.log_alpha.item() == pytest.approx(0.01 if grows else -0.01, rel=1e-3)
+
+
+def test_the_loss_of_the_temperature_is_not_weighted():
+    ours, theirs, b = agent(), agent(), batch()
+    (_, z) = coming_noise(ours, (5, 2), (5, 2))
+    _, log_density = reference_policy(*ours.actor(b.state).chunk(2, dim=1), z)
+    ours.update(b)
+    theirs.update(b._replace(weight=torch.tensor([0.0, 1.0, 0.0, 0.0, 0.1])))
+    assert ours.log_alpha.grad is not None and theirs.log_alpha.grad is not None
+    assert ours.log_alpha.grad.item() == theirs.log_alpha.grad.item()
+    assert ours.log_alpha.grad.item() == pytest.approx(-(log_density.mean().item() - 2), rel=1e-5)
+
+
+# --- seeds, pickles, defaults -----------------------------------------------------------------------------------------
+
+
+def test_one_seed_one_agent():
+    state = torch.get_rng_state()
+    one, two, other = agent(), agent(), agent(seed=2)
+    assert torch.equal(torch.get_rng_state(), state)  # nobody else's numbers are shifted
+    for k in range(2):
+        for each in (one, two, other):
+            each.update(batch(seed=k))
+    for name, value in one.weights().items():
+        assert torch.equal(value, two.weights()[name]) and not torch.equal(value, other.weights()[name])
+
+
+def test_a_pickled_agent_goes_on_identically_and_alone():
+    sac = agent()
+    sac.update(batch(seed=0))
+    twin: SAC = pickle.loads(pickle.dumps(sac))
+    for k in range(1, 4):
+        ours = sac.update(batch(seed=k))
+        theirs = twin.update(batch(seed=k))
+        for x, y in zip(ours, theirs):
+            np.testing.assert_array_equal(x, y)
+    assert sac.log_alpha.item() == twin.log_alpha.item() != 0
+    for ours_, theirs_ in ((sac.actor, twin.actor), (sac.critics, twin.critics), (sac.target, twin.target)):
+        for x, y in zip(ours_.parameters(), theirs_.parameters()):
+            assert torch.equal(x, y) and x.data_ptr() != y.data_ptr()
+    before = [parameter.clone() for parameter in sac.target.parameters()]
+    twin.update(batch(seed=9))
+    for x, y, z in zip(sac.target.parameters(), before, twin.target.parameters()):
+        assert torch.equal(x, y) and not torch.equal(x, z)
+
+
+def test_defaults_are_the_papers():
+    sac = SAC(4, 3)
+    assert (sac.gamma, sac.tau, sac.target_entropy) == (0.99, 5e-3, -3.0)
+    assert [len(bias) for bias in list(sac.actor.parameters())[1::2]] == [256, 256, 6]
+    assert [bias.shape[-1] for bias in sac.critic_parameters[1::2]] == [256, 256, 1]
+    for adam in (sac.actor_adam, sac.critic_adam, sac.alpha_adam):
+        assert adam.param_groups[0]["lr"] == 3e-4 and adam.param_groups[0]["weight_decay"] == 0

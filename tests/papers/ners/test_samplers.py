@@ -1,0 +1,221 @@
+"""RANDOM and PER, and what PER shares with NERS: the law of the draws, their weights, new transitions; the settings."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from common.lab.errors import UserError
+from papers.ners.samplers import PER, Random, Settings, check_sampler
+
+
+def random(filled: int) -> Random:
+    sampler = Random(np.random.default_rng(0))
+    for slot in range(filled):
+        sampler.add(slot)
+    return sampler
+
+
+def per(
+    td: list[float], *, capacity: int = 16, alpha: float = 0.5, beta: float = 0.4, draws: int = 100, epsilon: float = 0
+) -> PER:
+    """Slot i holds a transition with a TD error of the size td[i]."""
+    sampler = PER(capacity, np.random.default_rng(0), alpha, beta, draws, epsilon)
+    for slot in range(len(td)):
+        sampler.add(slot)
+    sampler.update(np.arange(len(td)), np.array(td), np.zeros(len(td)))
+    return sampler
+
+
+def frequencies(sampler, batch: int, draws: int = 21_000) -> np.ndarray:
+    """How often each stored slot came in `draws` draws, made in batches."""
+    slots = np.concatenate([sampler.sample(batch)[0] for _ in range(draws // batch)])
+    return np.bincount(slots, minlength=sampler.stored)
+
+
+# --- law and weights --------------------------------------------------------------------------------------------------
+
+
+def test_law_by_hand():
+    """Roots of the scores, divided by their sum: Eq. (1) with alpha = 1/2."""
+    sampler = per([4.0, 1.0, 9.0])
+    np.testing.assert_allclose(sampler.scores(), [4, 1, 9])
+    np.testing.assert_allclose(sampler.probabilities(), [2 / 6, 1 / 6, 3 / 6])
+    assert sampler.scores().dtype == sampler.probabilities().dtype == np.float64
+
+
+@given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=16), st.floats(0.1, 2))
+def test_law_is_eq_1_for_any_exponent(td, alpha):
+    sampler = per(td, alpha=alpha)
+    powers = np.array(td) ** alpha
+    np.testing.assert_allclose(sampler.probabilities(), powers / powers.sum())
+    np.testing.assert_allclose(sampler.scores(), td)
+
+
+@pytest.mark.parametrize("batch", [1, 7])
+def test_draws_follow_the_law(batch):
+    sampler = per([0.1, 4.0, 1.0, 9.0, 0.0, 2.0])
+    counts, p = frequencies(sampler, batch), sampler.probabilities()
+    assert counts[4] == 0 == p[4], "without an epsilon no TD error means no replay"
+    drawn = p > 0
+    assert chisquare(counts[drawn], p[drawn] * counts.sum()).pvalue > 0.01
+
+
+def weights_by_definition(sampler: PER, slots: np.ndarray, beta: float) -> np.ndarray:
+    p = sampler.probabilities()
+    w = np.array([(1.0 / (len(p) * p[slot])) ** beta for slot in slots])
+    return w / w.max()
+
+
+def test_weights_by_hand():
+    """Probabilities 1/30, 4/30, 9/30, 16/30; the rarest transition of the batch has the weight 1."""
+    sampler = per([1.0, 16.0, 81.0, 256.0], beta=0.5)
+    slots, weights = sampler.sample(30)  # one from each part of 1/30: the law itself
+    assert np.bincount(slots).tolist() == [1, 4, 9, 16]
+    assert slots.dtype == np.int64 and weights.dtype == np.float32
+    np.testing.assert_allclose(weights, np.array([1, 1 / 2, 1 / 3, 1 / 4])[slots], rtol=1e-6)
+
+
+@given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=16), st.integers(1, 20), st.floats(0, 1))
+def test_weights_are_eq_5_and_the_largest_is_1(td, n, beta):
+    sampler = per(td, beta=beta)
+    slots, weights = sampler.sample(n)
+    assert weights.max() == 1.0 and weights.min() > 0
+    np.testing.assert_allclose(weights, weights_by_definition(sampler, slots, beta), rtol=1e-5)
+
+
+def test_beta_grows_from_its_start_to_1():
+    """It is 0.4 in the first draw, then grows alike with every draw; from call `draws` on it stays 1."""
+    draws, sampler = 5, per([1.0, 16.0, 81.0, 256.0], draws=5)
+    for call, beta in enumerate([0.4, 0.52, 0.64, 0.76, 0.88, 1.0, 1.0]):
+        slots, weights = sampler.sample(8)
+        np.testing.assert_allclose(weights, weights_by_definition(sampler, slots, beta), rtol=1e-6)
+        assert len(set(slots)) > 1, "one slot alone would have the weight 1 whatever beta is"
+        assert (beta == 1.0) == (call >= draws)
+
+
+def test_without_an_exponent_per_is_random():
+    sampler = per([0.0, 1.0, 1e6, 2.0], alpha=0.0)
+    assert sampler.probabilities().tolist() == [0.25] * 4 and sampler.scores().tolist() == [1.0] * 4
+    assert chisquare(frequencies(sampler, 1)).pvalue > 0.01
+    assert (sampler.sample(50)[1] == 1).all()
+
+
+# --- scores of PER ----------------------------------------------------------------------------------------------------
+
+
+def test_epsilon_is_added_to_the_size_of_the_td_error():
+    sampler = per([0.0, 3.0], epsilon=0.25)
+    np.testing.assert_allclose(sampler.scores(), [0.25, 3.25])
+    np.testing.assert_allclose(sampler.probabilities(), np.sqrt([0.25, 3.25]) / np.sqrt([0.25, 3.25]).sum())
+
+
+def test_a_new_transition_has_the_largest_score_seen():
+    sampler = PER(4, np.random.default_rng(0), 0.5, 0.4, 10, 0.0)
+    sampler.add(0)
+    sampler.add(1)
+    assert sampler.scores().tolist() == [1, 1], "1 at first"
+    sampler.update(np.array([0, 1]), np.array([9.0, 0.25]))
+    sampler.add(2)
+    np.testing.assert_allclose(sampler.scores(), [9, 0.25, 9])
+    sampler.update(np.array([0, 2]), np.array([0.5, 0.5]))
+    sampler.add(1)  # slot 1 is overwritten; no stored transition has the largest score any more
+    np.testing.assert_allclose(sampler.scores(), [0.5, 9, 0.5])
+
+
+def test_small_errors_do_not_lower_the_score_of_new_transitions():
+    sampler = per([0.1, 0.2])
+    sampler.add(2)
+    np.testing.assert_allclose(sampler.scores(), [0.1, 0.2, 1.0])
+
+
+def test_an_update_concerns_its_slots_alone():
+    sampler = per([1.0, 2.0, 3.0, 4.0])
+    sampler.update(np.array([1, 3, 1]), np.array([7.0, 8.0, 9.0], np.float32), np.zeros(3, np.float32))
+    np.testing.assert_allclose(sampler.scores(), [1, 9, 3, 8])  # the last of two counts
+
+
+def test_values_and_returns_do_not_matter_to_per():
+    one, twin = per([1.0, 2.0, 3.0]), per([1.0, 2.0, 3.0])
+    one.update(np.array([1]), np.array([5.0]), np.array([1e6]))
+    one.finish_evaluation(100.0)
+    one.finish_episode(-100.0)
+    twin.update(np.array([1]), np.array([5.0]), np.array([-3.0]))
+    assert one.probabilities().tolist() == twin.probabilities().tolist() and one.metrics() == {}
+    for a, b in zip(one.sample(20), twin.sample(20)):
+        np.testing.assert_array_equal(a, b)
+
+
+# --- RANDOM -----------------------------------------------------------------------------------------------------------
+
+
+def test_random_draws_all_alike():
+    sampler = random(5)
+    sampler.add(0)  # overwritten: there are still five
+    slots, weights = sampler.sample(20_000)
+    assert slots.dtype == np.int64 and weights.dtype == np.float32 and (weights == 1).all()
+    assert chisquare(np.bincount(slots)).pvalue > 0.01 and slots.max() == 4
+    assert sampler.probabilities().tolist() == [0.2] * 5 and sampler.scores().tolist() == [1.0] * 5
+
+
+def test_random_learns_nothing():
+    one, twin = random(8), random(8)
+    one.update(np.arange(8), np.arange(8.0), np.arange(8.0))
+    one.finish_evaluation(3.0)
+    one.finish_episode(4.0)
+    assert one.metrics() == {} and one.probabilities().tolist() == [1 / 8] * 8
+    np.testing.assert_array_equal(one.sample(100)[0], twin.sample(100)[0])
+
+
+@pytest.mark.parametrize("empty", [random(0), per([])], ids=["random", "per"])
+def test_nothing_to_draw(empty):
+    with pytest.raises(ValueError, match="nothing to draw"):
+        empty.sample(1)
+
+
+def test_random_of_an_empty_memory():
+    assert random(0).probabilities().shape == random(0).scores().shape == (0,)
+
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+
+
+def test_defaults_are_those_of_table_b_1():
+    s = Settings()
+    check_sampler(s)
+    assert (s.alpha, s.beta, s.scorer_lr, s.train_size, s.scorer_steps) == (0.5, 0.4, 1e-4, 128, 1)
+    assert (s.replay_reward, s.reference, s.features, s.widths, s.log_loss) == (
+        "evaluation", "previous", "full", "paper", "score",
+    )  # fmt: skip
+    assert s.global_context and not (s.raw_time or s.tanh_all or s.standardise)
+
+
+@pytest.mark.parametrize(
+    "changes, words",
+    [
+        (dict(train_size=0), "train_size must be at least 1, not 0"),
+        (dict(scorer_steps=0), "scorer_steps must be at least 1, not 0"),
+        (dict(ero_batch=-1), "ero_batch must be at least 1, not -1"),
+        (dict(scorer_lr=0.0), "scorer_lr must be positive, not 0.0"),
+        (dict(scorer_lr=math.inf), "scorer_lr must be finite, not inf"),
+        (dict(alpha=-0.5), "alpha must not be negative, not -0.5"),
+        (dict(alpha=math.nan), "alpha must not be negative, not nan"),
+        (dict(alpha=math.inf), "alpha must be finite, not inf"),
+        (dict(beta=-0.1), "beta must lie in [0, 1], not -0.1"),
+        (dict(beta=1.1), "beta must lie in [0, 1], not 1.1"),
+        (dict(beta=math.nan), "beta must lie in [0, 1], not nan"),
+    ],
+)
+def test_settings_that_cannot_work(changes, words):
+    with pytest.raises(UserError) as error:
+        check_sampler(Settings(**changes))
+    assert str(error.value) == words
+
+
+@settings(deadline=None)
+@given(alpha=st.floats(0, 10), beta=st.floats(0, 1), lr=st.floats(1e-9, 1), sizes=st.integers(1, 1000))
+def test_all_others_are_accepted(alpha, beta, lr, sizes):
+    check_sampler(Settings(alpha=alpha, beta=beta, scorer_lr=lr, train_size=sizes, scorer_steps=sizes, ero_batch=sizes))

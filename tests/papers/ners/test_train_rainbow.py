@@ -1,0 +1,366 @@
+"""The script for Rainbow on a tiny pixel game: samplers, order of a step, evaluation, resuming, settings, learning."""
+
+import dataclasses
+import functools
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from common.lab.cli import cli
+from common.lab.errors import NonFiniteLoss, UserError
+from papers.ners import train_rainbow
+from papers.ners.methods import METHODS
+from papers.ners.samplers import Settings
+from papers.ners.train_rainbow import Config, Trainer, check, main, rollouts
+from tests.papers.ners.pixel_catch import PixelCatch
+
+TINY: dict[str, Any] = dict(
+    env="PixelCatch", steps=160, random_steps=60, capacity=90, batch_size=8, multi_step=3, hidden=16, atoms=11,
+    target_every=40, eval_every=20, eval_episodes=2, sampling=Settings(widths="code", ero_batch=8),
+)  # fmt: skip
+MEASURED = {"td2_mean", "td2_sd", "q_mean", "q_sd", "log_td", "age", "first_time", "draws"}
+LAW = {"tv", "kl", "ess", "log_score_mean", "log_score_sd"}
+OWN = {
+    "random": set(), "per": set(), "ero": {"scorer_updates"}, "ners": {"scorer_updates", "replay_reward", "saturated"},
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def tiny_game(monkeypatch):
+    """PixelCatch in place of Atari games, on one thread."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    make = train_rainbow.make_env
+
+    def make_env(config: Config, *, training: bool):
+        return PixelCatch(training=training) if config.env == "PixelCatch" else make(config, training=training)
+
+    monkeypatch.setattr(train_rainbow, "make_env", make_env)
+    monkeypatch.setattr(train_rainbow, "LIMIT", 12)
+    monkeypatch.setattr(train_rainbow, "SAVE_EVERY", 40)
+    yield
+    torch.set_num_threads(threads)
+
+
+def config(method: Any = "ners", seed: int = 0, **changes) -> Config:
+    return Config(**(TINY | dict(method=method, seed=seed) | changes))
+
+
+def rows(run_dir: Path) -> list[list[str]]:
+    """metrics.csv without the wall-clock hours."""
+    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()[1:]]
+
+
+def weights(run_dir: Path) -> dict[str, torch.Tensor]:
+    return torch.load(run_dir / "weights.pt", weights_only=True)
+
+
+# --- whole runs -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_sampler_runs_and_says_what_it_did(method, tmp_path):
+    summary = main(config(method), tmp_path)
+    found: dict[int, set[str]] = {}
+    for step, metric, value in rows(tmp_path):
+        found.setdefault(int(step), set()).add(metric)
+        assert math.isfinite(float(value)), (step, metric)
+    assert found.pop(100) == {"return"} | MEASURED | LAW | OWN[method]  # the fifth of eight evaluations
+    assert found == {step: {"return"} for step in (20, 40, 60, 80, 120, 140, 160)}
+    assert summary["steps"] == 160
+    values = {metric: float(value) for step, metric, value in rows(tmp_path) if step == "100"}
+    assert values["draws"] == 40 * 8
+    assert 0 < values["first_time"] < 1 and 1 <= values["age"] < 100
+    if method == "random":
+        assert (values["tv"], values["log_score_sd"]) == pytest.approx((0, 0)) and values["ess"] == pytest.approx(1)
+    else:
+        assert values["tv"] > 0
+
+
+def test_one_seed_one_result(tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        main(config(seed=seed), tmp_path / name)
+    assert rows(tmp_path / "a") == rows(tmp_path / "b") != rows(tmp_path / "c")
+    one, other, different = (weights(tmp_path / name) for name in "abc")
+    assert all(map(torch.equal, one.values(), other.values()))
+    assert not torch.equal(one["value.mu.weight"], different["value.mu.weight"])
+
+
+def test_samplers_begin_with_the_same_network_and_the_same_game():
+    trainers = [Trainer(config(method)) for method in METHODS]
+    for trainer in trainers:
+        for _ in range(60):
+            trainer.advance()
+        assert all(map(torch.equal, trainer.agent.weights().values(), trainers[0].agent.weights().values()))
+        slots = np.arange(len(trainer.memory))
+        np.testing.assert_array_equal(trainer.memory.states(slots), trainers[0].memory.states(slots))
+
+
+# --- one step ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_happens_when(monkeypatch):
+    """Random actions, then the agent's; one update per step from then on; the target network every 40 steps."""
+    trainer, seen = Trainer(config("random")), []
+    acts, updates, syncs = trainer.agent.act, trainer.agent.update, trainer.agent.sync
+
+    def note(kind, call):
+        def noted(*arguments):
+            seen.append((kind, trainer.t))
+            return call(*arguments)
+
+        return noted
+
+    monkeypatch.setattr(trainer.agent, "act", note("act", acts))
+    monkeypatch.setattr(trainer.agent, "update", note("update", updates))
+    monkeypatch.setattr(trainer.agent, "sync", note("sync", syncs))
+    for _ in range(100):
+        trainer.advance()
+    steps = {kind: [t for k, t in seen if k == kind] for kind in ("act", "update", "sync")}
+    assert steps == {"act": list(range(60, 100)), "update": list(range(61, 101)), "sync": [40, 80]}
+
+
+def test_rewards_are_clipped_for_learning_and_not_for_returns(monkeypatch):
+    trainer, totals = Trainer(config("random", multi_step=1)), []
+    monkeypatch.setattr(trainer.sampler, "finish_episode", totals.append)
+    for _ in range(60):
+        trainer.advance()
+    kept = trainer.memory.transitions["reward"][: len(trainer.memory)]
+    assert set(kept.tolist()) == {-1.0, 0.0, 1.0}
+    assert len(totals) == trainer.episodes > 3
+    assert all((total + 1) % 5 == 0 or total % 5 == 0 for total in totals) and max(totals) >= 4
+
+
+def test_samplers_and_statistics_hear_of_every_transition_once(monkeypatch):
+    trainer, added = Trainer(config("random", capacity=1000)), []
+    born = trainer.diagnostics.added
+    monkeypatch.setattr(trainer.sampler, "add", added.append)
+    monkeypatch.setattr(trainer.diagnostics, "added", lambda slot, step: (born(slot, step), None)[1])
+    for _ in range(60):
+        trainer.advance()
+    assert added == list(range(len(trainer.memory))) and len(added) >= 58
+    np.testing.assert_array_equal(trainer.diagnostics.born[: len(added)], np.arange(len(added)))  # when they acted
+
+
+def test_the_state_acted_on_is_the_state_replayed(monkeypatch):
+    trainer, acted = Trainer(config("random", capacity=1000)), []
+    act = trainer.agent.act
+    monkeypatch.setattr(trainer.agent, "act", lambda stack: (acted.append(stack.copy()), act(stack))[1])
+    for _ in range(100):
+        trainer.advance()
+    slots = np.arange(60, len(trainer.memory))
+    np.testing.assert_array_equal(trainer.memory.states(slots), acted[: len(slots)])
+
+
+# --- evaluation -------------------------------------------------------------------------------------------------------
+
+
+def test_evaluation_plays_other_games_with_unclipped_rewards_and_no_life_lost(monkeypatch):
+    trainer, made = Trainer(config(eval_episodes=5, eval_noise=0.0)), []
+    make = train_rainbow.make_env
+
+    def watched(config, *, training):
+        made.append((training, make(config, training=training)))
+        return made[-1][1]
+
+    monkeypatch.setattr(train_rainbow, "make_env", watched)
+    stays = {"stacks": []}
+
+    def greedy(stacks):
+        stays["stacks"].append(stacks.copy())
+        return np.ones(len(stacks), np.int64)
+
+    monkeypatch.setattr(trainer.agent, "greedy", greedy)
+    first = rollouts(trainer)
+    assert [training for training, _ in made] == [False] * 5
+    assert all(value % 5 == 0 and 0 <= value <= 30 for value in first)  # in training a miss would pay -1
+    np.testing.assert_array_equal(rollouts(trainer), first)  # the same moment: the same games
+    trainer.t = 20
+    assert any((rollouts(trainer) != first).tolist() for trainer.t in range(20, 25))
+    start, following = stays["stacks"][:2]
+    assert start.shape == (5, 4, 84, 84) and not start[:, :-1].any() and start[:, -1].any(axis=(1, 2)).all()
+    np.testing.assert_array_equal(following[:, -2], start[:, -1])  # nobody has lost after one step
+
+
+@pytest.mark.parametrize(("noise", "least", "most"), [(0.0, 0, 0), (1.0, 10, 1000)])
+def test_evaluation_noise_and_its_absence(noise, least, most, monkeypatch):
+    trainer, played = Trainer(config(eval_episodes=20, eval_noise=noise)), []
+    monkeypatch.setattr(trainer.agent, "greedy", lambda stacks: np.ones(len(stacks), np.int64))
+    step = PixelCatch.step
+    monkeypatch.setattr(PixelCatch, "step", lambda self, action: (played.append(action), step(self, action))[1])
+    rollouts(trainer)
+    assert least <= sum(action != 1 for action in played) <= most and len(played) >= 40
+
+
+def test_the_sampler_hears_of_the_evaluation(monkeypatch):
+    trainer, heard = Trainer(config()), []
+    monkeypatch.setattr(train_rainbow, "rollouts", lambda trainer: np.array([1.0, 4.0]))
+    monkeypatch.setattr(trainer.sampler, "finish_evaluation", heard.append)
+    assert trainer.evaluate() == {"return": 2.5} and heard == [2.5]
+
+
+def test_evaluating_does_not_change_what_is_learnt(tmp_path):
+    often, seldom = config("per", eval_every=20), config("per", eval_every=160)
+    main(often, tmp_path / "often")
+    main(seldom, tmp_path / "seldom")
+    ours, theirs = weights(tmp_path / "often"), weights(tmp_path / "seldom")
+    assert all(map(torch.equal, ours.values(), theirs.values()))
+
+
+# --- resuming ---------------------------------------------------------------------------------------------------------
+
+
+class Interrupted(Exception):
+    pass
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_interrupted_and_resumed_equals_uninterrupted(method, tmp_path, monkeypatch):
+    """Stopped some evaluations after a checkpoint, in the middle of an episode; the memory has wrapped round."""
+    main(config(method), tmp_path / "whole")
+    evaluate, evaluated = Trainer.evaluate, []
+
+    def interrupt(self):
+        if self.t == 140:
+            raise Interrupted
+        return evaluate(self)
+
+    monkeypatch.setattr(Trainer, "evaluate", interrupt)
+    with pytest.raises(Interrupted):
+        main(config(method), tmp_path / "parts")
+
+    def watched(self):
+        evaluated.append(self.t)
+        return evaluate(self)
+
+    monkeypatch.setattr(Trainer, "evaluate", watched)
+    main(config(method), tmp_path / "parts")
+    assert evaluated == [140, 160]  # from the checkpoint at 120 on
+    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
+    ours, theirs = weights(tmp_path / "parts"), weights(tmp_path / "whole")
+    assert all(map(torch.equal, ours.values(), theirs.values()))
+
+
+def test_a_loss_that_is_not_finite_stops_the_run(tmp_path, monkeypatch):
+    update = train_rainbow.Rainbow.update
+
+    def broken(self, batch, weights):
+        td, q, value = update(self, batch, weights)
+        return td * np.nan, q, value
+
+    monkeypatch.setattr(train_rainbow.Rainbow, "update", broken)
+    with pytest.raises(NonFiniteLoss, match="loss is nan at step 61"):
+        main(config("per"), tmp_path)
+
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+
+
+def test_defaults_are_the_papers():
+    c = Config()
+    assert (c.steps, c.batch_size, c.random_steps, c.multi_step, c.target_every) == (100_000, 32, 1_600, 20, 2_000)
+    assert (c.gamma, c.lr, c.adam_epsilon, c.max_gradient, c.sigma) == (0.99, 1e-4, 1.5e-4, 10, 0.1)
+    assert (c.atoms, c.v_max, c.hidden, c.stack, c.eval_every, c.eval_episodes) == (51, 10, 256, 4, 1_000, 10)
+    check(c)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (dict(batch_size=100), ["memory of 90", "batch of 100"]),
+        (dict(random_steps=9), ["from step 9 on with 3-step returns", "batch of 8"]),
+        (dict(method="rank"), ["unknown method 'rank'", "ners"]),
+        (dict(atoms=1), ["at least 2 atoms"]),
+        (dict(lr=0.0), ["lr must be positive"]),
+        (dict(multi_step=0), ["multi_step must be at least 1"]),
+        (dict(gamma=1.5), ["gamma must lie in [0, 1]"]),
+        (dict(sampling=Settings(alpha=-1.0)), ["alpha must not be negative"]),
+        (dict(seed=-1), ["seed -1 is negative"]),
+    ],
+)
+def test_settings_that_cannot_work_cost_one_line_and_leave_nothing_behind(changes, words, tmp_path):
+    with pytest.raises(UserError) as error:
+        main(dataclasses.replace(config(), **changes), tmp_path / "run")
+    assert all(word in str(error.value) for word in words) and "\n" not in str(error.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_largest_batch_that_fits_runs(tmp_path):
+    assert main(config("random", steps=62, random_steps=10, batch_size=8), tmp_path)["steps"] == 62
+
+
+def test_an_unknown_game_on_the_command_line(monkeypatch, capsys, tmp_path):
+    command = ["train_rainbow", "--env", "Pogn", "--run-dir", str(tmp_path / "run")]
+    monkeypatch.setattr(sys, "argv", command)
+    with pytest.raises(SystemExit) as stopped:
+        cli(Config, main, train_rainbow.__doc__ or "")
+    error = capsys.readouterr().err
+    assert stopped.value.code == 2 and error.startswith("error: ") and error.count("\n") == 1 and "Pogn" in error
+    assert not (tmp_path / "run").exists()
+
+
+# --- Atari ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_real_game_interrupted_and_resumed(tmp_path, monkeypatch):
+    """Asterix, broken off after 60 steps, so that some of its episodes are cut."""
+    monkeypatch.setattr(train_rainbow, "Atari", functools.partial(train_rainbow.Atari, max_frames=240))
+    monkeypatch.setattr(train_rainbow, "LIMIT", 60)
+    settings = config("per", env="Asterix", eval_every=40, eval_episodes=1, capacity=100)
+    main(settings, tmp_path / "whole")
+    evaluate = Trainer.evaluate
+
+    def interrupt(self):
+        if self.t == 120:
+            raise Interrupted
+        return evaluate(self)
+
+    with monkeypatch.context() as patch, pytest.raises(Interrupted):
+        patch.setattr(Trainer, "evaluate", interrupt)
+        main(settings, tmp_path / "parts")
+    main(settings, tmp_path / "parts")
+    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
+    ours, theirs = weights(tmp_path / "parts"), weights(tmp_path / "whole")
+    assert all(map(torch.equal, ours.values(), theirs.values()))
+
+
+def test_a_lost_life_ends_the_episode_and_the_game_goes_on():
+    trainer = Trainer(config("random", env="Asterix", random_steps=700, steps=700, capacity=1000))
+    lives = []
+    for _ in range(600):
+        trainer.advance()
+        lives.append(trainer.env.unwrapped.ale.lives())  # type: ignore[attr-defined]
+    assert trainer.episodes >= 3 and {1, 2, 3} <= set(lives)
+    first = trainer.memory.transitions["t"][: len(trainer.memory)]
+    assert (first == 0).sum() in (trainer.episodes, trainer.episodes + 1)
+    ended = trainer.memory.transitions["discount"][: len(trainer.memory)] == 0
+    assert ended.sum() == 3 * trainer.episodes  # the last three starts of each episode, for three-step returns
+
+
+# --- learning ---------------------------------------------------------------------------------------------------------
+
+
+def caught(method: str, **changes) -> float:
+    """Mean return of 30 games after training: 5 per square, at most 30."""
+    settings: dict[str, Any] = dict(
+        steps=800, random_steps=200, capacity=800, batch_size=16, multi_step=2, hidden=64, atoms=21, lr=1e-3,
+        target_every=100, eval_episodes=30, gamma=0.9,
+    )  # fmt: skip
+    trainer = Trainer(config(method, **(settings | changes)))
+    for _ in range(trainer.config.steps):
+        trainer.advance()
+    return float(rollouts(trainer).mean())
+
+
+@pytest.mark.parametrize("method", ["random", "ners"])
+def test_rainbow_learns_to_catch(method):
+    assert caught(method) > 15
+
+
+def test_rainbow_does_not_catch_without_learning():
+    assert caught("random", random_steps=800) < 8
