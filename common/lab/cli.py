@@ -5,9 +5,9 @@ import difflib
 import functools
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import tyro
 
@@ -59,13 +59,22 @@ def cli(Config: type, main: Callable[..., dict[str, Any]], description: str) -> 
         print(f"{name}: {value}")
 
 
+def _names(kind: Any) -> Iterator[str]:
+    """Names of all options of a dataclass, with those of a dataclass in one of its fields."""
+    types = get_type_hints(kind)
+    for field in dataclasses.fields(kind):
+        if dataclasses.is_dataclass(types[field.name]):
+            yield from _names(types[field.name])
+        else:
+            yield field.name
+
+
 def _refuse(Config: type, event: Any) -> None:
     """Turn tyro's boxed messages into one line. Events unknown to us fall through to the box."""
     errors = tyro._errors
     if isinstance(event, errors.UnrecognizedArgs):
         token = event.tokens[0]
-        fields = [field.name for kind in (Config, _RunOptions) for field in dataclasses.fields(kind)]
-        options = [f"--{name.replace('_', '-')}" for name in fields]
+        options = [f"--{name.replace('_', '-')}" for kind in (Config, _RunOptions) for name in _names(kind)]
         close = difflib.get_close_matches(token.split("=")[0], options, n=1)
         hint = f"did you mean {close[0]}? " if close else ""
         raise UserError(f"unknown option {token}; {hint}--help lists all")

@@ -16,7 +16,6 @@ from papers.ners.td3 import LR as TD3_LR
 
 HEADLINE = ("fig1", "table3")  # what fits into an hour beside the other papers
 
-AGENTS = ("sac", "td3")
 MUJOCO = ("Ant-v4", "Walker2d-v4", "Hopper-v4")
 GAMES = (
     "Alien", "Amidar", "Assault", "Asterix", "BattleZone", "Boxing", "ChopperCommand", "Freeway", "Frostbite",
@@ -64,7 +63,7 @@ def entries(
     plain = {name: value for name, value in settings.items() if name != "sampling"}
     sampling = dict(settings.get("sampling", {}))
     if agent == "td3":
-        plain["lr"] = TD3_LR  # said, so that own-td3-lr shares these runs
+        plain["lr"] = TD3_LR  # said, so that own-td3-lr shares these runs where it is as long
     for name, value in changed.items():
         (sampling if name in Settings.__dataclass_fields__ else plain)[name] = value
     return [
@@ -87,7 +86,7 @@ def fig1(scale: str) -> list[Entry]:
 def fig3(scale: str) -> list[Entry]:
     """Learning curves on classical and Box2D tasks."""
     wanted = tasks(scale, ("SparsePendulum", "LunarLanderContinuous-v3", "BipedalWalker-v3"))
-    return [entry for env in wanted for agent in AGENTS for entry in entries(scale, env, agent)]
+    return [entry for env in wanted for agent in train.AGENTS for entry in entries(scale, env, agent)]
 
 
 def fig4(scale: str) -> list[Entry]:
@@ -104,7 +103,7 @@ def fig4(scale: str) -> list[Entry]:
 
 def table1(scale: str) -> list[Entry]:
     """Table 1 and Fig. C.1: MuJoCo."""
-    return [entry for env in tasks(scale, MUJOCO) for agent in AGENTS for entry in entries(scale, env, agent)]
+    return [entry for env in tasks(scale, MUJOCO) for agent in train.AGENTS for entry in entries(scale, env, agent)]
 
 
 def table2(scale: str) -> list[Entry]:

@@ -45,6 +45,7 @@ MEASURES = {
     "age": "mean age of draws\n/ steps so far",
 }
 """Metric -> label."""
+TINY = 1e-9
 LOGARITHMIC = ("tv", "kl", "first_time", "log_score_sd")
 
 
@@ -54,7 +55,8 @@ def by_share(rows: pd.DataFrame, metric: str, method: str, env: str) -> tuple[np
     rows: of the metric. MissingData when there are none.
     """
     steps, values = matrix(rows, metric, method, env)
-    return steps / steps[-1], values.mean(axis=0) / (steps if metric == "age" else 1)
+    mean = values.mean(axis=0) / (steps if metric == "age" else 1)
+    return steps / steps[-1], np.where(np.abs(mean) < TINY, 0.0, mean)  # a deviation of equal numbers is not quite 0
 
 
 def law_panel(ax: Axes, data: Data, agent: str, metric: str) -> None:
@@ -68,7 +70,8 @@ def law_panel(ax: Axes, data: Data, agent: str, metric: str) -> None:
             except MissingData:
                 continue
         for shares, values in found:
-            ax.plot(shares, values, color=COLOURS[sampler], linewidth=0.5, alpha=0.5)
+            marker = "o" if len(shares) == 1 else None  # a curve of one point is no line
+            ax.plot(shares, values, color=COLOURS[sampler], linewidth=0.5, alpha=0.5, marker=marker)
         if found:
             grid = np.linspace(max(shares[0] for shares, _ in found), 1.0, 50)
             mean = np.mean([np.interp(grid, *curve) for curve in found], axis=0)

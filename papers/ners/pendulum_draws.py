@@ -80,7 +80,10 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
         }  # fmt: skip
         drawn = {}
         for rule, weights in priorities(td, q).items():
-            drawn[rule] = rng.choice(len(td), size, replace=False, p=weights / weights.sum())
+            if size == len(td):  # all of them, although the one with the smallest Q has the weight 0
+                drawn[rule] = rng.permutation(size)
+            else:
+                drawn[rule] = rng.choice(len(td), size, replace=False, p=weights / weights.sum())
         for k in range(size):
             run.log(k, {f"{r}_{n}": float(f"{v[drawn[r][k]]:.6g}") for r in RULES for n, v in found.items()})
         mean = {f"{rule}_angle": float(np.abs(found["angle"][drawn[rule]]).mean()) for rule in RULES}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import gymnasium
 import numpy as np
+from Box2D import b2World
 from gymnasium.wrappers import RescaleAction
 
 from common.lab.errors import UserError
@@ -43,4 +45,20 @@ def make_env(name: str) -> gymnasium.Env:
         raise UserError(f"{name} has unbounded actions {actions}; their range is needed as their unit")
     if env.spec is None or env.spec.max_episode_steps is None:
         raise UserError(f"{name} has no time limit, which is the unit of the time step that samplers see")
+    if type(env.unwrapped).__name__ == "BipedalWalker":
+        env = FreshWorld(env)
     return RescaleAction(env, np.float32(-1.0), np.float32(1.0))
+
+
+class FreshWorld(gymnasium.Wrapper):
+    """BipedalWalker that begins every episode in a new world, as LunarLander does.
+
+    It keeps one, whose solver remembers: an episode then depends on those before it, not only on its seed, and a run
+    that is interrupted does not go on as it would have.
+    """
+
+    def reset(self, **options: Any):
+        task: Any = self.unwrapped
+        task._destroy()
+        task.world = b2World()
+        return self.env.reset(**options)

@@ -31,6 +31,7 @@ from papers.ners.tasks import make_env
 from papers.ners.td3 import LR as TD3_LR
 from papers.ners.td3 import TD3
 
+AGENTS = ("sac", "td3")
 PER_EPSILON = 1e-6
 """Is added to PER's priorities."""
 STATISTICS_EVERY = 5
@@ -49,7 +50,7 @@ class Config:
     """Task: one of those in tasks.py, or the id of any gymnasium task whose states and actions are vectors."""
     method: Literal[METHODS] = "ners"  # type: ignore[valid-type]
     """Sampler: uniform, prioritised, experience replay optimisation, neural experience replay sampler."""
-    agent: Literal["sac", "td3"] = "sac"
+    agent: Literal[AGENTS] = "sac"  # type: ignore[valid-type]
     """Learner."""
     seed: int = 0
     """Seed of all random streams of the run."""
@@ -97,6 +98,9 @@ def check(config: Config) -> None:
         in_0_1=("gamma", "tau"),
     )
     check_sampler(config.sampling)
+    for name, value, known in (("method", config.method, METHODS), ("agent", config.agent, AGENTS)):
+        if value not in known:
+            raise UserError(f"unknown {name} {value!r}; right are: {', '.join(known)}")
     if min(config.capacity, config.random_steps) < config.batch_size:
         raise UserError(
             f"a memory of {config.capacity} transitions, learning from step {config.random_steps} on, is smaller than "

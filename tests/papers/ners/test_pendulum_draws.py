@@ -146,11 +146,6 @@ def test_the_agent_learns_as_the_figure_says(monkeypatch, tmp_path):
     ]  # fmt: skip
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=ValueError,
-    reason="the transition of smallest Q has weight 0: all transitions but one can be drawn by Q, numpy refuses",
-)
 def test_more_draws_than_transitions_are_all_of_them(tmp_path):
     main(Config(steps=260, draws=1_000), tmp_path)
     found = table(tmp_path)

@@ -16,11 +16,6 @@ SIZES = {
     "Ant-v4": (27, 8, 1000),
 }  # fmt: skip
 """Observations, actions, time limit: the paper's Table A.1, but for Ant's 84 dead observations."""
-DRIFTS = pytest.mark.xfail(
-    strict=True,
-    reason="gymnasium's BipedalWalker keeps its Box2D world over resets, so that an episode depends on those before it "
-    "and a resumed run leaves the uninterrupted one; cure: _destroy() and a new b2World() before every reset",
-)
 
 
 def test_the_tasks_are_the_papers():
@@ -55,7 +50,7 @@ def test_actions_are_in_units_of_their_bound(name, unit):
         assert found[1] == pytest.approx(wanted[1])
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=DRIFTS if n == "BipedalWalker-v3" else ()) for n in SIZES])
+@pytest.mark.parametrize("name", SIZES)
 def test_an_episode_does_not_depend_on_the_episodes_before_it(name):
     """Only then does a resumed run, whose simulators are new, equal the uninterrupted one."""
     old, new, rng = make_env(name), make_env(name), np.random.default_rng(0)

@@ -544,15 +544,16 @@ def test_settings_that_cannot_work_are_named(changes, message, tmp_path):
     assert "\n" not in str(error.value) and not (tmp_path / "run").exists()
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="check() leaves both names to the command line: from Python, an unknown sampler becomes NERS, and an "
-    "unknown agent TD3",
-)
 @pytest.mark.parametrize("changes", [dict(method="nerds"), dict(agent="ddpg")], ids=name_of)
 def test_unknown_names_are_refused_without_the_command_line_too(changes):
     with pytest.raises(UserError, match=r"unknown (method|agent) '(nerds|ddpg)'"):
         train.check(config(**changes))
+
+
+def test_an_option_of_the_samplers_is_suggested_too():
+    command = [sys.executable, "-m", "papers.ners.train", "--alpah", "1"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("error: unknown option --alpah; did you mean --alpha?")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="asks for a machine without CUDA")
