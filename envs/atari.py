@@ -17,12 +17,16 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-import ale_py
 import gymnasium
 import numpy as np
-from ale_py import roms
 from gymnasium import spaces
 from numba import njit
+
+try:
+    import ale_py
+    from ale_py import roms
+except ImportError:  # said when a game is asked for: everything else works without
+    ale_py = roms = None  # type: ignore[assignment]
 
 SIZE = 84
 """Pixels per side of a frame."""
@@ -40,9 +44,15 @@ FRESH = 100_000
 NOOP, RESET = 0, 255
 """ALE's number of the action that does nothing, and ours, in the record of what was played, of a new game."""
 
+RELEASE = "ale-py>=0.12.1"
+"""The first one that ships the games."""
 NOT_FOR_ONE = ("combat", "joust", "maze_craze", "warlords")
 """Games that ALE ships but cannot run with a single player."""
-GAMES = {rom.title().replace("_", ""): rom for rom in sorted(roms.get_all_rom_ids()) if rom not in NOT_FOR_ONE}
+GAMES = {
+    rom.title().replace("_", ""): rom
+    for rom in sorted(roms.get_all_rom_ids() if roms else ())
+    if rom not in NOT_FOR_ONE
+}
 """The name of every game, such as MsPacman, and ALE's own name of it, such as ms_pacman."""
 
 
@@ -66,6 +76,8 @@ class Atari(gymnasium.Env):
         self, game: str, *, training: bool = True, max_frames: int = MAX_FRAMES, render_mode: str | None = None
     ):
         """game: a key of `GAMES`. max_frames: per game, at least 1. ValueError for anything else, or without ROM."""
+        if ale_py is None:
+            raise ValueError(f'Atari games need ale-py, which is not installed: pip install "{RELEASE}"')
         if game not in GAMES:
             raise ValueError(f"unknown Atari game {game!r}; {_suggestion(game)}")
         if max_frames < 1:
@@ -87,7 +99,7 @@ class Atari(gymnasium.Env):
         except OSError:  # there is none, or it is damaged
             rom = None
         if rom is None:
-            fix = 'pip install --force-reinstall "ale-py>=0.12.1"'
+            fix = f'pip install --force-reinstall "{RELEASE}"'
             raise ValueError(f"the installed ale-py has no intact ROM of {self.game}; install one: {fix}")
         ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)  # no banner
         self.ale = ale_py.ALEInterface()

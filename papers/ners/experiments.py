@@ -14,7 +14,7 @@ from papers.ners.methods import METHODS
 from papers.ners.samplers import Settings
 from papers.ners.td3 import LR as TD3_LR
 
-HEADLINE = ("fig1", "table3")  # what fits into an hour beside the other papers
+HEADLINE = ("fig1",)  # what fits into an hour beside the other papers
 
 MUJOCO = ("Ant-v4", "Walker2d-v4", "Hopper-v4")
 GAMES = (

@@ -88,7 +88,10 @@ def own_law(results: Results, scale: str, out: Path) -> None:
     """Not in the paper: how far the laws of the draws are from uniform; rows are agents, columns measures."""
     data = Data(results, ["fig3", "table1", "table2"], scale)
     agents = [agent for agent in data.agents if data.frame["method"].str.startswith(f"{agent} ").any()]
-    note = "thick: mean over tasks, thin: each task (mean over seeds); logarithmic axes leave out 0, which RANDOM has"
+    note = (
+        "thick: mean over tasks, thin: each task (mean over seeds); ERO: given the subset drawn last; logarithmic axes "
+        "leave out 0, which RANDOM has"
+    )
     title = "own experiment: how far from uniform the samplers are"
     canvas, axes = data.canvas(len(agents), len(MEASURES), title, note, (2.5, 2.2))
     for row, agent in zip(axes, agents):

@@ -16,7 +16,7 @@ TASKS = {
     "SparsePendulum": "the paper's Pendulum*; whether its steps near upright must be consecutive is open there",
     "Pendulum-v1": "nothing: -v0 has the same dynamics",
     "LunarLanderContinuous-v3": "nothing that matters to training: -v2 had wider bounds declared",
-    "BipedalWalker-v3": "nothing",
+    "BipedalWalker-v3": "every episode begins in a new world, so that it depends on its seed alone",
     "Hopper-v4": "a newer simulator",
     "Walker2d-v4": "a newer simulator",
     "Ant-v4": "27 observations instead of 111: without the 84 contact forces, which were always 0; a newer simulator",

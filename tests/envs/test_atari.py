@@ -2,6 +2,8 @@
 
 import math
 import pickle
+import subprocess
+import sys
 from fractions import Fraction
 
 import ale_py
@@ -456,6 +458,14 @@ def test_bad_arguments(arguments, words):
     with pytest.raises(ValueError, match=words) as error:
         Atari(**arguments)
     assert "\n" not in str(error.value)
+
+
+def test_without_ale_the_module_loads_and_says_what_is_missing():
+    program = "import sys; sys.modules['ale_py'] = None; from envs.atari import Atari; Atari('Pong')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    last = done.stderr.splitlines()[-1]
+    assert last == 'ValueError: Atari games need ale-py, which is not installed: pip install "ale-py>=0.12.1"'
+
 
 
 def test_an_action_that_there_is_not(pong):
