@@ -45,18 +45,18 @@ bias-reduced-her-own-grid:   ##  15 | not in the paper: IBS on a coarser grid
 bias-reduced-her-own-penalty:##  35 | not in the paper: the filter with a penalty on actions
 bias-reduced-her-own-her:    ##  30 | not in the paper: two settings in which the filter could matter more
 
-ners:            ## 400 | Neural experience replay sampler: every figure and table below
+ners:            ## 300 | Neural experience replay sampler: every figure and table below
 ners-fig1:       ##   6 | transitions of the pendulum drawn by TD error, by Q and uniformly
-ners-fig3:       ## 170 | SAC and TD3 with four samplers on sparse pendulum, lander and walker
-ners-fig4:       ##  65 | NERS with few features, without global context, with training returns
-ners-fig5:       ## 350 | Q and TD errors of what is replayed (the runs of fig3 and table1)
-ners-table1:     ## 180 | SAC and TD3 with four samplers on MuJoCo
-ners-table2:     ##  40 | Rainbow with four samplers on Atari
-ners-table3:     ##  15 | spread of TD errors and Q of what is replayed on the pendulum
-ners-fig-c1:     ## 180 | learning curves of table1
-ners-fig-c2:     ##  40 | learning curves of table2
-ners-own-law:    ## 350 | not in the paper: how far each sampler is from uniform (all runs)
-ners-own-td3-lr: ##  20 | not in the paper: the learning rate of TD3 with uniform sampling
+ners-fig3:       ##  80 | SAC and TD3 with four samplers on sparse pendulum, lander and walker
+ners-fig4:       ##  40 | NERS with few features, without global context, with training returns
+ners-fig5:       ## 200 | Q and TD errors of what is replayed (the runs of fig3 and table1)
+ners-table1:     ## 120 | SAC and TD3 with four samplers on MuJoCo
+ners-table2:     ##  25 | Rainbow with four samplers on Atari
+ners-table3:     ##  12 | spread of TD errors and Q of what is replayed on the pendulum
+ners-fig-c1:     ## 120 | learning curves of table1
+ners-fig-c2:     ##  25 | learning curves of table2
+ners-own-law:    ## 225 | not in the paper: how far each sampler is from uniform (all runs)
+ners-own-td3-lr: ##  12 | not in the paper: the learning rate of TD3 with uniform sampling
 
 ref-er:        ## 680 | Remember and Forget for Experience Replay: every figure below
 ref-er-fig1:   ## 150 | DDPG: returns with plain and prioritised replay and with ReF-ER, rule by rule
