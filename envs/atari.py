@@ -9,7 +9,7 @@ parametric models in reinforcement learning?", 2019), on which "Learning to samp
 experience replay buffers" (Oh et al., 2021) builds. gymnasium's own wrapper for Atari takes other ones: it pools before
 it resizes, resizes by area, and starts a new game after a lost life.
 
-One step hands out one new frame. Agents see the last four of an episode (`FrameStack`); a memory need keep each once.
+One step hands out one new frame. Agents see the last four of an episode; a memory need keep each once.
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ MAX_NOOPS = 29
 that is a function of what was played before: also of earlier games, whose traces in memory a reset does not erase."""
 MAX_FRAMES = 108_000
 """Emulator frames after which a game is broken off: half an hour."""
-STACK = 4
-"""Frames that an agent sees at once."""
 FRESH = 100_000
 """A game that begins after more emulator frames than these gets a new emulator: see `Atari.__getstate__`."""
 NOOP, RESET = 0, 255
@@ -184,23 +182,6 @@ class Atari(gymnasium.Env):
         self._load()
         for action in state["_played"]:
             self._act(action)
-
-
-class FrameStack:
-    """The last `STACK` frames of an episode, oldest first; black ones stand for those before its start."""
-
-    def __init__(self):
-        self._frames = np.zeros((STACK, SIZE, SIZE), np.uint8)
-
-    def reset(self, frame: np.ndarray) -> np.ndarray:
-        """An episode begins with this frame [84, 84]: uint8 [STACK, 84, 84]."""
-        self._frames = np.zeros_like(self._frames)
-        return self.push(frame)
-
-    def push(self, frame: np.ndarray) -> np.ndarray:
-        """The next frame [84, 84] of the episode: uint8 [STACK, 84, 84], an array of its own."""
-        self._frames = np.concatenate([self._frames[1:], frame[None]])
-        return self._frames.copy()
 
 
 def neighbours(pixels: int) -> np.ndarray:

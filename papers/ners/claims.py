@@ -1,6 +1,7 @@
 """All claims of the paper that runs can check, figure by figure, and our own.
 
-They and their limits were written down before there was any result. claims_runs.py says what a score is, what "close"
+They and their limits were written down while the first runs, of TD3 with RANDOM for its learning rate, were under way,
+and without use of them. claims_runs.py says what a score is, what "close"
 means and how agents and tasks are put together; claims_law.py is about what is drawn.
 
 Orderings are judged at the scale there is. Numbers are compared only with runs as long as the paper's. Where the

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from papers.ners.samplers import ReplaySampler
+
 TINY = 1e-12
 
 
@@ -58,6 +60,12 @@ class Diagnostics:
             "log_td": 0.5 * np.log(td2 + TINY).sum(),
         }.items():
             self.sums[name] += float(total)
+
+    def report(self, sampler: ReplaySampler) -> dict[str, float]:
+        """What was drawn since the last report, what the sampler says of itself, how far its law is from uniform."""
+        values = self.statistics() | sampler.metrics() | law_statistics(sampler.probabilities(), sampler.scores())
+        self.reset()
+        return values
 
     def statistics(self) -> dict[str, float]:
         """Of the draws since `reset`: means of age, share of first-time replays, log of the TD error's size; mean and

@@ -21,7 +21,7 @@ from common.lab.runs import Run, Streams
 from common.lab.settings import check_settings
 from common.replay.storage import Ring, announce
 from papers.ners.batch import Batch
-from papers.ners.diagnostics import Diagnostics, law_statistics
+from papers.ners.diagnostics import Diagnostics
 from papers.ners.features import VectorTransitions
 from papers.ners.methods import METHODS, make_sampler
 from papers.ners.sac import LR as SAC_LR
@@ -199,9 +199,7 @@ class Trainer:
         self.sampler.finish_evaluation(metrics["return"])  # Algorithm 1, lines 11-15
         self.evaluations += 1
         if self.evaluations % STATISTICS_EVERY == 0:
-            metrics |= self.diagnostics.statistics() | self.sampler.metrics()
-            metrics |= law_statistics(self.sampler.probabilities(), self.sampler.scores())
-            self.diagnostics.reset()
+            metrics |= self.diagnostics.report(self.sampler)
         return {name: float(f"{value:.6g}") for name, value in metrics.items()}
 
     def _rollout(self) -> float:

@@ -19,7 +19,7 @@ from common.lab.errors import UserError
 from common.lab.runs import Run, Streams
 from common.lab.settings import check_settings
 from envs.atari import MAX_FRAMES, REPEAT, Atari
-from papers.ners.diagnostics import Diagnostics, law_statistics
+from papers.ners.diagnostics import Diagnostics
 from papers.ners.frame_features import FrameTransitions
 from papers.ners.frames import FrameMemory
 from papers.ners.methods import METHODS, make_sampler
@@ -197,9 +197,7 @@ class Trainer:
         self.sampler.finish_evaluation(metrics["return"])  # Algorithm 1, lines 11-15
         self.evaluations += 1
         if self.evaluations % STATISTICS_EVERY == 0:
-            metrics |= self.diagnostics.statistics() | self.sampler.metrics()
-            metrics |= law_statistics(self.sampler.probabilities(), self.sampler.scores())
-            self.diagnostics.reset()
+            metrics |= self.diagnostics.report(self.sampler)
         return {name: float(f"{value:.6g}") for name, value in metrics.items()}
 
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs import atari
-from envs.atari import GAMES, MAX_NOOPS, NOOP, SIZE, STACK, Atari, FrameStack, _shrink, neighbours
+from envs.atari import GAMES, MAX_NOOPS, NOOP, SIZE, Atari, _shrink, neighbours
 
 ACTIONS = {
     "Alien": 18, "Amidar": 10, "Assault": 7, "Asterix": 9, "BattleZone": 18, "Boxing": 18, "ChopperCommand": 18,
@@ -422,22 +422,6 @@ def test_the_limit_of_frames_is_pickled():
     twin = pickle.loads(pickle.dumps(env))
     ends = [[truncated for *_, truncated, _ in play(game, 80)] for game in (env, twin)]
     assert ends[0] == ends[1] and sum(ends[0]) >= 3
-
-
-# --- frame stack ------------------------------------------------------------------------------------------------------
-
-
-def test_a_stack_holds_the_last_four_frames_of_the_episode():
-    frames = [np.full((SIZE, SIZE), k, np.uint8) for k in range(1, 8)]
-    stack = FrameStack()
-    seen = [stack.reset(frames[0]), *(stack.push(frame) for frame in frames[1:6]), stack.reset(frames[6])]
-    tops = [array[:, 5, 7].tolist() for array in seen]  # all at the end: what was handed out does not change
-    assert tops == [
-        [0, 0, 0, 1], [0, 0, 1, 2], [0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5], [3, 4, 5, 6], [0, 0, 0, 7],
-    ]  # fmt: skip
-    assert seen[0].shape == (STACK, SIZE, SIZE) == (4, 84, 84) and seen[0].dtype == np.uint8
-    seen[-1][:] = 99
-    assert stack.push(frames[0])[2, 0, 0] == 7
 
 
 # --- mistakes ---------------------------------------------------------------------------------------------------------
