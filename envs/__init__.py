@@ -5,6 +5,7 @@ from gymnasium import register
 for _name in ("Hand", "HandWall", "Robot"):
     register(id=f"{_name}-v0", entry_point=f"envs.throwing:{_name}", max_episode_steps=50)
 register(id="Atari-v0", entry_point="envs.atari:Atari")
+register(id="Sokoban-v0", entry_point="envs.sokoban:Sokoban")
 register(id="SparsePendulum-v0", entry_point="envs.sparse_pendulum:SparsePendulum", max_episode_steps=200)
 for _name in ("BitFlip", "BitFlipBox"):
     register(id=f"{_name}-v0", entry_point=f"envs.bitflip:{_name}")

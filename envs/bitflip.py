@@ -23,6 +23,8 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from envs.window import Window
+
 Quit = Literal["terminal", "timeout"]
 """What the additional action does to the game: see the top of this file."""
 RIGHT, WRONG, QUIT = 0, 1, 2
@@ -57,7 +59,7 @@ class BitFlip(gymnasium.Env):
         self.action_space: spaces.Space = spaces.Discrete(n + (quit is not None))
         self.bits, self.goal = np.zeros(n, np.float32), np.ones(n, np.float32)
         self.steps = 0
-        self._window: Any = None
+        self._window = Window(type(self).__name__, self.metadata["render_fps"])
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
         super().reset(seed=seed)
@@ -104,23 +106,11 @@ class BitFlip(gymnasium.Env):
                 cell[3:-3, 3:-3] = (60, 60, 60) if bit else (235, 235, 235)
         if self.render_mode == "rgb_array":
             return picture
-        import pygame  # which training needs not load
-
-        if self._window is None:
-            pygame.display.init()
-            self._window = pygame.display.set_mode((CELL * self.n, 2 * CELL))
-        pygame.surfarray.blit_array(self._window, picture.swapaxes(0, 1))
-        pygame.event.pump()  # else the system takes the window for frozen
-        pygame.display.flip()
-        pygame.time.wait(1000 // self.metadata["render_fps"])
+        self._window.show(picture)
         return None
 
     def close(self) -> None:
-        if self._window is not None:
-            import pygame
-
-            pygame.display.quit()
-            self._window = None
+        self._window.close()
 
 
 class BitFlipBox(BitFlip):

@@ -13,6 +13,8 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from envs.window import Window
+
 
 class GoalTask:
     """What every task says of itself and can do; n states at once, each the row of an array.
@@ -108,7 +110,7 @@ class GoalEnv(gymnasium.Env):
         self.state: np.ndarray | None = None
         self.goal = np.zeros(task.goal_shape, np.float32)
         self.steps = 0
-        self._window: Any = None
+        self._window = Window(type(task).__name__, self.metadata["render_fps"])
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
         super().reset(seed=seed)
@@ -168,21 +170,8 @@ class GoalEnv(gymnasium.Env):
         picture = self.task.picture(self.state, self.goal)
         if self.render_mode == "rgb_array":
             return picture
-        import pygame  # which training needs not load
-
-        if self._window is None:
-            pygame.display.init()
-            self._window = pygame.display.set_mode(picture.shape[1::-1])
-            pygame.display.set_caption(type(self.task).__name__)
-        pygame.surfarray.blit_array(self._window, picture.swapaxes(0, 1))
-        pygame.event.pump()  # else the system takes the window for frozen
-        pygame.display.flip()
-        pygame.time.wait(1000 // self.metadata["render_fps"])
+        self._window.show(picture)
         return None
 
     def close(self) -> None:
-        if self._window is not None:
-            import pygame
-
-            pygame.display.quit()
-            self._window = None
+        self._window.close()

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from papers.ners.frames import FrameMemory
+from common.replay.frames import FrameMemory
 from papers.ners.rainbow import Convolutions
 
 REDUCED = (256, 64, 32)

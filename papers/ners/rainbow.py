@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from papers.ners.frames import Batch
+from common.replay.frames import Batch
 
 
 class NoisyLinear(nn.Module):

@@ -18,10 +18,10 @@ from common.lab.cli import cli
 from common.lab.errors import UserError
 from common.lab.runs import Run, Streams
 from common.lab.settings import check_settings
+from common.replay.frames import FrameMemory
 from envs.atari import MAX_FRAMES, REPEAT, Atari
 from papers.ners.diagnostics import Diagnostics
 from papers.ners.frame_features import FrameTransitions
-from papers.ners.frames import FrameMemory
 from papers.ners.methods import METHODS, make_sampler
 from papers.ners.rainbow import Rainbow
 from papers.ners.samplers import Settings, check_sampler

@@ -156,14 +156,15 @@ def test_picture_shows_bits_above_goal_and_frames_what_differs():
 
 def test_a_window_follows_the_game(monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pygame = pytest.importorskip("pygame")
     monkeypatch.setitem(BitFlip.metadata, "render_fps", 1000)
     env = BitFlip(3, render_mode="human")
     env.reset(seed=0)
     env.step(0)
-    assert env._window.get_size() == (3 * CELL, 2 * CELL)
+    assert pygame.display.get_surface().get_size() == (3 * CELL, 2 * CELL)
     env.close()
     env.close()
-    assert env._window is None
+    assert not pygame.display.get_init()
 
 
 # ---- exact values ----------------------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from common.replay.frames import FrameMemory
 from papers.ners.frame_features import FrameEncoder, FrameTransitions
-from papers.ners.frames import FrameMemory
 from papers.ners.ners import NERS
 from papers.ners.samplers import Settings
 

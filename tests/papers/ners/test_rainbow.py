@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
 
-from papers.ners.frames import Batch
+from common.replay.frames import Batch
 from papers.ners.rainbow import Convolutions, Network, NoisyLinear, Rainbow, patches, project
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.lab.errors import UserError
-from papers.ners.frames import FrameMemory
+from common.replay.frames import FrameMemory
 
 SHAPE = (2, 3)
 GAMMA = 0.9
