@@ -16,6 +16,7 @@ from common.lab.threads import one_thread
 
 TOPICS = {
     "minigrid": "A step of the MiniGrid tasks, picture included",
+    "sokoban": "A step of Sokoban, picture and new levels included",
     "throwing": "A step of the ball-throwing tasks",
     "goal_tasks": "A step of the point maze and the pixel grid",
     "sum_tree": "Prioritised draws",

@@ -22,8 +22,8 @@ from envs.sokoban_levels import BOX, BOX_ON_TARGET, FLOOR, PLAYER, PLAYER_ON_TAR
 from envs.sokoban_sprites import sprites
 from envs.window import Window
 
-SIZE = 84
-"""Pixels per side of the observation."""
+PIXELS = 84
+"""Side of the observation."""
 MAX_STEPS = 120
 ACTIONS = ("push up", "push down", "push left", "push right", "move up", "move down", "move left", "move right")
 """A push without a box ahead is a move; a move never pushes. What is blocked changes nothing, but costs its step."""
@@ -55,7 +55,7 @@ _STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
 class Sokoban(gymnasium.Env):
     """Levels of one size and number of boxes.
 
-    Observation: uint8 ``(84, 84, 3)``. ``info``: ``tiles``, the level's codes uint8 (rows, columns) as in
+    Observation: uint8 ``(pixels, pixels, 3)``. ``info``: ``tiles``, the level's codes uint8 (rows, columns) as in
     `sokoban_levels`; ``success``, whether all boxes are on targets; ``boxes_on_target``, how many are.
 
     ``terminated``: the level is solved. ``truncated``: it is not, after ``max_steps`` steps.
@@ -72,15 +72,17 @@ class Sokoban(gymnasium.Env):
         boxes: int = 2,
         max_steps: int = MAX_STEPS,
         walk: int | None = None,
+        pixels: int = PIXELS,
         style: str = "sprites",
         render_mode: str | None = None,
     ):
-        """shape: rows and columns, the ring of walls included, at most 84. boxes: at least 1. walk: see
-        `sokoban_levels.generate`. style: of :meth:`render`, "sprites" or "tiny", the colours that agents see.
-        ValueError for anything else, and at the first level if the room is too small for its boxes."""
-        if not all(3 <= side <= SIZE for side in shape) or boxes < 1 or max_steps < 1:
+        """shape: rows and columns, the ring of walls included, at most `pixels` of them. boxes: at least 1. walk: see
+        `sokoban_levels.generate`. pixels: side of the observation. style: of :meth:`render`, "sprites" or "tiny", the
+        colours that agents see. ValueError for anything else, and at the first level if the room is too small for its
+        boxes."""
+        if not all(3 <= side <= pixels for side in shape) or boxes < 1 or max_steps < 1:
             raise ValueError(
-                f"Sokoban needs 3 to {SIZE} rows and columns, a box and a step, not shape={tuple(shape)}, "
+                f"Sokoban needs 3 to {pixels} (pixels) rows and columns, a box and a step, not shape={tuple(shape)}, "
                 f"boxes={boxes}, max_steps={max_steps}"
             )
         if walk is not None and walk < 1:
@@ -91,13 +93,13 @@ class Sokoban(gymnasium.Env):
             raise ValueError(f"render_mode must be one of {self.metadata['render_modes']}, not {render_mode!r}")
         self.grid_shape = (int(shape[0]), int(shape[1]))
         self.boxes, self.max_steps, self.walk, self.style, self.render_mode = boxes, max_steps, walk, style, render_mode
-        self.n_actions = len(ACTIONS)
+        self.pixels, self.n_actions = pixels, len(ACTIONS)
         self.action_space = spaces.Discrete(self.n_actions)
-        self.observation_space = spaces.Box(0, 255, (SIZE, SIZE, 3), np.uint8)
-        # Pixel i shows cell floor(i * cells / 84): nearest neighbour.
+        self.observation_space = spaces.Box(0, 255, (pixels, pixels, 3), np.uint8)
+        # Pixel i shows cell floor(i * cells / pixels): nearest neighbour.
         rows, columns = self.grid_shape
-        self._first = -(-np.arange(rows + 1) * SIZE // rows)  # first row of pixels of each row of cells
-        self._columns = np.arange(SIZE) * columns // SIZE
+        self._first = -(-np.arange(rows + 1) * pixels // rows)  # first row of pixels of each row of cells
+        self._columns = np.arange(pixels) * columns // pixels
         self._codes: np.ndarray | None = None
         self._player = (0, 0)
         self._off = 0  # boxes that are not on a target
@@ -156,7 +158,7 @@ class Sokoban(gymnasium.Env):
         return self._observe(), reward, solved, not solved and self._steps >= self.max_steps, self._info()
 
     def _observe(self) -> np.ndarray:
-        picture = np.empty((SIZE, SIZE, 3), np.uint8)
+        picture = np.empty((self.pixels, self.pixels, 3), np.uint8)
         _draw(self._codes, self._first, self._columns, COLOURS, picture)
         return picture
 
@@ -200,7 +202,8 @@ def _move(codes, row, column, down, right, push):
 
 @njit(cache=True)
 def _draw(codes, first, columns, colours, out):
-    """The picture (84, 84, 3) of `codes`: row r of cells begins at row first[r] of pixels, pixel j shows columns[j]."""
+    """The picture (pixels, pixels, 3) of `codes`: its row first[r] is the first one of row r of cells, its column j
+    shows column columns[j] of cells."""
     lines = out.reshape(len(out), -1)
     for row in range(len(codes)):
         line = lines[first[row]]

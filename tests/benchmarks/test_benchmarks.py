@@ -144,8 +144,8 @@ def test_an_unknown_topic_costs_one_line():
     done = bench("minigird")
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr == (
-        "error: unknown topic 'minigird': right are minigrid, throwing, goal_tasks, sum_tree, batches, training, "
-        "memory, her_training, sibling_rivalry, ref_er, ners\n"
+        "error: unknown topic 'minigird': right are minigrid, sokoban, throwing, goal_tasks, sum_tree, batches, "
+        "training, memory, her_training, sibling_rivalry, ref_er, ners\n"
     )  # fmt: skip
 
 

@@ -1,0 +1,131 @@
+"""Sokoban: a step with its picture, new levels included, and the making of a level.
+
+The original is gym-sokoban 0.0.6 with its picture of one pixel per cell, which NumPy enlarges to 84x84. Where it is
+not to be had, its rows are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from benchmarks.gym_sokoban import (
+    CONFIGURATIONS,
+    Original,
+    enlarged,
+    original,
+    seed_original,
+    their_env,
+    their_level,
+)
+from benchmarks.rows import Row
+from benchmarks.timing import clock, interleaved, per_call
+from envs import sokoban_levels as levels
+from envs.sokoban import Sokoban
+
+STEP_LIMIT = 20.0  # us: 50,000 steps per second
+LEVEL_LIMIT = 1.0  # ms
+STEPS, LEVELS, THEIR_LEVELS, ROUNDS = 1000, 200, 10, 7
+HARDEST = ((7, 7), 2)  # of those whose speed has a target
+
+
+def measure() -> list[Row]:
+    peer = original()
+    rows = [row for shape, boxes in CONFIGURATIONS for row in _steps(peer, shape, boxes)]
+    return [*rows, _levels(peer, *HARDEST)]
+
+
+def _steps(peer: Original | None, shape: tuple[int, int], boxes: int) -> list[Row]:
+    """A random policy on ever new levels: ours, ours without the picture, and the original."""
+    env, blind = Sokoban(shape, boxes), Sokoban(shape, boxes)
+    blind._observe = lambda: None
+    env.reset(seed=0)
+    tasks = {
+        "ours": _play(env),
+        "blind": _play(blind),
+        "picture": per_call(env._observe, STEPS),
+        "level": _make(shape, boxes),
+    }
+    if peer is not None:
+        tasks["original"] = _play_original(peer, shape, boxes)
+    us = interleaved(tasks, ROUNDS)
+    what = f"{shape[0]}x{shape[1]}-{boxes}: step, new levels included"
+    note = f"{1e6 / us['ours']:,.0f} steps per second; picture {us['picture']:.1f} us, a level {us['level']:.0f} us"
+    rows = [Row(what, us["ours"], "us", us["blind"], "without the picture", STEP_LIMIT, "ours", note)]
+    if peer is not None:
+        rows.append(Row(what, us["ours"], "us", us["original"], "gym-sokoban"))
+    return rows
+
+
+def _levels(peer: Original | None, shape: tuple[int, int], boxes: int) -> Row:
+    tasks = {"ours": _make(shape, boxes)}
+    if peer is not None:
+        tasks["original"] = _make_original(peer, shape, boxes)
+    us = interleaved(tasks, ROUNDS)
+    theirs = us["original"] / 1e3 if peer is not None else None
+    note = f"{1e6 / us['ours']:,.0f} levels per second"
+    name = "" if peer is None else "gym-sokoban"
+    what = f"{shape[0]}x{shape[1]}-{boxes}: making a level"
+    return Row(what, us["ours"] / 1e3, "ms", theirs, name, LEVEL_LIMIT, "ours", note)
+
+
+def _play(env: Sokoban) -> Callable[[], float]:
+    """A task for `interleaved`: microseconds per step."""
+    rng = np.random.default_rng(0)
+    env.reset(seed=0)
+
+    def task() -> float:
+        actions = rng.integers(env.n_actions, size=STEPS).tolist()
+        begin = clock()
+        for action in actions:
+            _, _, terminated, truncated, _ = env.step(action)
+            if terminated or truncated:
+                env.reset()
+        return (clock() - begin) / STEPS * 1e6
+
+    return task
+
+
+def _play_original(peer: Original, shape: tuple[int, int], boxes: int) -> Callable[[], float]:
+    """Like `_play`, in the package's environment."""
+    rng = np.random.default_rng(0)
+    seed_original(0)
+
+    def new_episode():
+        env = their_env(peer, shape, boxes, *_original_level(peer, shape, boxes))
+        enlarged(env.render("tiny_rgb_array"))
+        return env
+
+    env = new_episode()
+
+    def task() -> float:
+        nonlocal env
+        actions = rng.integers(1, 9, size=STEPS).tolist()
+        begin = clock()
+        for action in actions:
+            picture, _, done, _ = env.step(action, observation_mode="tiny_rgb_array")
+            enlarged(picture)
+            if done:
+                env = new_episode()
+        return (clock() - begin) / STEPS * 1e6
+
+    return task
+
+
+def _make(shape: tuple[int, int], boxes: int) -> Callable[[], float]:
+    """A task for `interleaved`: microseconds per level."""
+    rng = np.random.default_rng(0)
+    return per_call(lambda: levels.generate(rng, shape, boxes), LEVELS)
+
+
+def _make_original(peer: Original, shape: tuple[int, int], boxes: int) -> Callable[[], float]:
+    seed_original(0)
+    return per_call(lambda: _original_level(peer, shape, boxes), THEIR_LEVELS)
+
+
+def _original_level(peer: Original, shape: tuple[int, int], boxes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Fixed and state matrix of the first attempt that succeeds."""
+    while (made := their_level(peer, shape, boxes)) is None:
+        pass
+    return made[:2]
