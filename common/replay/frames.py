@@ -83,6 +83,14 @@ class FrameMemory:
         """Number of transitions stored; their slots are 0 .. len - 1."""
         return len(self.transitions)
 
+    @property
+    def capacity(self) -> int:
+        return self.transitions.capacity
+
+    def __getitem__(self, field: str) -> np.ndarray:
+        """The field "action", "reward" or "discount" of all transitions by their slot, not a copy."""
+        return self.transitions[field]
+
     # --- writing ------------------------------------------------------------------------------------------------------
 
     def reset(self, frame: np.ndarray) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from common.lab.cli import cli
 from common.lab.errors import UserError
 from common.lab.runs import Run, Streams
+from envs.minigrid_tasks import TASKS, MiniGridTask
 from papers.ter import train
 
 
@@ -25,7 +26,7 @@ from papers.ter import train
 class Config:
     """Settings of a measurement."""
 
-    env: Literal[tuple(train.TASKS)] = "SimpleCrossing-Easy"  # type: ignore[valid-type]
+    env: Literal[tuple(TASKS)] = "SimpleCrossing-Easy"  # type: ignore[valid-type]
     """Task that fills the memory."""
     method: Literal["uer", "per", "ebu", "discor", "ter"] = "ter"
     """Replay method."""
@@ -43,7 +44,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     Raises:
         UserError: settings with which no batch can be made, or a ``run_dir`` that belongs to another run.
     """
-    limit = train.MiniGridTask(config.env).max_steps
+    limit = MiniGridTask(config.env).max_steps
     if not limit <= config.warmup <= config.steps - 4:
         raise UserError(
             f"warmup must lie in {limit}..steps - 4, not {config.warmup}: "

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from common.networks import NatureTrunk, lecun_normal_
-from papers.ter.dqn import Batch, DoubleDQN
+from papers.ter.dqn import Batch, DoubleDQN, Optimizer, make_optimizer
 
 
 class ErrorNetwork(nn.Module):
@@ -39,13 +39,16 @@ class DisCor:
 
     SMALLEST_TAU = 1e-3  # predicted errors can be negative early on; a negative tau would turn the weights around
 
-    def __init__(self, agent: DoubleDQN, frame_shape, n_actions, lr, seed, device="cpu", tau=10.0, released=False):
+    def __init__(
+        self, agent: DoubleDQN, frame_shape, n_actions, lr, seed, device="cpu", tau=10.0, released=False,
+        optimizer: Optimizer = "adam",
+    ):  # fmt: skip
         torch.manual_seed(seed)
         self.agent = agent
         self.error = ErrorNetwork(frame_shape, n_actions).to(device)
         self.target = ErrorNetwork(frame_shape, n_actions).to(device).requires_grad_(False)
         self.target.load_state_dict(self.error.state_dict())
-        self.optimizer = torch.optim.Adam(self.error.parameters(), lr=lr, fused=True)
+        self.optimizer = make_optimizer(optimizer, self.error.parameters(), lr)
         self.tau = tau
         self.released = released
         self._sum, self._updates = 0.0, 0

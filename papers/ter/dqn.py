@@ -1,6 +1,8 @@
 """Double DQN (van Hasselt et al. 2016), the learner that all replay methods of the paper share (App. B.1)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
@@ -15,15 +17,25 @@ class Batch:
     """B transitions as tensors on the learner's device."""
 
     frame: Tensor
-    """float32 (B, 3, 40, 40) in [0, 1]"""
+    """float32 (B, channels, height, width) in [0, 1]"""
     action: Tensor
     """int64 (B,)"""
     reward: Tensor
     """float32 (B,)"""
     next_frame: Tensor
-    """float32 (B, 3, 40, 40) in [0, 1]"""
+    """likewise"""
     absorbing: Tensor
     """float32 (B,): 1 where the value ends with this transition (terminal states; time-outs only if asked for)"""
+
+
+Optimizer = Literal["adam", "rmsprop"]
+
+
+def make_optimizer(name: Optimizer, parameters: Iterable[torch.nn.Parameter], lr: float) -> torch.optim.Optimizer:
+    """Adam, or the RMSProp that App. B.1 names for Atari."""
+    if name == "adam":
+        return torch.optim.Adam(parameters, lr=lr, fused=True)
+    return torch.optim.RMSprop(parameters, lr=lr, alpha=0.95, eps=1e-2, momentum=0.0)
 
 
 class DoubleDQN:
@@ -32,17 +44,21 @@ class DoubleDQN:
     Args:
         frame_shape: (height, width, channels) of a frame.
         n_actions: number of actions.
-        lr: Adam's step size.
+        lr: the optimiser's step size.
         gamma: discount.
         seed: of the initial weights.
         device: where the networks live.
+        optimizer: see :func:`make_optimizer`.
     """
 
-    def __init__(self, frame_shape, n_actions: int, lr: float, gamma: float, seed: int, device: str = "cpu"):
+    def __init__(
+        self, frame_shape, n_actions: int, lr: float, gamma: float, seed: int, device: str = "cpu",
+        optimizer: Optimizer = "adam",
+    ):  # fmt: skip
         torch.manual_seed(seed)
         self.q = NatureConv(frame_shape, n_actions).to(device)
         self.target = NatureConv(frame_shape, n_actions).to(device).requires_grad_(False)
-        self.optimizer = torch.optim.Adam(self.q.parameters(), lr=lr, fused=True)
+        self.optimizer = make_optimizer(optimizer, self.q.parameters(), lr)
         self.gamma = gamma
         self.sync()
 
@@ -52,7 +68,7 @@ class DoubleDQN:
 
     @torch.no_grad()
     def act(self, frames: Tensor) -> np.ndarray:
-        """Greedy actions int64 (B,) for frames (B, 3, height, width)."""
+        """Greedy actions int64 (B,) for frames (B, channels, height, width)."""
         return self.q(frames).argmax(dim=1).cpu().numpy()
 
     @torch.no_grad()

@@ -1,56 +1,112 @@
 """What is run for each figure, at each scale.
 
-``smoke`` only proves that everything is wired. ``quick`` is a laptop's budget: shorter schedules and rewards divided by
-MAXSTEPS, chosen so that UER, the baseline, starts to learn; network, learner and replay settings are the paper's
-(README, deviation 1). ``full`` is the paper's protocol: its tasks, steps, seeds and evaluation.
+``smoke`` only proves that everything is wired. ``quick`` is a laptop's budget: shorter schedules, rewards divided by
+the largest return and, in Sokoban, smaller pictures, chosen so that UER, the baseline, starts to learn; learner and
+replay settings are the paper's (README, deviation 1). ``full`` is the paper's protocol: its tasks, steps, seeds and
+evaluation.
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from common.lab.sweep import Entry
-from envs.minigrid_tasks import TASKS, MiniGridTask
-from papers.ter import batch_time, nchain
-from papers.ter.train import Config
+from envs import minigrid_tasks
+from envs.sokoban import BOX_REWARD, SOLVED_REWARD
+from papers.ter import batch_time, nchain, train, train_atari, train_sokoban
 
 METHODS = ("uer", "per", "ebu", "discor", "ter")
 HEADLINE = ("fig2", "fig6")  # what fits into an hour beside the other papers; fig3a alone takes longer
 
-SCHEDULES = {
-    "smoke": dict(
-        steps=480, capacity=400, warmup=160, epsilon_steps=300, target_interval=100, eval_every=240, eval_episodes=3
-    ),
-    "quick": dict(steps=100_000, capacity=100_000, warmup=5_000, epsilon_steps=50_000, eval_every=10_000),
-    "full": dict(),  # Config's defaults are the paper's
-}
+TASKS = tuple(minigrid_tasks.TASKS)
+SOKOBAN = tuple(train_sokoban.TASKS)
+GAMES = tuple(train_atari.SCORES)
 SEEDS = {"smoke": 1, "quick": 3, "full": 5}
-LONGER = {
-    # (scale, task): what differs. A random policy meets the goal of these two three times less often per step than that
-    # of SimpleCrossing-Easy, so they take three times as long, and the paper's own warm-up, which costs little.
-    ("quick", "LavaCrossing-Easy"): dict(steps=300_000, capacity=300_000, warmup=50_000, epsilon_steps=150_000),
-    ("quick", "Unlock"): dict(steps=300_000, capacity=300_000, warmup=50_000, epsilon_steps=150_000),
-    ("full", "DoorKey"): dict(steps=6_000_000),
+
+
+@dataclass(frozen=True)
+class World:
+    """Tasks with one train script, and their budgets. Where a budget says nothing, the script's defaults hold: the
+    paper's."""
+
+    script: str
+    config: type
+    tasks: tuple[str, ...]
+    smoke: dict
+    quick: dict
+    longer: dict[tuple[str, str], dict]
+    """(scale, task): what differs there."""
+
+
+SMOKE = dict(
+    steps=480, capacity=400, warmup=160, epsilon_steps=300, target_interval=100, eval_every=240, eval_episodes=3
+)
+MINIGRID = World(
+    "papers.ter.train:main", train.Config, TASKS, SMOKE,
+    quick=dict(steps=100_000, capacity=100_000, warmup=5_000, epsilon_steps=50_000, eval_every=10_000),
+    longer={
+        # A random policy meets the goal of these two three times less often per step than that of SimpleCrossing-Easy,
+        # so they take three times as long, and the paper's own warm-up, which costs little.
+        ("quick", "LavaCrossing-Easy"): dict(steps=300_000, capacity=300_000, warmup=50_000, epsilon_steps=150_000),
+        ("quick", "Unlock"): dict(steps=300_000, capacity=300_000, warmup=50_000, epsilon_steps=150_000),
+        ("full", "DoorKey"): dict(steps=6_000_000),
+    },
+)  # fmt: skip
+SOKOBAN_WORLD = World(
+    "papers.ter.train_sokoban:main", train_sokoban.Config, SOKOBAN, SMOKE | dict(pixels=40),
+    quick=dict(  # a quarter of the paper's schedule of a million steps
+        steps=250_000, capacity=250_000, warmup=12_500, epsilon_steps=250_000, target_interval=2_500, pixels=40,
+        eval_every=25_000,
+    ),
+    longer={
+        ("full", "6x6-2"): dict(steps=5_000_000),
+        ("full", "6x6-3"): dict(steps=10_000_000),
+        ("full", "7x7-1"): dict(steps=3_000_000),
+        ("full", "7x7-2"): dict(steps=5_000_000),
+    },
+)  # fmt: skip
+ATARI = World(
+    "papers.ter.train_atari:main", train_atari.Config, GAMES,
+    smoke=dict(
+        steps=120, capacity=100, warmup=60, epsilon_steps=100, target_interval=20, eval_every=60, eval_episodes=1
+    ),
+    quick=dict(
+        steps=20_000, capacity=20_000, warmup=1_000, epsilon_steps=10_000, target_interval=500, eval_every=4_000,
+        eval_episodes=3,
+    ),
+    longer={},
+)  # fmt: skip
+LARGEST_RETURN = {task: minigrid_tasks.MiniGridTask(task).max_steps for task in TASKS} | {
+    task: SOLVED_REWARD + BOX_REWARD * boxes for task, (_, boxes) in train_sokoban.TASKS.items()
 }
-MAXSTEPS = {task: MiniGridTask(task).max_steps for task in TASKS}
 
 QUICK_TASKS = ("SimpleCrossing-Easy", "Unlock", "LavaCrossing-Easy")
+QUICK_SOKOBAN = ("5x5-1", "6x6-1")
+
+
+def world_of(task: str) -> World:
+    """The world that a task belongs to."""
+    [world] = [world for world in (MINIGRID, SOKOBAN_WORLD, ATARI) if task in world.tasks]
+    return world
 
 
 def entries(
-    scale: str, envs: Iterable[str], variants: dict[str, dict], suffix: str = "", schedule: dict | None = None, **common
+    scale: str, envs: Iterable[str], variants: dict[str, dict], suffix: str = "", seeds: int | None = None, **common
 ) -> list[Entry]:
-    """Every variant (label -> settings, ``method`` among them) on every task with every seed of the scale.
+    """Every variant (label -> settings, ``method`` among them) on every task.
 
-    ``schedule`` replaces the scale's.
+    Settings go before ``common`` ones, and these before the budget. seeds: how many, if not the scale's number.
     """
     found = []
     for env in envs:
-        budget: dict = (schedule or SCHEDULES[scale]) | LONGER.get((scale, env), {})
-        if scale == "quick":
-            budget["reward_scale"] = 1 / MAXSTEPS[env]
+        world = world_of(env)
+        budget: dict = {"smoke": world.smoke, "quick": world.quick, "full": {}}[scale]
+        budget = budget | world.longer.get((scale, env), {})
+        if scale == "quick" and env in LARGEST_RETURN:
+            budget["reward_scale"] = 1 / LARGEST_RETURN[env]
         for label, settings in variants.items():
-            for seed in range(SEEDS[scale]):
-                config = Config(env=env, seed=seed, **budget, **common, **settings)
-                found.append(Entry(label, env + suffix, seed, "papers.ter.train:main", config))
+            for seed in range(seeds or SEEDS[scale]):
+                config = world.config(env=env, seed=seed, **(budget | common | settings))
+                found.append(Entry(label, env + suffix, seed, world.script, config))
     return found
 
 
@@ -77,21 +133,33 @@ def fig3a(scale: str) -> list[Entry]:
     return entries(scale, tasks(scale, QUICK_TASKS, TASKS), PLAIN)
 
 
+def fig3b(scale: str) -> list[Entry]:
+    """Learning curves of the five methods on Sokoban. Fig. E.7 shows the same runs' Q-values."""
+    return entries(scale, tasks(scale, QUICK_SOKOBAN, SOKOBAN), PLAIN)
+
+
 def fig4(scale: str) -> list[Entry]:
-    """Baselines that learn 1, 4 and 8 times as often as TER."""
-    variants = {
-        f"{method} x{ratio:g}": dict(method=method, replay_ratio=ratio)
-        for method in ("uer", "per", "ebu", "discor")
-        for ratio in (0.25, 1.0, 2.0)
-    }
-    variants["ter x0.25"] = dict(method="ter")
-    return entries(scale, tasks(scale, ["SimpleCrossing-Easy"], ["LavaCrossing-Hard", "Unlock"]), variants)
+    """Baselines that learn 1, 4 and 8 times as often as TER; on Sokoban at quick, 1 and 4 times."""
+
+    def variants(ratios: Iterable[float]) -> dict[str, dict]:
+        found = {
+            f"{method} x{ratio:g}": dict(method=method, replay_ratio=ratio)
+            for method in ("uer", "per", "ebu", "discor")
+            for ratio in ratios
+        }
+        return found | {"ter x0.25": dict(method="ter")}
+
+    all_of_them = variants((0.25, 1.0, 2.0))
+    if scale == "quick":
+        return entries(scale, ["SimpleCrossing-Easy"], all_of_them) + entries(scale, ["5x5-1"], variants((0.25, 1.0)))
+    return entries(scale, ["LavaCrossing-Hard", "Unlock", "6x6-2", "6x6-3"], all_of_them)
 
 
 def fig5(scale: str) -> list[Entry]:
     """TER with different shares of prioritised transitions."""
     variants = {f"eta={eta:g}": dict(method="ter", eta=eta) for eta in (0.0, 0.05, 0.1, 0.2, 0.5, 0.7)}
-    return entries(scale, tasks(scale, ["SimpleCrossing-Easy"], ["LavaCrossing-Hard", "Unlock"]), variants)
+    full = ["LavaCrossing-Hard", "Unlock", "6x6-2", "6x6-3"]
+    return entries(scale, tasks(scale, ["SimpleCrossing-Easy", "5x5-1"], full), variants)
 
 
 def fig6(scale: str) -> list[Entry]:
@@ -161,22 +229,36 @@ def fig_k13(scale: str) -> list[Entry]:
     return entries(scale, tasks(scale, ["SimpleCrossing-Easy"], ["SimpleCrossing-Hard", "LavaCrossing-Hard"]), variants)
 
 
+def fig_m15(scale: str) -> list[Entry]:
+    """Four Atari games; at quick one of them, once, for a hundredth of the steps."""
+    return entries(scale, tasks(scale, ["Freeway"], GAMES), PLAIN, seeds=1 if scale == "quick" else None)
+
+
 def own_target(scale: str) -> list[Entry]:
     """Not in the paper: the target network copied five times as often."""
-    settings = {"interval 1000": {}, "interval 200": dict(target_interval=200)}
-    if scale == "smoke":  # whose schedule has an interval of its own
-        settings = {"interval 100": {}, "interval 20": dict(target_interval=20)}
-    found = []
-    for name, interval in settings.items():
-        schedule = SCHEDULES[scale] | interval
-        variants = {f"{method} ({name})": dict(method=method) for method in ("uer", "ter")}
-        found += entries(scale, ["SimpleCrossing-Easy"], variants, schedule=schedule)
-    return found
+    interval = 100 if scale == "smoke" else 1000
+    variants = {
+        f"{method} (interval {every})": dict(method=method, target_interval=every)
+        for every in (interval, interval // 5)
+        for method in ("uer", "ter")
+    }
+    return entries(scale, ["SimpleCrossing-Easy"], variants)
+
+
+def own_memory(scale: str) -> list[Entry]:
+    """Not in the paper: Sokoban's baselines with a memory of 50,000, as in the released scripts, where TER has 1M.
+
+    At a shorter budget the small memory holds the same share, a twentieth, of the run.
+    """
+    small = {"smoke": 100, "quick": SOKOBAN_WORLD.quick["capacity"] // 20, "full": 50_000}[scale]
+    variants = PLAIN | {f"{method} (small memory)": dict(method=method, capacity=small) for method in METHODS[:-1]}
+    return entries(scale, tasks(scale, ["5x5-1"], SOKOBAN), variants)
 
 
 EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "fig2": fig2,
     "fig3a": fig3a,
+    "fig3b": fig3b,
     "fig4": fig4,
     "fig5": fig5,
     "fig6": fig6,
@@ -187,5 +269,7 @@ EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "fig-i11": fig_i11,
     "fig-j12": fig_j12,
     "fig-k13": fig_k13,
+    "fig-m15": fig_m15,
     "own-target": own_target,
+    "own-memory": own_memory,
 }

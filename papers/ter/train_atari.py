@@ -1,0 +1,129 @@
+"""Train double DQN on an Atari game with one of five replay methods, and measure how well it does.
+
+    python -m papers.ter.train_atari --env Pong --method ter --seed 0 --steps 50000
+
+A state is the last four frames, grey, of an episode; the memory keeps each frame once. An episode of training ends when
+a life is lost; the game then goes on. TER's vertices are single frames, the newest of each state.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from common.lab.cli import cli
+from common.lab.errors import UserError
+from common.replay.frames import FrameMemory
+from envs.atari import MAX_FRAMES, REPEAT, SIZE, Atari
+from papers.ter import trainer
+from papers.ter.dqn import Batch
+from papers.ter.settings import Settings, check_shared
+
+STACK = 4
+"""Frames that make a state."""
+SCORES = {
+    # game: mean score of random actions and of a person (Mnih et al. 2015, Extended Data Table 2)
+    "Pong": (-20.7, 9.3),
+    "Kangaroo": (52.0, 3035.0),
+    "Venture": (0.0, 1188.0),
+    "Freeway": (0.0, 29.6),
+}
+"""The games of Fig. M.15; those that App. B names with it."""
+
+
+@dataclass(frozen=True)
+class Config(Settings):
+    """Every setting of a run. Defaults are the paper's for Atari, with the place where it states them."""
+
+    env: str = "Pong"
+    """Game, by its plain name such as Pong. Fig. M.15 has Pong, Kangaroo, Venture and Freeway."""
+    steps: int = 2_500_000
+    """Environment steps, of 4 frames each. The paper does not say; 10 million frames as in EBU's paper."""
+    lr: float = 2.5e-4
+    """RMSProp's step size (App. B.1)."""
+
+
+class Trainer(trainer.Trainer):
+    """A run on an Atari game. A state is uint8 (4, 84, 84), the newest frame last."""
+
+    optimizer = "rmsprop"
+    memory: FrameMemory
+
+    def make_env(self, training: bool = True) -> Atari:
+        try:
+            return Atari(self.config.env, training=training)
+        except ValueError as error:
+            raise UserError(str(error)) from None
+
+    def new_episode(self) -> tuple[np.ndarray, dict]:
+        # A seed would start a new game, where a lost life goes on with the same one.
+        frame, info = self.env.reset(seed=None if self.step else int(self.levels.integers(2**31)))
+        self.memory.reset(frame)
+        return frame, info
+
+    # --- states and memory --------------------------------------------------------------------------------------------
+
+    def input_shape(self) -> tuple[int, int, int]:
+        return SIZE, SIZE, STACK
+
+    def make_memory(self) -> FrameMemory:
+        c = self.config
+        # The limit counts frames of a game, no-ops at its start too: half of it is certainly between two cuts.
+        return FrameMemory(
+            c.capacity, 1, c.gamma, cut_every=MAX_FRAMES // REPEAT // 2, stack=STACK, device=c.device
+        )  # fmt: skip
+
+    def first(self, observation: np.ndarray, info: dict) -> np.ndarray:
+        return np.concatenate([np.zeros((STACK - 1, SIZE, SIZE), np.uint8), observation[None]])
+
+    def following(self, state: np.ndarray, observation: np.ndarray, info: dict) -> np.ndarray:
+        return np.concatenate([state[1:], observation[None]])
+
+    def draw(self, states: np.ndarray) -> Tensor:
+        return torch.from_numpy(states).to(self.config.device).float().div_(255)
+
+    def learnt_reward(self, reward: float) -> float:
+        return super().learnt_reward(min(max(reward, -1.0), 1.0))  # clipped as in Mnih et al. 2015
+
+    def store(self, action, reward, observation, next_state, absorbing, ended):
+        [slot] = self.memory.add(action, reward, observation, absorbing, ended and not absorbing)
+        return slot
+
+    def batch(self, indices: np.ndarray) -> Batch:
+        stored = self.memory.batch(indices)
+        absorbing = (stored.discount == 0).float()
+        frames, next_frames = (stack.float().div_(255) for stack in (stored.state, stored.next_state))
+        return Batch(frames, stored.action, stored.reward, next_frames, absorbing)
+
+    def next_states(self, indices: np.ndarray) -> np.ndarray:
+        return self.memory.next_states(indices)
+
+    # --- evaluation ---------------------------------------------------------------------------------------------------
+
+    def judge(self, returns: np.ndarray, successes: np.ndarray) -> dict[str, Any]:
+        """Mean score, and for the paper's games the share of the way from random actions to a person's score."""
+        metrics = {"return": returns.mean()}
+        if self.config.env in SCORES:
+            low, high = SCORES[self.config.env]
+            metrics["normalized_return"] = (returns.mean() - low) / (high - low)
+        return metrics
+
+    def judge_q(self, mean_q: float) -> dict[str, Any]:
+        return {"mean_q": mean_q}  # of clipped rewards: no largest return to compare it with
+
+
+def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
+    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
+
+    Raises:
+        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
+    """
+    check_shared(config)
+    return trainer.train(Trainer, config, run_dir, tensorboard=tensorboard, progress=progress)
+
+
+if __name__ == "__main__":
+    cli(Config, main, __doc__)
