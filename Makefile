@@ -23,7 +23,7 @@ test:             ##   6 | the tests, on up to 8 cores
 lint:             ##   1 | ruff and mypy
 smoke:            ##  10 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
-all:              ## 1500 | every figure and table of every paper
+all:              ## 2080 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
@@ -79,21 +79,25 @@ sibling-rivalry-fig8: ##  30 | siblings with starts of their own
 sibling-rivalry-fig9: ##  10 | the Grid Oracle
 sibling-rivalry-own-tasks: ##   0 | not in the paper: pictures of all tasks
 
-ter:              ## 550 | Topological Experience Replay: every figure below
+ter:              ## 1130 | Topological Experience Replay: every figure below
 ter-fig2:         ##   1 | NChain: backups until the greedy path is right, and value error
 ter-fig3a:        ## 140 | MiniGrid: TER against UER, PER, EBU and DisCor
-ter-fig4:         ## 270 | baselines that learn more often than TER, and their over-estimation
-ter-fig5:         ##  27 | share of PER in TER's batches
+ter-fig3b:        ## 170 | Sokoban: TER against UER, PER, EBU and DisCor
+ter-fig4:         ## 520 | baselines that learn more often than TER, and their over-estimation
+ter-fig5:         ## 100 | share of PER in TER's batches
 ter-fig6:         ##  10 | TER reduced to EBU's setting: one root, one predecessor
 ter-table-b1:     ##   6 | seconds to build one batch
 ter-fig-d1:       ##   1 | pictures of the worlds
+ter-fig-e7:       ## 170 | Sokoban: mean Q against the largest return (the runs of fig3b)
 ter-fig-f8:       ##  20 | EBU's diffusion factor
 ter-fig-g9:       ##  25 | 10 % random actions
 ter-fig-h10:      ##  50 | worlds that do not end at the goal
 ter-fig-i11:      ##  12 | EBU with PER mixed in
 ter-fig-j12:      ##  12 | EBU without episodes that ran out of time
 ter-fig-k13:      ##  14 | length of the random projection
+ter-fig-m15:      ##  15 | Atari: TER against UER, PER, EBU and DisCor
 ter-own-target:   ##  20 | not in the paper: how often the target network is copied
+ter-own-memory:   ## 160 | not in the paper: Sokoban's baselines with a memory of 50,000
 
 TARGETS := $(shell awk -F: '/^[a-z][a-z0-9-]*: *\#\#/ {print $$1}' $(firstword $(MAKEFILE_LIST)))
 .PHONY: $(TARGETS)

@@ -21,7 +21,7 @@ TOPICS = {
     "goal_tasks": "A step of the point maze and the pixel grid",
     "sum_tree": "Prioritised draws",
     "batches": "Making a batch (SimpleCrossing-Easy, 50,000 transitions stored)",
-    "training": "Training on SimpleCrossing-Easy, per environment step",
+    "training": "Training on SimpleCrossing-Easy and on Sokoban, per environment step",
     "memory": "Memory",
     "her_training": "Training with hindsight on Hand, per environment step",
     "sibling_rivalry": "Training Sibling Rivalry on the point maze",

@@ -5,7 +5,7 @@ import numpy as np
 from benchmarks.rows import Row
 from benchmarks.timing import clock
 from benchmarks.trainers import METHODS, warmed_up
-from papers.ter.train import Trainer
+from papers.ter.trainer import Trainer
 
 LIMIT = 1.5  # TER over PER
 ROUNDS, CALLS = 20, 25

@@ -1,12 +1,13 @@
-"""Memory: a million transitions of a grid task with every structure that TER keeps for them.
+"""Memory: a million transitions of a task of tiles with every structure that TER keeps for them.
 
-Each measurement has a process of its own: ``python -m benchmarks.memory ours`` prints it as JSON.
+Each measurement has a process of its own: ``python -m benchmarks.memory minigrid`` prints it as JSON.
 """
 
 import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from benchmarks.rows import Row
 
 ROOT = Path(__file__).resolve().parents[1]
 STATUS = Path("/proc/self/status")  # Linux only; nothing is measured elsewhere
-ENV, STEPS = "SimpleCrossing-Hard", 1_000_000  # of the seven tasks the one with the most states
+STEPS = 1_000_000
+MINIGRID = "SimpleCrossing-Hard"  # of its seven tasks the one with the most states
+SOKOBAN = "7x7-2"  # likewise
 PEER_STEPS = 20_000  # pfrl is weighed with fewer and scaled up: a million frames may not fit
 UPDATES = 100  # after the memory is full: activations, gradients and the optimiser's moments count, too
 LIMIT = 1.5  # GB resident
@@ -23,7 +26,14 @@ LIMIT = 1.5  # GB resident
 def measure() -> list[Row]:
     if not STATUS.exists():
         return []
-    ours, peer = _in_own_process("ours"), _in_own_process("peer")
+    return [
+        _row(MINIGRID, "minigrid", "minigrid_peer"),
+        _row(f"Sokoban {SOKOBAN}", "sokoban", "sokoban_peer"),
+    ]
+
+
+def _row(task: str, name: str, peer_name: str) -> Row:
+    ours, peer = _in_own_process(name), _in_own_process(peer_name)
     whole_peer = peer["before"] + (peer["after"] - peer["before"]) / PEER_STEPS * STEPS
     graph = ours["filled"] - ours["before"] - ours["ring"] - ours["tree"]
     parts = {
@@ -37,8 +47,8 @@ def measure() -> list[Row]:
     note += (
         f"; peak {ours['peak'] / 1e9:.2f} GB; pfrl keeps uint8 frames and is scaled up from {PEER_STEPS:,} transitions"
     )
-    what = f"{ENV}: 1M transitions, ter"
-    return [Row(what, ours["after"] / 1e9, "GB", whole_peer / 1e9, "pfrl PER", LIMIT, "ours", note)]
+    what = f"{task}: 1M transitions, ter"
+    return Row(what, ours["after"] / 1e9, "GB", whole_peer / 1e9, "pfrl PER", LIMIT, "ours", note)
 
 
 def resident(key: str = "VmRSS") -> float:
@@ -52,11 +62,22 @@ def _in_own_process(name: str) -> dict[str, float]:
     return json.loads(subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
-def weigh_ours() -> dict[str, float]:
-    from benchmarks.trainers import make, train
-    from papers.ter.train import Config
+def weigh_minigrid() -> dict[str, float]:
+    from papers.ter.train import Config, Trainer
 
-    trainer = make(Config(env=ENV, method="ter", capacity=STEPS, epsilon_end=1.0))
+    return _weigh_ours(Trainer, Config(env=MINIGRID, method="ter", capacity=STEPS, epsilon_end=1.0))
+
+
+def weigh_sokoban() -> dict[str, float]:
+    from papers.ter.train_sokoban import Config, Trainer
+
+    return _weigh_ours(Trainer, Config(env=SOKOBAN, method="ter", capacity=STEPS, epsilon_end=1.0))
+
+
+def _weigh_ours(kind: Any, config: Any) -> dict[str, float]:
+    from benchmarks.trainers import make, train
+
+    trainer = make(kind, config)
     weights = {"before": resident()}
     for _ in range(STEPS):
         trainer.interact()
@@ -73,11 +94,25 @@ def weigh_ours() -> dict[str, float]:
     }
 
 
-def weigh_peer() -> dict[str, float]:
-    from benchmarks.peers import pfrl
+def weigh_minigrid_peer() -> dict[str, float]:
     from envs.minigrid_tasks import TASKS, MiniGridTask
 
-    env, n_actions, rng = MiniGridTask(ENV), TASKS[ENV][2], np.random.default_rng(0)
+    return _weigh_peer(MiniGridTask(MINIGRID), TASKS[MINIGRID][2])
+
+
+def weigh_sokoban_peer() -> dict[str, float]:
+    from envs.sokoban import Sokoban
+    from papers.ter.train_sokoban import TASKS
+
+    size, boxes = TASKS[SOKOBAN]
+    env = Sokoban((size, size), boxes)
+    return _weigh_peer(env, env.n_actions)
+
+
+def _weigh_peer(env: Any, n_actions: int) -> dict[str, float]:
+    from benchmarks.peers import pfrl
+
+    rng = np.random.default_rng(0)
     buffer = pfrl.replay_buffers.PrioritizedReplayBuffer(STEPS)
     frame, _ = env.reset(seed=0)
     before = resident()
@@ -93,4 +128,10 @@ def weigh_peer() -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"ours": weigh_ours, "peer": weigh_peer}[sys.argv[1]]()))
+    weigh = {
+        "minigrid": weigh_minigrid,
+        "minigrid_peer": weigh_minigrid_peer,
+        "sokoban": weigh_sokoban,
+        "sokoban_peer": weigh_sokoban_peer,
+    }
+    print(json.dumps(weigh[sys.argv[1]]()))

@@ -1,19 +1,28 @@
-"""Learners of the first paper in the state in which most of a run is spent: warmed up, acting by the network."""
+"""Learners of TER's paper in the state in which most of a run is spent: warmed up, acting by the network."""
 
 import contextlib
 import io
 from functools import cache
+from typing import Any
 
-from papers.ter.train import Config, Trainer
+from papers.ter import train as minigrid
+from papers.ter import train_sokoban as sokoban
+from papers.ter.settings import METHODS
+from papers.ter.trainer import Trainer
 
-METHODS = ("uer", "per", "ebu", "discor", "ter")
+__all__ = ["ENV", "METHODS", "ROOM", "make", "train", "warmed_up"]
+
 ENV = "SimpleCrossing-Easy"
+ROOM = "7x7-2"
 
 
 @cache
-def warmed_up(method: str) -> Trainer:
-    """A trainer with the paper's settings (batch 64, a memory of a million) whose warm-up is over; made once."""
-    trainer = make(Config(env=ENV, method=method))
+def warmed_up(method: str, world: str = "minigrid") -> Trainer:
+    """A trainer with the paper's settings (a memory of a million) whose warm-up is over; made once."""
+    if world == "minigrid":
+        trainer = make(minigrid.Trainer, minigrid.Config(env=ENV, method=method))
+    else:
+        trainer = make(sokoban.Trainer, sokoban.Config(env=ROOM, method=method))
     trainer.epsilon = lambda step: 1.0
     for _ in range(trainer.config.warmup):
         trainer.interact()
@@ -21,13 +30,13 @@ def warmed_up(method: str) -> Trainer:
     return trainer
 
 
-def make(config: Config) -> Trainer:
+def make(kind: type[Trainer], config: Any) -> Trainer:
     with contextlib.redirect_stdout(io.StringIO()):  # the size of its memory
-        return Trainer(config)
+        return kind(config)
 
 
 def train(trainer: Trainer, steps: int) -> None:
-    """The loop of `papers.ter.train.main`, without evaluation and logging."""
+    """The loop of `papers.ter.trainer.train`, without evaluation and logging."""
     config = trainer.config
     for _ in range(steps):
         trainer.interact()

@@ -17,13 +17,15 @@ from benchmarks.floor import layer_flops, matmul_rate, update_flops
 from benchmarks.peers import pfrl
 from benchmarks.rows import Row, number
 from benchmarks.timing import Stopwatch, interleaved, per_call
-from benchmarks.trainers import ENV, METHODS, train, warmed_up
+from benchmarks.trainers import ENV, METHODS, ROOM, train, warmed_up
 from common.networks import NatureConv
 from envs.minigrid_tasks import SIZE, TASKS, MiniGridTask
-from papers.ter.train import Config, Trainer
+from papers.ter.train import Config
+from papers.ter.trainer import Trainer
 
 LIMIT = 2 / 3  # of pfrl with prioritised replay
 STEPS, ROUNDS = 200, 9
+SOKOBAN_STEPS, SOKOBAN_ROUNDS = 40, 5  # a gradient step on 84x84 pixels takes ten times as long
 EPISODE = 100  # steps of an episode of the stub
 FRAMES = 1_000
 
@@ -45,14 +47,31 @@ def measure() -> list[Row]:
     rows.append(Row("uer: step", results["uer"], "us", results["pfrl uniform"], "pfrl uniform"))
     operations = _operations(warmed_up("per"))
     note = (
-        f"{operations / 1e6:.0f} million operations per environment step, at the {rate / 1e9:.0f} GFLOP/s that dense "
+        f"{operations / 1e6:,.0f} million operations per environment step, at the {rate / 1e9:.0f} GFLOP/s that dense "
         "float32 matrix products reached on this core in the same rounds"
     )
     rows.append(Row("per: step", results["per"], "us", operations / rate * 1e6, "arithmetic floor", note=note))
-    return rows
+    return rows + _sokoban()
 
 
-def _where(trainer: Trainer) -> str:
+def _sokoban() -> list[Row]:
+    """The same on Sokoban, batch 32, beside the operations alone: pfrl has no world to compare it in."""
+    trainers = {method: warmed_up(method, "sokoban") for method in METHODS}
+    tasks = {
+        name: per_call(partial(train, trainer, SOKOBAN_STEPS), 1, SOKOBAN_STEPS) for name, trainer in trainers.items()
+    }
+    results = interleaved({**tasks, "rate": matmul_rate()}, SOKOBAN_ROUNDS)
+    rate = results.pop("rate")
+    return [
+        Row(
+            f"Sokoban {ROOM}, {method}: step", results[method], "us", _operations(trainer) / rate * 1e6,
+            "arithmetic floor", note=_where(trainer, SOKOBAN_STEPS),
+        )
+        for method, trainer in trainers.items()
+    ]  # fmt: skip
+
+
+def _where(trainer: Trainer, steps: int = STEPS) -> str:
     """Microseconds per environment step of the parts of a step, in their order."""
     parts: list[tuple[Any, str, str]] = [
         (trainer, "interact", "acting and the world"), (trainer, "choose", "choosing"), (trainer, "batch", "drawing"),
@@ -62,13 +81,13 @@ def _where(trainer: Trainer) -> str:
         parts += [(trainer.discor, "next_error", "its error targets"), (trainer.discor, "update", "its gradient step")]
     with ExitStack() as stack:
         watches = {text: stack.enter_context(Stopwatch(owner, method)) for owner, method, text in parts}
-        train(trainer, STEPS)
-    return "Us per step: " + ", ".join(f"{text} {w.seconds / STEPS * 1e6:.0f}" for text, w in watches.items())
+        train(trainer, steps)
+    return "Us per step: " + ", ".join(f"{text} {w.seconds / steps * 1e6:.0f}" for text, w in watches.items())
 
 
 def _operations(trainer: Trainer) -> float:
     """Floating point operations per environment step that no implementation can do without: acting, and its updates."""
-    config, shape = trainer.config, (SIZE, SIZE, 3)
+    config, shape = trainer.config, trainer.input_shape()
     layers = layer_flops(trainer.agent.q, shape)
     looks = 2 if trainer.episodes is None else 1  # EBU's targets need the target network alone
     update = update_flops(layers, config.batch_size, looks)

@@ -32,10 +32,12 @@ DASHES = {  # variants of a method
     "(no timeout)": "--",
     "(interval 200)": "--",
     "(interval 20)": "--",
+    "(small memory)": "--",
 }
 REFERENCES = {"eta=0.5": "ter", "d=3": "ter", "beta=0.5": "ebu"}  # in a sweep, the setting that other figures use
 YLABELS = {
     "normalized_return": "normalised return",
+    "return": "score",
     "success": "success rate",
     "q_overestimation": "(mean Q - $R_{max}$) / $R_{max}$",
 }
@@ -94,6 +96,10 @@ def panel(ax: Axes, data: Data, env: str, methods: list[str], metric: str, title
         styles=styles(methods), ylabel=YLABELS[metric],
     )  # fmt: skip
     ax.set_title(title)
+    if metric == "q_overestimation" and ax.lines:
+        ax.axhline(0, color="0.3", linewidth=0.8)
+        ax.set_yscale("symlog", linthresh=1)  # from -2 to an explosion, in one picture
+        ax.yaxis.set_major_formatter("{x:g}")
 
 
 def tidy(axes: np.ndarray, shared: bool = True) -> None:
@@ -107,18 +113,21 @@ def tidy(axes: np.ndarray, shared: bool = True) -> None:
             ax.set_ylabel("")
 
 
-def learning_curves(experiment: str, number: str, title: str) -> Figure:
-    """Normalised return of every method of an experiment, one panel per task."""
+def learning_curves(
+    experiment: str, number: str, title: str, metric: str = "normalized_return", note: str = ""
+) -> Figure:
+    """One metric of every method of an experiment, one panel per task; scores of games each on a range of their own."""
 
     def draw(results: Results, scale: str, out: Path) -> None:
         data = Data(results, experiment, scale)
         cols = min(len(data.envs), 4)
-        canvas, axes = data.canvas(-(-len(data.envs) // cols), cols, f"TER Figure {number}: {title}", HOW)
+        name = f"TER Figure {number}" if number else "TER, own experiment"
+        canvas, axes = data.canvas(-(-len(data.envs) // cols), cols, f"{name}: {title}", HOW + note)
         for ax, env in zip(axes.flat, data.envs):
-            panel(ax, data, env, data.methods, "normalized_return", env)
+            panel(ax, data, env, data.methods, metric, env)
         for ax in axes.flat[len(data.envs) :]:
             ax.set_axis_off()
-        tidy(axes)
+        tidy(axes, shared=metric != "return")
         legend(canvas)
         save(canvas, out)
 
@@ -137,10 +146,6 @@ def fig4(results: Results, scale: str, out: Path) -> None:
             above, below = axes[2 * place : 2 * place + 2, column]
             panel(above, data, env, methods, "normalized_return", f"(a) {env}, {NAMES[family]}")
             panel(below, data, env, methods, "q_overestimation", f"(b) {env}, {NAMES[family]}")
-            if below.lines:
-                below.axhline(0, color="0.3", linewidth=0.8)
-                below.set_yscale("symlog", linthresh=1)  # from -2 to an explosion, in one picture
-                below.yaxis.set_major_formatter("{x:g}")
     tidy(axes)
     legend(canvas)
     save(canvas, out)
@@ -215,38 +220,11 @@ def table_b1(results: Results, scale: str, out: Path) -> None:
     save(canvas, out)
 
 
-LEVELS = 4
-"""Random levels of each task that Fig. D.1 shows."""
-
-
 def fig_d1(results: Results, scale: str, out: Path) -> None:
-    """Figs. D.1 to D.6: NChain, and of each MiniGrid task random levels in full and one as the agent sees it."""
-    from envs.minigrid_tasks import SIZE, TASKS, MiniGridTask
-    from papers.ter.figures_nchain import draw_chain
+    """Figs. D.1 to D.6, which live in their own file."""
+    from papers.ter import figures_worlds  # loads numba
 
-    note = f"levels of seeds 0 to {LEVELS - 1}; at the right what the agent sees of the last, {SIZE}x{SIZE} pixels"
-    canvas, axes = new_figure(
-        len(TASKS) + 2, LEVELS + 1, "TER Figure D.1: the worlds", budget=f"no training; {note}", size=(1.6, 1.15)
-    )
-    for ax in axes[:2].flat:
-        ax.remove()
-    chain = canvas.add_subplot(axes[0, 0].get_gridspec()[:2, :])
-    draw_chain(chain)
-    chain.set_title("NChain")
-    for row, task in zip(axes[2:], TASKS):
-        world = MiniGridTask(task)
-        for seed, ax in enumerate(row[:-1]):
-            seen, _ = world.reset(seed=seed)
-            ax.imshow(world.game.get_full_render(highlight=False, tile_size=32), interpolation="antialiased")
-        row[-1].imshow(seen, interpolation="nearest")
-        row[0].set_ylabel(task.replace("-", "\n"), rotation=0, ha="right", va="center")
-        for ax in row:
-            ax.set(xticks=[], yticks=[])
-            ax.grid(False)
-            ax.spines[:].set_visible(False)
-    for ax, title in zip(axes[2], [*(f"seed {seed}" for seed in range(LEVELS)), "agent's view"]):
-        ax.set_title(title)
-    save(canvas, out)
+    figures_worlds.fig_d1(results, scale, out)
 
 
 def fig2(results: Results, scale: str, out: Path) -> None:
@@ -263,16 +241,26 @@ def drawn(experiment: str, draw: Callable[[Results, str, Path], None], title: st
 FIGURES: dict[str, Figure] = {
     "fig2": drawn("fig2", fig2, "NChain: backups until the greedy path is right, and value error"),
     "fig3a": learning_curves("fig3a", "3a", "TER and four baselines on MiniGrid"),
+    "fig3b": learning_curves("fig3b", "3b", "TER and four baselines on Sokoban"),
     "fig4": drawn("fig4", fig4, "baselines that learn more often, and their over-estimation"),
-    "fig5": learning_curves("fig5", "5", "share η of prioritised transitions in TER's batches"),
+    "fig5": learning_curves(
+        "fig5", "5", "share η of prioritised transitions in TER's batches",
+        note=". Other figures have η=0.5 on MiniGrid, 0.1 on Sokoban",
+    ),
     "fig6": learning_curves("fig6", "6", "TER without all but its graph, and EBU"),
     "table-b1": drawn("table-b1", table_b1, "seconds to make a batch"),
     "fig-d1": Figure((), fig_d1, "pictures of the worlds"),
+    "fig-e7": learning_curves("fig3b", "E.7", "mean Q on Sokoban, beside the largest return", "q_overestimation"),
     "fig-f8": learning_curves("fig-f8", "F.8", "EBU's diffusion factor β"),
     "fig-g9": learning_curves("fig-g9", "G.9", "one action in ten replaced by a random one"),
     "fig-h10": drawn("fig-h10", fig_h10, "worlds that do not end at the goal"),
     "fig-i11": learning_curves("fig-i11", "I.11", "EBU with TER's share of prioritised transitions"),
     "fig-j12": learning_curves("fig-j12", "J.12", "EBU without episodes that ran out of time"),
     "fig-k13": learning_curves("fig-k13", "K.13", "length d of the random projection"),
+    "fig-m15": learning_curves("fig-m15", "M.15", "TER and four baselines on Atari", "return"),
     "own-target": drawn("own-target", own_target, "not in the paper: how often the target network is copied"),
-}
+    "own-memory": learning_curves(
+        "own-memory", "", "Sokoban's baselines with a small memory",
+        note=". Small: 50,000 of a million, as in the released scripts; the same share of a shorter run",
+    ),
+}  # fmt: skip

@@ -60,7 +60,7 @@ class Trainer(trainer.Trainer):
 
     def new_episode(self) -> tuple[np.ndarray, dict]:
         # A seed would start a new game, where a lost life goes on with the same one.
-        frame, info = self.env.reset(seed=None if self.step else int(self.levels.integers(2**31)))
+        frame, info = self.env.reset(seed=None if self.step else 2 * int(self.levels.integers(2**31)))
         self.memory.reset(frame)
         return frame, info
 

@@ -141,6 +141,20 @@ def test_a_termination_has_no_value_after_it_and_its_frame_is_not_kept():
     assert 99 not in memory.frames["frame"]
 
 
+def test_fields_are_read_by_slot():
+    """Of six one-step transitions the last four are kept; the fifth and sixth lie in the slots of the first two."""
+    memory = FrameMemory(4, 1, 0.5, cut_every=100, shape=(1, 1), stack=2)
+    memory.reset(np.full((1, 1), 10, np.uint8))
+    assert memory.capacity == 4 and len(memory) == 0
+    for step in range(6):
+        memory.add(step, 10.0 * step, np.full((1, 1), 11 + step, np.uint8), step == 5, False)
+    assert memory["action"].tolist() == [4, 5, 2, 3]
+    assert memory["reward"].tolist() == [40, 50, 20, 30]
+    assert memory["discount"].tolist() == [0.5, 0, 0.5, 0.5]
+    assert memory.capacity == len(memory) == 4
+    assert np.shares_memory(memory["reward"], memory.transitions["reward"])
+
+
 def test_dtypes_shapes_and_the_order_of_pixels():
     memory = FrameMemory(5, 1, GAMMA, cut_every=100, shape=(3, 4), stack=2)
     first, second = np.arange(12, dtype=np.uint8).reshape(3, 4), np.arange(50, 62, dtype=np.uint8).reshape(3, 4)

@@ -26,12 +26,13 @@ def write(
     seeds: int | None = None,
     q: Level = lambda method, env: -0.5,
     seconds: Level = lambda method, env: 1e-3,
+    tau: float = 0.5,
     keep: Callable[[str, str, int], bool] = lambda method, env, seed: True,
 ) -> None:
     """Write <root>/<scale>/<experiment>.csv: curves that rise to `level`, seeds apart by `noise` (standard deviation).
 
-    level: of normalised return and success. q: of the over-estimation. seconds: per batch, for table-b1. seeds: instead
-    of the grid's. keep: which (method, env, seed) were run.
+    level: of normalised return and success. q: of the over-estimation. seconds: per batch, for table-b1. tau:
+    DisCor's at the end. seeds: instead of the grid's. keep: which (method, env, seed) were run.
     """
     rng = np.random.default_rng(0)
     rows: list[tuple] = []
@@ -59,8 +60,13 @@ def write(
                 log(20 * (i + 1), "value_error", 1 - height)
                 continue
             log(20_000 * (i + 1), "normalized_return", height)
+            if experiment == "fig-m15":
+                log(20_000 * (i + 1), "return", height)
+                continue
             log(20_000 * (i + 1), "success", float(np.clip(height, 0, 1)))
             log(20_000 * (i + 1), "q_overestimation", -1 + (q(method, env) + 1) * rise + apart)
+            if method == "discor":
+                log(20_000 * (i + 1), "tau", tau * rise + apart)
     path = root / scale / f"{experiment}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     pd.DataFrame(rows, columns=COLUMNS).to_csv(path, index=False)

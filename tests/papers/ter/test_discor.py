@@ -137,3 +137,14 @@ def test_the_error_network_has_one_layer_more_than_the_q_network():
     assert network(torch.rand(2, 3, 40, 40)).shape == (2, 5)
     q = DoubleDQN(SHAPE, 5, lr=1e-3, gamma=0.9, seed=0).q
     assert sum(p.numel() for p in network.parameters()) - sum(p.numel() for p in q.parameters()) == 512 * 512 + 512
+
+
+def test_the_error_network_learns_by_the_optimizer_that_is_asked_for():
+    assert isinstance(discor().optimizer, torch.optim.Adam)
+    ours, data = discor(optimizer="rmsprop", lr=2.5e-4), batch()
+    assert isinstance(ours.optimizer, torch.optim.RMSprop)
+    parameters = [p for group in ours.optimizer.param_groups for p in group["params"]]
+    assert all(p is q for p, q in zip(parameters, ours.error.parameters(), strict=True))
+    before = ours.error.head.bias.clone()
+    ours.update(data, torch.ones(3), torch.ones(3))
+    assert not torch.equal(ours.error.head.bias, before)

@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from papers.ter.dqn import Batch, DoubleDQN
+from papers.ter.dqn import Batch, DoubleDQN, make_optimizer
 
 SHAPE = (40, 40, 3)
 
@@ -127,3 +127,22 @@ def test_the_seed_gives_the_weights():
     assert all(torch.equal(a, b) for a, b in zip(one.q.parameters(), same.q.parameters()))
     assert not torch.equal(one.q.head.weight, other.q.head.weight)
     assert agent(n_actions=7).q.head.out_features == 7
+
+
+def test_adam_is_the_default_and_rmsprop_is_that_of_atari():
+    adam, rmsprop = agent(lr=0.5).optimizer, agent(lr=0.5, optimizer="rmsprop").optimizer
+    assert isinstance(adam, torch.optim.Adam) and adam.param_groups[0]["lr"] == 0.5
+    assert isinstance(rmsprop, torch.optim.RMSprop) and rmsprop.param_groups[0]["lr"] == 0.5
+
+
+def test_two_steps_of_rmsprop_by_hand():
+    """v <- 0.95 v + 0.05 g^2 and w <- w - lr g / (sqrt(v) + 0.01)."""
+    weight = torch.nn.Parameter(torch.tensor([1.0, -2.0]))
+    optimizer = make_optimizer("rmsprop", [weight], lr=0.1)
+    w, v = [1.0, -2.0], [0.0, 0.0]
+    for gradient in ([3.0, -0.001], [-1.0, 0.002]):
+        weight.grad = torch.tensor(gradient)
+        optimizer.step()
+        v = [0.95 * old + 0.05 * g**2 for old, g in zip(v, gradient)]
+        w = [old - 0.1 * g / (square**0.5 + 0.01) for old, g, square in zip(w, gradient, v)]
+        assert weight.tolist() == pytest.approx(w, rel=1e-5)

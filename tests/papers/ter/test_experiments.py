@@ -7,13 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from envs.minigrid_tasks import TASKS
-from papers.ter import batch_time, nchain, train
-from papers.ter.experiments import EXPERIMENTS, HEADLINE, METHODS
+from papers.ter import batch_time, nchain, train, train_atari, train_sokoban
+from papers.ter.experiments import EXPERIMENTS, GAMES, HEADLINE, METHODS, SOKOBAN, TASKS
+from papers.ter.settings import check_shared
 
 SCALES = ("smoke", "quick", "full")
 ALL = [(name, scale) for name in EXPERIMENTS for scale in SCALES]
-ON_MINIGRID = [name for name in EXPERIMENTS if name not in ("fig2", "table-b1")]
+TRAINED = [name for name in EXPERIMENTS if name not in ("fig2", "table-b1")]
+WITHOUT = ("own-target", "own-memory")  # in which the budget is what differs
+FULL_STEPS = {"DoorKey": 6_000_000} | {
+    "5x5-1": 1_000_000, "5x5-2": 1_000_000, "6x6-1": 1_000_000, "6x6-2": 5_000_000, "6x6-3": 10_000_000,
+    "7x7-1": 3_000_000, "7x7-2": 5_000_000,
+} | dict.fromkeys(GAMES, 2_500_000)  # fmt: skip
 BUDGET = ("steps", "capacity", "warmup", "epsilon_steps", "target_interval", "eval_every", "eval_episodes")
 
 
@@ -34,8 +39,9 @@ def test_every_experiment_builds(name, scale):
         assert callable(getattr(importlib.import_module(module), function))
         assert entry.config.seed == entry.seed
         assert entry.env.startswith(entry.config.env)
-        if isinstance(entry.config, train.Config):
-            train.check(entry.config)
+        if name in TRAINED:
+            check_shared(entry.config)
+            getattr(importlib.import_module(module), "check", check_shared)(entry.config)
     assert len({tuple(found) for found in seeds(entries).values()}) == 1  # all methods with the same seeds
 
 
@@ -45,39 +51,56 @@ def test_an_unknown_scale_is_an_error(name):
         EXPERIMENTS[name]("huge")
 
 
-@pytest.mark.parametrize("name", [name for name in ON_MINIGRID if name != "own-target"])
+@pytest.mark.parametrize("name", [name for name in TRAINED if name not in WITHOUT])
 def test_full_is_the_papers_protocol(name):
-    """5 seeds, 3M steps, 6M for DoorKey, and nothing of the budget changed from the defaults."""
-    default = train.Config()
+    """5 seeds, the paper's steps, and nothing else of the budget changed from the defaults of the train script."""
     entries = EXPERIMENTS[name]("full")
     for entry in entries:
-        assert entry.config.steps == (6_000_000 if entry.config.env == "DoorKey" else 3_000_000)
+        default = type(entry.config)()
+        assert entry.config.steps == FULL_STEPS.get(entry.config.env, 3_000_000)
         for field in (*BUDGET[1:], "batch_size", "lr", "gamma", "eval_noise", "update_every", "epsilon_end",
                       "reward_scale", "per_alpha", "per_beta", "discor_tau", "timeout_is_done"):  # fmt: skip
             assert getattr(entry.config, field) == getattr(default, field)
+        assert getattr(entry.config, "pixels", 84) == 84
     assert {tuple(found) for found in seeds(entries).values()} == {(0, 1, 2, 3, 4)}
 
 
 def test_full_tasks_are_the_papers():
     for name in ("fig3a", "fig-f8", "fig-i11", "fig-j12"):
         assert {entry.env for entry in EXPERIMENTS[name]("full")} == set(TASKS)
+    for name in ("fig3b", "own-memory"):
+        assert {entry.env for entry in EXPERIMENTS[name]("full")} == set(SOKOBAN)
     for name in ("fig4", "fig5"):
-        assert {entry.env for entry in EXPERIMENTS[name]("full")} == {"LavaCrossing-Hard", "Unlock"}
+        assert {entry.env for entry in EXPERIMENTS[name]("full")} == {"LavaCrossing-Hard", "Unlock", "6x6-2", "6x6-3"}
+    assert {entry.env for entry in EXPERIMENTS["fig-m15"]("full")} == {"Pong", "Kangaroo", "Venture", "Freeway"}
     for name in ("fig-h10", "fig-k13"):
         tasks = {entry.config.env for entry in EXPERIMENTS[name]("full")}
         assert tasks == {"SimpleCrossing-Hard", "LavaCrossing-Hard"}
     assert {entry.config.env for entry in EXPERIMENTS["fig-g9"]("full")} == {"LavaCrossing-Hard"}
-    assert len(TASKS) == 7
+    assert len(TASKS) == len(SOKOBAN) == 7
 
 
-def settings(name: str, scale: str = "full") -> dict[str, train.Config]:
-    """Label -> settings of one run."""
-    return {entry.method: entry.config for entry in EXPERIMENTS[name](scale)}
+def settings(name: str, scale: str = "full") -> dict:
+    """Label -> settings of one run on the experiment's first task."""
+    entries = EXPERIMENTS[name](scale)
+    return {entry.method: entry.config for entry in entries if entry.env == entries[0].env}
+
+
+def test_each_task_has_the_settings_of_its_world():
+    """App. B: batch, target network and eta as on MiniGrid or Sokoban; RMSProp's step size on Atari."""
+    kinds = {train.Config: (64, 1_000, 0.5, 3e-4), train_sokoban.Config: (32, 10_000, 0.1, 3e-4),
+             train_atari.Config: (32, 10_000, 0.1, 2.5e-4)}  # fmt: skip
+    for name, kind in [("fig3a", train.Config), ("fig3b", train_sokoban.Config), ("fig-m15", train_atari.Config)]:
+        for entry in EXPERIMENTS[name]("full"):
+            config = entry.config
+            assert type(config) is kind
+            assert (config.batch_size, config.target_interval, config.eta, config.lr) == kinds[kind]
 
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_what_each_figure_varies(scale):
-    assert {label: config.method for label, config in settings("fig3a", scale).items()} == {m: m for m in METHODS}
+    for name in ("fig3a", "fig3b", "fig-m15"):
+        assert {label: config.method for label, config in settings(name, scale).items()} == {m: m for m in METHODS}
     ratios = {(config.method, config.replay_ratio) for config in settings("fig4", scale).values()}
     baselines = {(method, ratio) for method in METHODS if method != "ter" for ratio in (0.25, 1.0, 2.0)}
     assert ratios == baselines | {("ter", 0.25)}
@@ -116,7 +139,23 @@ def test_own_target_changes_nothing_but_the_interval(scale):
         assert interval in (plain.config.target_interval, plain.config.target_interval // 5)
 
 
-@pytest.mark.parametrize("name", [name for name in ON_MINIGRID if name != "own-target"])
+@pytest.mark.parametrize("scale", SCALES)
+def test_own_memory_changes_nothing_but_the_baselines_memory(scale):
+    plain = {(entry.env, entry.method, entry.seed): entry.config for entry in EXPERIMENTS["fig3b"](scale)}
+    small = 0
+    for entry in EXPERIMENTS["own-memory"](scale):
+        method, _, memory = entry.method.partition(" ")
+        config = plain[entry.env, method, entry.seed]
+        if memory:
+            assert method != "ter" and memory == "(small memory)"
+            assert entry.config.capacity * (20 if scale != "smoke" else 4) == config.capacity
+            config, small = dataclasses.replace(config, capacity=entry.config.capacity), small + 1
+        assert entry.config == config
+    assert small == len(plain) * 4 // 5 or scale == "quick"
+    assert scale != "full" or entry.config.capacity == 50_000
+
+
+@pytest.mark.parametrize("name", [name for name in TRAINED if name not in WITHOUT])
 @pytest.mark.parametrize("scale", SCALES)
 def test_one_budget_for_all_methods(name, scale):
     """No method is given more steps, evaluations or memory than another on the same task."""
@@ -141,14 +180,18 @@ def test_runs_that_experiments_share_are_trained_once(scale):
     assert max(shared.values()) >= 4
     # TER as it is in Fig. 3a is also in Figs. 4, 5, I.11, J.12 and K.13 wherever the task is the same.
     ter = {entry.env: entry.config for entry in EXPERIMENTS["fig3a"](scale) if entry.method == "ter"}
-    for name, label in (("fig4", "ter x0.25"), ("fig5", "eta=0.5"), ("fig-i11", "ter"), ("fig-k13", "d=3")):
+    # So it is on Sokoban.
+    ter |= {entry.env: entry.config for entry in EXPERIMENTS["fig3b"](scale) if entry.method == "ter"}
+    for name, label in (("fig4", "ter x0.25"), ("fig5", "eta=0.5"), ("fig5", "eta=0.1"), ("fig-i11", "ter"),
+                        ("fig-k13", "d=3"), ("own-memory", "ter")):  # fmt: skip
         for entry in EXPERIMENTS[name](scale):
-            if entry.method == label and entry.env in ter:
+            other_share = label.startswith("eta") and label != f"eta={ter.get(entry.env, entry.config).eta:g}"
+            if entry.method == label and entry.env in ter and not other_share:
                 assert dataclasses.replace(entry.config, seed=0) == dataclasses.replace(ter[entry.env], seed=0)
 
 
 def test_smoke_is_small_and_quick_is_smaller_than_full():
-    for name in ON_MINIGRID:
+    for name in TRAINED:
         assert all(entry.config.steps <= 1000 for entry in EXPERIMENTS[name]("smoke"))
         longest = max(entry.config.steps for entry in EXPERIMENTS[name]("quick"))
         assert longest < min(entry.config.steps for entry in EXPERIMENTS[name]("full"))

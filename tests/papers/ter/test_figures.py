@@ -5,8 +5,9 @@ import pytest
 
 from common.lab.results import MissingData, Results
 from envs.minigrid_tasks import TASKS
-from papers.ter import figures
+from papers.ter import figures, figures_worlds
 from papers.ter.experiments import EXPERIMENTS
+from papers.ter.experiments import SOKOBAN as ROOMS
 from papers.ter.figures import COLOURS, FIGURES, STATISTICS, TABLE_B1, Data, label, styles
 from tests.papers.ter.synthetic import write
 
@@ -36,7 +37,8 @@ def draw(results, tmp_path_factory):
         canvases = []
         with pytest.MonkeyPatch.context() as patch:
             save = figures.save
-            patch.setattr(figures, "save", lambda canvas, path: (canvases.append(canvas), save(canvas, path)))
+            for module in (figures, figures_worlds):
+                patch.setattr(module, "save", lambda canvas, path: (canvases.append(canvas), save(canvas, path)))
             FIGURES[name].draw(results, "smoke", folder / f"{name}.png")
         return (canvases or [None])[0], (folder / f"{name}.png").read_bytes()
 
@@ -83,14 +85,44 @@ def test_one_panel_per_task(draw):
     assert titles == list(TASKS)
 
 
+def has_zero_line(ax):
+    return any(np.array_equal(line.get_ydata(), [0, 0]) for line in ax.lines)
+
+
 def test_fig4_has_a_row_of_returns_and_a_row_of_overestimation_with_a_zero_line(draw):
     axes = np.array(draw("fig4")[0].axes).reshape(-1, 4)
-    assert [row[0].get_ylabel() for row in axes] == ["normalised return", "(mean Q - $R_{max}$) / $R_{max}$"] * 2
-    for returns, q in (axes[:2], axes[2:]):
-        assert not any(np.array_equal(line.get_ydata(), [0, 0]) for ax in returns for line in ax.lines)
-        assert all(any(np.array_equal(line.get_ydata(), [0, 0]) for line in ax.lines) for ax in q)
+    assert [row[0].get_ylabel() for row in axes] == ["normalised return", "(mean Q - $R_{max}$) / $R_{max}$"] * 4
+    for returns, q in zip(axes[::2], axes[1::2]):
+        assert not any(map(has_zero_line, returns)) and all(map(has_zero_line, q))
     for row in axes:
         assert len({ax.get_ylim() for ax in row}) == 1
+
+
+def test_sokoban_has_a_panel_per_task_of_return_and_of_overestimation(draw):
+    for name, zero in (("fig3b", False), ("fig-e7", True)):
+        axes = [ax for ax in draw(name)[0].axes if ax.axison]
+        assert [ax.get_title() for ax in axes] == list(ROOMS)
+        assert [has_zero_line(ax) for ax in axes] == [zero] * 7
+
+
+def test_scores_of_games_have_ranges_of_their_own(tmp_path, canvases):
+    write(tmp_path, "fig-m15", "smoke", lambda method, env: {"Pong": -20, "Freeway": 30}.get(env, 2000))
+    FIGURES["fig-m15"].draw(Results(tmp_path), "smoke", None)
+    ranges = {ax.get_title(): ax.get_ylim() for ax in canvases[0].axes}
+    assert list(ranges) == ["Pong", "Kangaroo", "Venture", "Freeway"]
+    assert ranges["Pong"][1] < 0 < ranges["Freeway"][1] < 100 < ranges["Kangaroo"][1]
+    assert canvases[0].axes[0].get_ylabel() == "score"
+
+
+def test_every_world_is_pictured(draw):
+    """NChain above, then a row for each task: four levels, and what the agent sees of the last one."""
+    axes = draw("fig-d1")[0].axes
+    rows = [ax for ax in axes if ax.images]
+    assert len(rows) == 5 * (len(TASKS) + len(ROOMS))
+    names = [ax.get_ylabel().replace("\n", "-") for ax in rows[::5]]
+    assert names == [*TASKS, *(f"Sokoban-{room}" for room in ROOMS)]
+    seen = [ax.images[0].get_array().shape for ax in rows[4::5]]
+    assert seen == [(40, 40, 3)] * len(TASKS) + [(84, 84, 3)] * len(ROOMS)
 
 
 def test_h10_shows_both_versions_side_by_side_and_success(draw):

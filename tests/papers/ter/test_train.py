@@ -1,28 +1,23 @@
-"""The training script: wiring of the five methods, resuming, evaluation, bad settings."""
+"""The training script of MiniGrid: its methods and variants, settings, the command line."""
 
 import dataclasses
 import sys
-from collections import Counter
-from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
 from common.lab.cli import cli
-from common.lab.errors import NonFiniteLoss, UserError
-from envs.minigrid_tasks import MiniGridTask
+from common.lab.errors import UserError
 from papers.ter import train
-from papers.ter.train import Config, Trainer, main
+from papers.ter.settings import METHODS
+from papers.ter.topological import PseudoTerminalRoots, terminal_roots
+from papers.ter.train import Config, main
+from tests.papers.ter.test_trainer import TINY, config, play, resumed, rows, short, trainer, weights
 
-# The memory wraps round, all schedules move, and episodes are short because lava ends them.
-TINY = dict(
-    env="LavaCrossing-Easy", steps=200, capacity=120, warmup=32, batch_size=16, epsilon_steps=150, target_interval=50,
-    eval_every=80, eval_episodes=2,
-)  # fmt: skip
+__all__ = ["short"]  # a fixture: pytest looks it up here by its name
 
-METHODS = ("uer", "per", "ebu", "discor", "ter")
-RUNS = {
+RUNS: dict[str, dict[str, Any]] = {
     **{method: dict(method=method) for method in METHODS},
     "endless ter": dict(method="ter", pseudo_terminal=True),
     "endless uer": dict(method="uer", pseudo_terminal=True),
@@ -38,201 +33,33 @@ RUNS = {
 }
 
 
-def config(**settings) -> Config:
-    return Config(**(TINY | settings))
-
-
-def trainer(**settings) -> Trainer:
-    return Trainer(config(**settings))
-
-
-def rows(run_dir: Path) -> list[list[str]]:
-    """metrics.csv without the wall-clock hours."""
-    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()]
-
-
-def weights(run_dir: Path) -> dict[str, torch.Tensor]:
-    return torch.load(run_dir / "weights.pt", weights_only=True)
-
-
-def play(one: Trainer, steps: int) -> list[tuple]:
-    """(frame, action, reward, next frame, terminated, truncated) of the next steps."""
-    log, step = [], one.env.step
-
-    def watched(action):
-        result = step(action)
-        log.append((one.frame, action, result[1], result[0], result[2], result[3]))
-        return result
-
-    one.env.step = watched
-    for _ in range(steps):
-        one.interact()
-    del one.env.step
-    return log
-
-
-# --- whole runs ------------------------------------------------------------------------------------------------------
-
-
-class Interrupted(Exception):
-    pass
-
-
-@pytest.fixture
-def short(monkeypatch):
-    """Episodes of at most 40 steps: evaluations are quick, and time-outs happen in a short training, too."""
-    make_env = train.make_env
-
-    def make_short_env(config):
-        env = make_env(config)
-        env.max_steps = env.game.max_steps = 40
-        return env
-
-    monkeypatch.setattr(train, "make_env", make_short_env)
-
-
 @pytest.mark.parametrize("name", RUNS)
 def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatch, short):
     """Also shows that every method and variant runs, and that a seed gives one result."""
-    settings = config(**RUNS[name])
-    summary = main(settings, tmp_path / "whole")
-
-    interact, steps = Trainer.interact, Counter()
-
-    def interrupt(self):
-        if self.step == 190:  # half-way between the second checkpoint and the end
-            raise Interrupted
-        interact(self)
-
-    def count(self):
-        interact(self)
-        steps[self.step] += 1
-
-    monkeypatch.setattr(Trainer, "interact", interrupt)
-    with pytest.raises(Interrupted):
-        main(settings, tmp_path / "parts")
-    assert (tmp_path / "parts" / "checkpoint.pkl").exists()
-    monkeypatch.setattr(Trainer, "interact", count)
-    resumed = main(settings, tmp_path / "parts")
-    assert sorted(steps) == [*range(161, 201)]  # from the checkpoint on, not from the start
-
-    assert resumed == summary
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
-    ours, theirs = weights(tmp_path / "whole"), weights(tmp_path / "parts")
-    assert ours.keys() == theirs.keys()
-    assert all(torch.equal(ours[key], theirs[key]) for key in ours)
+    brief: dict[str, Any] = dict(steps=120, capacity=80, epsilon_steps=100, target_interval=30, eval_every=50)
+    settings = config(**brief, **RUNS[name])
+    # half-way between the second checkpoint and the end
+    summary = resumed(train, settings, tmp_path, monkeypatch, stop=110)
 
     # and what a run leaves behind
     metrics = {"return", "normalized_return", "success", "q_overestimation", "loss"}
     metrics |= {"vertices", "fallbacks"} if settings.method == "ter" else set()
     metrics |= {"tau"} if settings.method == "discor" else set()
-    assert summary["steps"] == 200
+    assert summary["steps"] == 120
     assert set(summary) == metrics | {"steps"}
-    assert {row[0] for row in rows(tmp_path / "whole")[1:]} == {"80", "160", "200"}
+    assert {row[0] for row in rows(tmp_path / "whole")[1:]} == {"50", "100", "120"}
     assert {row[1] for row in rows(tmp_path / "whole")[1:]} == metrics
-    assert len(ours["head.bias"]) == (settings.n_actions or 3)
-    assert main(settings, tmp_path / "whole") == summary  # at once
-
-
-def test_interrupted_before_the_first_checkpoint(tmp_path, monkeypatch, short):
-    main(config(), tmp_path / "whole")
-    interact = Trainer.interact
-
-    def interrupt(self):
-        if self.step == 50:
-            raise Interrupted
-        interact(self)
-
-    with monkeypatch.context() as patch, pytest.raises(Interrupted):
-        patch.setattr(Trainer, "interact", interrupt)
-        main(config(), tmp_path / "parts")
-    main(config(), tmp_path / "parts")
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
-
-
-def test_another_seed_gives_another_run(tmp_path, short):
-    main(config(), tmp_path / "0")
-    main(config(seed=1), tmp_path / "1")
-    assert rows(tmp_path / "0") != rows(tmp_path / "1")
-
-
-def test_methods_learn_differently_from_the_same_start(tmp_path, short):
-    """All methods begin with the same network and the same levels."""
-    starts = {method: trainer(method=method) for method in METHODS}
-    for one in starts.values():
-        assert torch.equal(one.agent.q.head.weight, starts["uer"].agent.q.head.weight)
-        np.testing.assert_array_equal(one.frame, starts["uer"].frame)
-    for method in METHODS:
-        main(config(method=method), tmp_path / method)
-    assert len({weights(tmp_path / method)["head.weight"].numpy().tobytes() for method in METHODS}) == 5
-
-
-def test_another_config_in_the_same_directory(tmp_path, short):
-    main(config(), tmp_path / "run")
-    with pytest.raises(UserError, match=r"lr was 0\.0003 and is now 0\.01"):
-        main(config(lr=0.01), tmp_path / "run")
-
-
-def test_a_loss_that_is_not_finite_stops_the_run(tmp_path, monkeypatch, short):
-    monkeypatch.setattr(Trainer, "learn", lambda self: float("nan") if self.step > 100 else 0.0)
-    with pytest.raises(NonFiniteLoss, match=r"loss is nan at step 104; last good checkpoint: .*checkpoint\.pkl"):
-        main(config(), tmp_path / "run")
-
-
-@pytest.mark.parametrize(("ratio", "per_visit"), [(0.25, 1), (1.0, 4), (2.0, 8)])
-def test_gradient_steps_and_syncs(ratio, per_visit, tmp_path, monkeypatch, short):
-    """Updates at every fourth step from the warm-up's end on; a sync every 50 steps, whatever the ratio."""
-    learned, synced = Counter(), []
-    monkeypatch.setattr(Trainer, "learn", lambda self: learned.update([self.step]))
-    monkeypatch.setattr(Trainer, "sync", lambda self: synced.append(self.step))
-    main(config(replay_ratio=ratio), tmp_path / "run")
-    assert learned == {step: per_visit for step in range(32, 201, 4)}
-    assert synced == [50, 100, 150, 200]
-
-
-# --- environment steps -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("timeout_is_done", [False, True])
-@pytest.mark.parametrize("env", ["SimpleCrossing-Easy", "LavaCrossing-Hard"])
-def test_what_is_stored_is_what_happened(env, timeout_is_done):
-    one = trainer(env=env, method="uer", capacity=1000, timeout_is_done=timeout_is_done, epsilon_end=1.0)
-    log = play(one, 800)
-    assert any(entry[5] for entry in log) or "Lava" in env  # time-outs
-    assert any(entry[4] for entry in log) or "Simple" in env  # deaths
-    indices = np.random.default_rng(0).permutation(800)
-    batch = one.batch(indices)
-    frame, action, reward, next_frame, terminated, truncated = (np.stack(x) for x in zip(*(log[i] for i in indices)))
-    for ours, theirs in ((batch.frame, frame), (batch.next_frame, next_frame)):
-        assert torch.equal(ours, torch.from_numpy(theirs).permute(0, 3, 1, 2).float() / 255)
-    assert batch.action.tolist() == action.tolist()
-    assert batch.reward.tolist() == reward.tolist()
-    assert batch.absorbing.tolist() == (terminated | (truncated & timeout_is_done)).astype(float).tolist()
-    assert (batch.action.dtype, batch.reward.dtype, batch.absorbing.dtype) == (
-        torch.int64, torch.float32, torch.float32,
-    )  # fmt: skip
-
-
-def test_the_learner_can_be_shown_smaller_rewards(monkeypatch):
-    """Metrics stay in the task's own units; so do the returns that roots of endless tasks are drawn by."""
-    settings = dict(pseudo_terminal=True, capacity=600, epsilon_end=1.0, eval_episodes=1)
-    plain, scaled = trainer(**settings), trainer(**settings, reward_scale=0.01)
-    rewards = np.array([entry[2] for entry in play(plain, 400)])
-    assert [entry[2] for entry in play(scaled, 400)] == rewards.tolist()
-    assert scaled.memory["reward"][:400].tolist() == (0.01 * rewards).astype(np.float32).tolist()
-    assert scaled.sampler.graph.visits == plain.sampler.graph.visits
-    scaled._recorded = {"q": [6.48], "loss": [1.0]}
-    metrics = scaled.evaluate()
-    assert metrics["q_overestimation"] == pytest.approx(1.0)
-    assert metrics["return"] == plain.evaluate()["return"] <= -1
+    assert len(weights(tmp_path / "whole")["head.bias"]) == (settings.n_actions or 3)
 
 
 def test_training_and_evaluation_play_the_variant_that_was_asked_for():
-    env = train.make_env(config(env="LavaCrossing-Hard", n_actions=6, random_action_probability=0.1))
-    assert (env.task, env.action_space.n, env.random_action_probability, env.pseudo_terminal) == (
-        "LavaCrossing-Hard", 6, 0.1, False,
-    )  # fmt: skip
-    assert train.make_env(config(pseudo_terminal=True)).pseudo_terminal
+    one = trainer(env="LavaCrossing-Hard", n_actions=6, random_action_probability=0.1)
+    for env in (one.env, one.make_env(training=False)):
+        assert (env.task, env.action_space.n, env.random_action_probability, env.pseudo_terminal) == (
+            "LavaCrossing-Hard", 6, 0.1, False,
+        )  # fmt: skip
+    one = trainer(pseudo_terminal=True)
+    assert one.env.pseudo_terminal and one.make_env(training=False).pseudo_terminal
 
 
 def test_the_stochastic_world_stores_the_intended_action():
@@ -241,263 +68,11 @@ def test_the_stochastic_world_stores_the_intended_action():
     assert one.memory["action"][:300].tolist() == [action for _, action, *_ in log]
 
 
-@pytest.mark.parametrize("timeout_is_done", [False, True])
-def test_time_outs_are_never_roots(timeout_is_done):
-    one = trainer(env="SimpleCrossing-Easy", capacity=9999, epsilon_end=1.0, timeout_is_done=timeout_is_done)
-    log = play(one, 6000)
-    assert sum(entry[5] for entry in log) >= 3
-    assert sum(entry[4] for entry in log) >= 1
-    graph, phi = one.sampler.graph, one.sampler.phi
-    assert set(graph.terminal.items) == {phi(entry[3]) for entry in log if entry[4]}
-    assert set(graph.reached.items) == {phi(entry[3]) for entry in log}
-    for number, entry in enumerate(log):
-        assert number in graph.predecessors[phi(entry[3])][phi(entry[0])]
-
-
-@pytest.mark.parametrize("timeout_is_done", [False, True])
-@pytest.mark.parametrize("ebu_timeouts", [False, True])
-def test_ebu_hears_of_ends_and_time_outs(ebu_timeouts, timeout_is_done):
-    settings = dict(env="SimpleCrossing-Easy", method="ebu", capacity=9999, epsilon_end=1.0)
-    one = trainer(**settings, ebu_timeouts=ebu_timeouts, timeout_is_done=timeout_is_done)
-    log, expected, first = play(one, 6000), [], 0
-    for past, (*_, terminated, truncated) in enumerate(log, start=1):
-        if terminated or (truncated and ebu_timeouts):
-            expected.append((first, past, terminated or timeout_is_done))
-        if terminated or truncated:
-            first = past
-    assert one.episodes._episodes == expected
-    assert 1 <= sum(entry[4] for entry in log) < sum(entry[5] for entry in log)
-
-
-def test_exploration_fades_into_the_greedy_policy():
-    one = trainer(method="uer", epsilon_steps=1000, epsilon_end=0.01)
-    assert [one.epsilon(step) for step in (0, 500, 1000, 5000)] == pytest.approx([1.0, 0.505, 0.01, 0.01])
-    greedy = trainer(method="uer", epsilon_steps=1, epsilon_end=0.0)
-    greedy.interact()
-    for frame, action, *_ in play(greedy, 30):
-        assert action == greedy.agent.act(torch.from_numpy(frame).permute(2, 0, 1)[None].float() / 255)[0]
-    random = trainer(method="uer", epsilon_steps=1, epsilon_end=1.0)
-    random.agent.act = None  # would fail if asked
-    assert min(Counter(action for _, action, *_ in play(random, 600)).values()) > 150
-
-
-def test_training_and_evaluation_never_draw_the_same_level(monkeypatch):
-    seeds: dict[bool, list[int]] = {True: [], False: []}
-    reset = MiniGridTask.reset
-
-    def watched(self, *, seed=None, options=None):
-        seeds[hasattr(self, "training")].append(seed)
-        return reset(self, seed=seed, options=options)
-
-    monkeypatch.setattr(MiniGridTask, "reset", watched)
-    for seed in range(3):
-        one = trainer(seed=seed, method="uer", epsilon_end=1.0, eval_episodes=10)
-        one.env.training = True
-        play(one, 1000)
-        one.evaluate()
-        seeds[True].append(seeds[False].pop(0))  # the very first one, in the constructor
-        one.evaluate()
-        assert seeds[False][-10:] == seeds[False][-20:-10]  # at one step, the same levels
-        play(one, 1)
-        one.evaluate()
-        assert not set(seeds[False][-10:]) & set(seeds[False][-20:-10])  # at another step, others
-        seeds[False][:-30] = []
-        assert len(seeds[True]) > 10
-        assert all(level % 2 == 0 for level in seeds[True])
-        assert all(level % 2 == 1 for level in seeds[False])
-        assert len(set(seeds[True])) == len(seeds[True])
-        seeds[True].clear()
-        seeds[False].clear()
-
-
-def test_all_methods_are_evaluated_on_the_same_levels(monkeypatch):
-    seeds: list[int] = []
-    reset = MiniGridTask.reset
-    monkeypatch.setattr(MiniGridTask, "reset", lambda self, seed=None: seeds.append(seed) or reset(self, seed=seed))
-    found = set()
-    for method in METHODS:
-        one = trainer(method=method)
-        seeds.clear()
-        one.evaluate()
-        found.add(tuple(seeds))
-    assert len(found) == 1
-
-
-# --- gradient steps --------------------------------------------------------------------------------------------------
-
-
-def ready(**settings) -> Trainer:
-    one = trainer(capacity=600, epsilon_end=1.0, **settings)
-    play(one, 500)
-    return one
-
-
-def test_ebu_waits_for_its_first_episode():
-    one = trainer(env="SimpleCrossing-Easy", method="ebu")
-    play(one, 40)
-    assert one.learn() is None
-    assert ready(method="ebu").learn() > 0
-
-
-def test_ebu_with_a_share_of_prioritised_replay():
-    """The first part of the batch has EBU's targets and weight 1, the rest double Q-learning's and PER's weights."""
-    one = ready(method="ebu", ebu_per_share=0.25)
-    for _ in range(30):
-        one.learn()  # to make priorities and both networks differ
-    indices, weights, diffused = one.choose()
-    assert len(indices) == len(weights) == 16
-    assert len(diffused) == 12
-    assert weights[:12].tolist() == [1.0] * 12
-    assert weights[12:].max() == 1.0
-    assert weights[12:].min() < 1.0
-    batch = one.batch(indices)
-    y = one.targets(batch, diffused)
-    assert y.shape == (16,)
-    assert y[:12].tolist() == diffused.astype(np.float32).tolist()
-    assert torch.equal(y[12:], one.agent.targets(batch)[12:])
-    assert not torch.equal(y[:12], one.agent.targets(batch)[:12])
-
-
-def test_ebu_targets_come_from_the_target_network():
-    one = ready(method="ebu", ebu_beta=0.0)
-    for _ in range(20):
-        one.learn()
-    one.episodes._pending.clear()
-    indices, weights, diffused = one.choose()
-    batch = one.batch(indices)
-    with torch.no_grad():
-        one_step = batch.reward + 0.99 * (1 - batch.absorbing) * one.agent.target(batch.next_frame).amax(dim=1)
-    assert one.targets(batch, diffused).tolist() == pytest.approx(one_step.tolist(), rel=1e-5, abs=1e-4)
-    assert (weights == 1).all()
-
-
-@pytest.mark.parametrize("method", ["uer", "per", "discor", "ter"])
-def test_the_other_methods_take_double_q_targets(method):
-    one = ready(method=method)
-    indices, _, diffused = one.choose()
-    batch = one.batch(indices)
-    assert len(diffused) == 0
-    assert torch.equal(one.targets(batch, diffused), one.agent.targets(batch))
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_weights_of_the_loss_and_the_signal_to_the_sampler(method, monkeypatch):
-    one = ready(method=method, eta=0.25, per_clip=None)
-    for _ in range(10):
-        one.learn()
-    chosen = one.choose()
-    batch = one.batch(chosen[0])
-    with torch.no_grad():
-        q = one.agent.q(batch.frame).gather(1, batch.action[:, None]).squeeze(1)
-    y = one.targets(batch, chosen[2])
-    expected = torch.from_numpy(chosen[1])
-    if method == "discor":
-        expected = one.discor.weights(one.discor.next_error(batch))
-        assert expected.sum().item() == pytest.approx(16, rel=1e-5)
-    heard, learned, update = {}, {}, one.agent.update
-    monkeypatch.setattr(one, "choose", lambda: chosen)
-    monkeypatch.setattr(one.sampler, "update", lambda indices, td: heard.update(indices=indices, td=td))
-    monkeypatch.setattr(one.agent, "update", lambda b, y, w: learned.update(y=y, w=w) or update(b, y, w))
-    one.learn()
-    assert torch.equal(learned["w"], expected)
-    assert torch.equal(learned["y"], y)
-    assert heard["indices"] is chosen[0]
-    assert heard["td"] == pytest.approx((y - q).numpy(), rel=1e-4, abs=1e-4)
-    if method in ("uer", "ebu"):
-        assert (learned["w"] == 1).all()
-    if method == "ter":
-        assert (learned["w"][4:] == 1).all()
-        assert learned["w"][:4].min() < 1
-
-
-def test_sync_reaches_every_network():
-    one = ready(method="discor")
-    one.learn()
-    assert one.discor.tau == 10.0
-    one.sync()
-    assert torch.equal(one.agent.target.head.weight, one.agent.q.head.weight)
-    assert torch.equal(one.discor.target.head.weight, one.discor.error.head.weight)
-    assert one.discor.tau != 10.0
-
-
-def test_per_beta_reaches_1_with_the_last_update():
-    one = trainer(method="per", steps=400, update_every=4, replay_ratio=0.5)
-    assert one.sampler.beta == 0.4
-    one.sampler.calls = 400 // 4 * 2
-    assert one.sampler.beta == 1.0
-    one.sampler.calls -= 1
-    assert one.sampler.beta < 1.0
-
-
-# --- evaluation ------------------------------------------------------------------------------------------------------
-
-
-class Scripted:
-    """Episode k lasts k + 1 steps; odd ones succeed in their first step and end by time, even ones die at the end."""
-
-    made = 0
-
-    def __init__(self):
-        self.k, self.t, self.actions = Scripted.made, 0, []
-        Scripted.made += 1
-
-    def reset(self, seed):
-        return None, {"tiles": np.array([self.k, 0])}
-
-    def step(self, action):
-        assert self.t <= self.k, "stepped after its end"
-        self.t += 1
-        end = self.t == self.k + 1
-        info = {"tiles": np.array([self.k, self.t]), "success": bool(self.k % 2 and self.t == 1)}
-        return None, float(10 * self.k + action), end and self.k % 2 == 0, end and self.k % 2 == 1, info
-
-
-def test_rollouts_by_hand(monkeypatch):
-    """The policy plays action t in step t: it must see the current state of the right episode."""
-    one = trainer(eval_noise=0.0, eval_episodes=4)
-    monkeypatch.setattr(Scripted, "made", 0)
-    monkeypatch.setattr(train, "make_env", lambda config: Scripted())
-    monkeypatch.setattr(one.pixels, "draw", lambda tiles: tiles)
-    monkeypatch.setattr(one.agent, "act", lambda tiles: tiles[:, 1].copy())
-    returns, successes = train.rollouts(one)
-    assert returns.tolist() == [0, 10 + 10 + 1, 3 * 20 + 0 + 1 + 2, 4 * 30 + 0 + 1 + 2 + 3]
-    assert successes.tolist() == [False, True, False, True]
-
-
-def test_evaluation_noise(monkeypatch):
-    one = trainer(env="SimpleCrossing-Easy", eval_noise=0.05, eval_episodes=10)
-    monkeypatch.setattr(one.agent, "act", lambda frames: np.zeros(len(frames), np.int64))
-    actions: Counter = Counter()
-    step = MiniGridTask.step
-    monkeypatch.setattr(MiniGridTask, "step", lambda self, a: actions.update([int(a)]) or step(self, a))
-    one.evaluate()
-    total = sum(actions.values())
-    assert total > 2500
-    assert (actions[1] + actions[2]) / total == pytest.approx(0.05 * 2 / 3, abs=0.012)
-
-
-def test_metrics_by_hand(monkeypatch):
-    one = trainer(method="ter")
-    monkeypatch.setattr(train, "rollouts", lambda _: (np.array([-324.0, 324.0, 300.0]), np.array([False, True, True])))
-    assert one.evaluate() == {
-        "return": 100.0, "normalized_return": (100 + 324) / 648, "success": 2 / 3, "vertices": 0.0, "fallbacks": 0.0,
-    }  # fmt: skip
-    one._recorded = {"q": [972.0, 324.0], "loss": [1.0, 3.0]}
-    metrics = one.evaluate()
-    assert metrics["q_overestimation"] == 1.0
-    assert metrics["loss"] == 2.0
-    assert "loss" not in one.evaluate()  # of the time since the last evaluation
-
-
-def test_evaluating_leaves_training_alone():
-    one, other = trainer(method="uer"), trainer(method="uer")
-    for _ in range(3):
-        one.evaluate()
-    ours, theirs = play(one, 100), play(other, 100)
-    assert [entry[1:3] for entry in ours] == [entry[1:3] for entry in theirs]
-
-
-# --- settings --------------------------------------------------------------------------------------------------------
+def test_roots_of_endless_tasks_are_drawn_by_returns():
+    plain, endless = (trainer(pseudo_terminal=flag, kappa=0.5).sampler.sweep for flag in (False, True))
+    assert plain.choose_roots is terminal_roots and plain.graph.visits is None
+    assert isinstance(endless.choose_roots, PseudoTerminalRoots) and endless.choose_roots.kappa == 0.5
+    assert endless.graph.visits is not None
 
 
 def test_defaults_are_the_papers():
@@ -521,22 +96,8 @@ def test_defaults_are_the_papers():
     ("settings", "message"),
     [
         ({"eta": 1.5}, r"eta must lie in \[0, 1\], not 1.5"),
-        ({"ebu_beta": -0.1}, r"ebu_beta must lie in \[0, 1\], not -0.1"),
         ({"random_action_probability": 2.0}, r"random_action_probability must lie in \[0, 1\]"),
-        ({"steps": 0}, "steps must be at least 1, not 0"),
-        ({"roots": 0}, "roots must be at least 1, not 0"),
-        ({"epsilon_steps": 0}, "epsilon_steps must be at least 1, not 0"),
-        ({"predecessors": 0}, "predecessors must be at least 1, not 0"),
-        ({"projection_dim": 0}, "projection_dim must be at least 1, not 0"),
-        ({"capacity": 10}, "capacity and warmup must hold at least one batch of 16"),
-        ({"warmup": 15}, "capacity and warmup must hold at least one batch of 16"),
-        ({"replay_ratio": 0.3}, r"replay_ratio \* update_every must be whole, not 1.2"),
-        ({"replay_ratio": -1.0}, "replay_ratio must be positive, not -1.0"),
-        ({"lr": 0.0}, "lr must be positive, not 0.0"),
-        ({"reward_scale": 0.0}, "reward_scale must be positive, not 0.0"),
         ({"kappa": 0.0}, "kappa must be positive, not 0.0"),
-        ({"discor_tau": float("nan")}, "discor_tau must be positive, not nan"),
-        ({"ebu_per_share": 1.0}, "ebu_per_share must be below 1"),
         ({"n_actions": 9}, "n_actions must lie in 3..7, not 9"),
         ({"env": "DoorKey", "pseudo_terminal": True}, "pseudo_terminal needs a crossing task, not DoorKey"),
     ],
@@ -556,6 +117,7 @@ def test_cuda_without_cuda(tmp_path):
 def test_a_memory_that_does_not_fit(tmp_path):
     with pytest.raises(UserError, match="the replay memory needs 1680000"):
         main(config(capacity=10**13), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_every_setting_of_a_run_is_checked_or_free():

@@ -1,0 +1,226 @@
+"""The training script of Sokoban: methods, pictures, ends and time-outs, levels, metrics, settings, learning."""
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from common.lab.cli import cli
+from common.lab.errors import UserError
+from envs.sokoban import MAX_STEPS, Sokoban
+from envs.sokoban_levels import parse
+from papers.ter import train_sokoban
+from papers.ter.settings import METHODS
+from papers.ter.train_sokoban import TASKS, Config, Trainer, check, main
+from papers.ter.trainer import rollouts
+from tests.papers.ter.test_trainer import play, resumed, rows
+
+TINY: dict[str, Any] = dict(
+    env="5x5-1", steps=120, capacity=80, warmup=32, batch_size=16, epsilon_steps=100, target_interval=30,
+    eval_every=40, eval_episodes=2, pixels=40,
+)  # fmt: skip
+CORNER = """
+#####
+# $.#
+#   #
+#@  #
+#####
+"""
+"""Twice up, then right: no single action solves it."""
+
+
+def config(**settings) -> Config:
+    return Config(**(TINY | settings))
+
+
+def trainer(**settings) -> Trainer:
+    return Trainer(config(**settings))
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Levels end after 30 steps."""
+    init = Sokoban.__init__
+    monkeypatch.setattr(Sokoban, "__init__", lambda self, *args, **kw: init(self, *args, **(kw | {"max_steps": 30})))
+
+
+@pytest.fixture
+def easy(short, monkeypatch):
+    """Every level is the one above; as before, it ends after 30 steps."""
+    reset = Sokoban.reset
+    options = {"level": parse(CORNER)}
+    monkeypatch.setattr(Sokoban, "reset", lambda self, *, seed=None: reset(self, seed=seed, options=options))
+
+
+# --- whole runs -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_interrupted_and_resumed_equals_uninterrupted(method, tmp_path, monkeypatch, short):
+    """Also shows that every method runs, and that a seed gives one result."""
+    summary = resumed(train_sokoban, config(method=method), tmp_path, monkeypatch, stop=110)
+    metrics = {"return", "normalized_return", "success", "q_overestimation", "loss"}
+    metrics |= {"ter": {"vertices", "fallbacks"}, "discor": {"tau"}}.get(method, set())
+    assert set(summary) == metrics | {"steps"} and summary["steps"] == 120
+    found = rows(tmp_path / "whole")[1:]
+    assert {row[0] for row in found} == {"40", "80", "120"} and {row[1] for row in found} == metrics
+    assert all(np.isfinite(value) for value in summary.values())
+
+
+# --- what is stored ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pixels", [84, 40])
+@pytest.mark.parametrize("env", TASKS)
+def test_the_network_sees_the_environments_picture(env, pixels):
+    """Pixel for pixel, whatever the codes of the cells."""
+    one = trainer(env=env, method="uer", pixels=pixels)
+    size, _ = TASKS[env]
+    codes = np.random.default_rng(0).integers(7, size=(3, size, size), dtype=np.uint8)
+    drawn = one.draw(codes)
+    assert one.input_shape() == (pixels, pixels, 3)
+    assert drawn.dtype == torch.float32 and drawn.shape == (3, 3, pixels, pixels)
+    for picture, one.env._codes in zip(drawn, codes):
+        assert torch.equal(picture, torch.from_numpy(one.env._observe()).permute(2, 0, 1).float() / 255)
+
+
+@pytest.mark.parametrize("timeout_is_done", [False, True])
+def test_what_is_stored_is_what_happened(timeout_is_done, easy):
+    """Solved levels end the task; a time-out is bootstrapped, unless the setting says otherwise."""
+    one = trainer(method="uer", capacity=1000, epsilon_end=1.0, epsilon_steps=1, timeout_is_done=timeout_is_done)
+    log = play(one, 300)
+    indices = np.random.default_rng(0).permutation(300)
+    batch = one.batch(indices)
+    frame, action, reward, following, solved, out_of_time = (np.stack(x) for x in zip(*(log[i] for i in indices)))
+    assert 3 <= solved.sum() and 1 <= out_of_time.sum() and not (solved & out_of_time).any()
+    for ours, theirs in ((batch.frame, frame), (batch.next_frame, following)):
+        assert torch.equal(ours, torch.from_numpy(theirs).permute(0, 3, 1, 2).float() / 255)
+    assert batch.action.tolist() == action.tolist() and set(action.tolist()) == set(range(8))
+    assert batch.reward.tolist() == reward.astype(np.float32).tolist()
+    assert batch.absorbing.tolist() == (solved | (out_of_time & timeout_is_done)).astype(float).tolist()
+    np.testing.assert_allclose(reward[solved], -0.1 + 1 + 10)
+
+
+def test_solved_levels_are_roots_and_time_outs_are_not(easy):
+    one = trainer(capacity=1000, epsilon_end=1.0, epsilon_steps=1)
+    log = play(one, 300)
+    assert any(solved for *_, solved, _ in log) and any(out_of_time for *_, out_of_time in log)
+    graph, phi = one.sampler.graph, one.sampler.phi
+    assert set(graph.terminal.items) == {phi(following) for *_, following, solved, _ in log if solved}
+    assert set(graph.reached.items) == {phi(following) for _, _, _, following, *_ in log}
+    one.learn()
+    assert one.sampler.fallbacks == 0
+
+
+# --- levels and evaluation --------------------------------------------------------------------------------------------
+
+
+def test_training_and_evaluation_never_draw_the_same_level(monkeypatch, short):
+    drawn: list[tuple[int, bytes]] = []
+    reset = Sokoban.reset
+
+    def watched(self, *, seed=None, options=None):
+        observation, info = reset(self, seed=seed, options=options)
+        drawn.append((seed, info["tiles"].tobytes()))
+        return observation, info
+
+    monkeypatch.setattr(Sokoban, "reset", watched)
+    one = trainer(env="7x7-1", method="uer", eval_episodes=10, epsilon_end=1.0)
+    play(one, 300)
+    training = drawn.copy()
+    drawn.clear()
+    one.evaluate()
+    assert len(training) >= 11 and len(drawn) == 10
+    assert all(seed % 2 == 0 for seed, _ in training) and all(seed % 2 == 1 for seed, _ in drawn)
+    for levels in (training, drawn):
+        assert len({seed for seed, _ in levels}) == len(levels)
+        assert len({level for _, level in levels}) > len(levels) / 2  # every episode is a new level
+    assert not {level for _, level in training} & {level for _, level in drawn}
+
+
+@pytest.mark.parametrize("env", TASKS)
+def test_evaluation_plays_the_task_of_training(env):
+    size, boxes = TASKS[env]
+    assert env == f"{size}x{size}-{boxes}"
+    one = trainer(env=env, method="uer")
+    for world in (one.env, one.make_env(training=False)):
+        assert (world.grid_shape, world.boxes, world.max_steps, world.action_space.n) == ((size, size), boxes, 120, 8)
+    assert MAX_STEPS == 120
+
+
+@pytest.mark.parametrize(("env", "largest"), [("5x5-1", 11), ("7x7-2", 12), ("6x6-3", 13)])
+def test_metrics_by_hand(env, largest, monkeypatch):
+    """Returns between -(10 + boxes) and 10 + boxes are normalised; Q is compared with the upper end."""
+    one = trainer(env=env, method="uer")
+    assert one.return_range() == (-largest, largest)
+    monkeypatch.setattr("papers.ter.trainer.rollouts", lambda _: (np.array([largest, 0.0]), np.array([True, False])))
+    one._recorded = {"q": [2.0 * largest, 4.0 * largest], "loss": [1.0, 2.0]}
+    assert one.evaluate() == {
+        "return": largest / 2, "normalized_return": 0.75, "success": 0.5, "q_overestimation": 2.0, "loss": 1.5,
+    }  # fmt: skip
+
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+
+
+def test_defaults_are_the_papers():
+    c = Config()
+    assert (c.steps, c.batch_size, c.lr, c.target_interval, c.capacity) == (10**6, 32, 3e-4, 10_000, 10**6)
+    assert (c.warmup, c.update_every, c.replay_ratio) == (50_000, 4, 0.25)
+    assert (c.epsilon_end, c.epsilon_steps, c.pixels) == (0.01, 10**6, 84)
+    assert (c.eta, c.roots, c.predecessors, c.projection_dim) == (0.1, 8, 3, 3)
+    assert (c.per_alpha, c.per_beta, c.ebu_beta, c.discor_tau, c.reward_scale) == (0.6, 0.4, 0.5, 10.0, 1.0)
+    assert Trainer.optimizer == "adam" and not c.timeout_is_done
+    check(c)
+
+
+def test_the_smallest_picture_runs(tmp_path, short):
+    check(config(pixels=36))
+    assert main(config(pixels=36, steps=40), tmp_path / "run")["steps"] == 40
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"pixels": 35}, "pixels must be at least 36, which the convolutions need, not 35"),
+        ({"eta": 1.5}, r"eta must lie in \[0, 1\], not 1.5"),
+        ({"capacity": 10**13}, "choose a smaller replay capacity"),
+    ],
+)
+def test_settings_that_cannot_work_cost_one_line_and_leave_nothing_behind(settings, message, tmp_path):
+    with pytest.raises(UserError, match=message) as error:
+        main(config(**settings), tmp_path / "run")
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_unknown_task_on_the_command_line(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(sys, "argv", ["train_sokoban", "--env", "6x6-4", "--run-dir", str(tmp_path / "run")])
+    with pytest.raises(SystemExit) as stopped:
+        cli(Config, main, train_sokoban.__doc__ or "")
+    error = capsys.readouterr().err
+    assert stopped.value.code == 2 and error.count("\n") == 1
+    assert "unknown value '6x6-4'; use one of 5x5-1, 5x5-2" in error
+    assert not (tmp_path / "run").exists()
+
+
+# --- learning ---------------------------------------------------------------------------------------------------------
+
+
+def test_one_level_is_learnt(easy):
+    """An untrained network does not solve it, after 800 steps of TER it does, in three steps."""
+    one = trainer(
+        method="ter", steps=800, capacity=800, warmup=100, epsilon_steps=300, epsilon_end=0.2, target_interval=50,
+        eval_noise=0.0, eval_episodes=1, lr=1e-3, gamma=0.9, reward_scale=0.1,
+    )  # fmt: skip
+    assert rollouts(one)[1].tolist() == [False]
+    while one.step < 800:
+        one.interact()
+        if one.step >= 100 and one.step % 4 == 0:
+            one.learn()
+        if one.step % 50 == 0:
+            one.sync()
+    returns, successes = rollouts(one)
+    assert successes.tolist() == [True] and returns[0] == pytest.approx(10.7)
