@@ -70,7 +70,7 @@ ATARI = World(
         steps=120, capacity=100, warmup=60, epsilon_steps=100, target_interval=20, eval_every=60, eval_episodes=1
     ),
     quick=dict(
-        steps=20_000, capacity=20_000, warmup=1_000, epsilon_steps=10_000, target_interval=500, eval_every=4_000,
+        steps=10_000, capacity=10_000, warmup=500, epsilon_steps=5_000, target_interval=250, eval_every=2_000,
         eval_episodes=3,
     ),
     longer={},
@@ -230,7 +230,7 @@ def fig_k13(scale: str) -> list[Entry]:
 
 
 def fig_m15(scale: str) -> list[Entry]:
-    """Four Atari games; at quick one of them, once, for a hundredth of the steps."""
+    """Four Atari games; at quick one of them, once, for a 250th of the steps."""
     return entries(scale, tasks(scale, ["Freeway"], GAMES), PLAIN, seeds=1 if scale == "quick" else None)
 
 

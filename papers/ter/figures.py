@@ -63,6 +63,11 @@ def label(method: str) -> str:
     return re.sub(r" x(?=\d)", ", ratio ", named.replace("beta=", "β=").replace("eta=", "η="))
 
 
+def place(env: str) -> str:
+    """A task's name as titles print it: "Sokoban 5x5-1"."""
+    return f"Sokoban {env}" if env[0].isdigit() else env
+
+
 class Data(Grid):
     """The rows of an experiment, and figures that say what of it is missing."""
 
@@ -75,7 +80,7 @@ class Data(Grid):
         """Text like "not run: TER on Unlock, 1 of 3 seeds"; empty when the grid is complete."""
         wanted = Counter((method, env) for method, env, _ in self.wanted)
         short = [
-            f"{label(method)} on {env}, {n} of {wanted[method, env]} seeds"
+            f"{label(method)} on {place(env)}, {n} of {wanted[method, env]} seeds"
             for (method, env), n in Counter((method, env) for method, env, _ in self.missing).items()
         ]
         more = f" and {len(short) - 3} more" if len(short) > 3 else ""
@@ -124,7 +129,7 @@ def learning_curves(
         name = f"TER Figure {number}" if number else "TER, own experiment"
         canvas, axes = data.canvas(-(-len(data.envs) // cols), cols, f"{name}: {title}", HOW + note)
         for ax, env in zip(axes.flat, data.envs):
-            panel(ax, data, env, data.methods, metric, env)
+            panel(ax, data, env, data.methods, metric, place(env))
         for ax in axes.flat[len(data.envs) :]:
             ax.set_axis_off()
         tidy(axes, shared=metric != "return")
@@ -140,12 +145,12 @@ def fig4(results: Results, scale: str, out: Path) -> None:
     families = [name for name in NAMES if name != "ter"]
     title = "TER Figure 4: baselines that learn more often (ratio = gradient steps per environment step)"
     canvas, axes = data.canvas(2 * len(data.envs), len(families), title, HOW, (3.2, 2.3))
-    for place, env in enumerate(data.envs):
+    for number, env in enumerate(data.envs):
         for column, family in enumerate(families):
             methods = [method for method in data.methods if method.split()[0] in (family, "ter")]
-            above, below = axes[2 * place : 2 * place + 2, column]
-            panel(above, data, env, methods, "normalized_return", f"(a) {env}, {NAMES[family]}")
-            panel(below, data, env, methods, "q_overestimation", f"(b) {env}, {NAMES[family]}")
+            above, below = axes[2 * number : 2 * number + 2, column]
+            panel(above, data, env, methods, "normalized_return", f"(a) {place(env)}, {NAMES[family]}")
+            panel(below, data, env, methods, "q_overestimation", f"(b) {place(env)}, {NAMES[family]}")
     tidy(axes)
     legend(canvas)
     save(canvas, out)
@@ -175,7 +180,7 @@ def own_target(results: Results, scale: str, out: Path) -> None:
     title = "TER, own experiment: environment steps between two copies into the target network"
     canvas, axes = data.canvas(1, 2, title, HOW, (3.8, 2.8))
     for ax, metric in zip(axes[0], ("success", "q_overestimation")):
-        panel(ax, data, env, data.methods, metric, env)
+        panel(ax, data, env, data.methods, metric, place(env))
     legend(canvas)
     save(canvas, out)
 

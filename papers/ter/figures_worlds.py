@@ -9,6 +9,7 @@ from common.lab.results import Results
 from envs.minigrid_tasks import SIZE, MiniGridTask
 from envs.sokoban import PIXELS, Sokoban
 from papers.ter.experiments import SOKOBAN, TASKS
+from papers.ter.figures import place
 from papers.ter.figures_nchain import draw_chain
 from papers.ter.train_sokoban import TASKS as ROOMS
 
@@ -36,7 +37,7 @@ def fig_d1(results: Results, scale: str, out: Path) -> None:
             picture, seen = _level(task, seed)
             ax.imshow(picture, interpolation="antialiased")
         row[-1].imshow(seen, interpolation="nearest")
-        name = task.replace("-", "\n") if task in TASKS else f"Sokoban\n{task}"
+        name = place(task).replace(" " if task in SOKOBAN else "-", "\n")
         row[0].set_ylabel(name, rotation=0, ha="right", va="center")
         for ax in row:
             ax.set(xticks=[], yticks=[])

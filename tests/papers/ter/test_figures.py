@@ -101,7 +101,7 @@ def test_fig4_has_a_row_of_returns_and_a_row_of_overestimation_with_a_zero_line(
 def test_sokoban_has_a_panel_per_task_of_return_and_of_overestimation(draw):
     for name, zero in (("fig3b", False), ("fig-e7", True)):
         axes = [ax for ax in draw(name)[0].axes if ax.axison]
-        assert [ax.get_title() for ax in axes] == list(ROOMS)
+        assert [ax.get_title() for ax in axes] == [f"Sokoban {room}" for room in ROOMS]
         assert [has_zero_line(ax) for ax in axes] == [zero] * 7
 
 
