@@ -13,8 +13,8 @@ from common.lab.sweep import Entry
 from envs import minigrid_tasks
 from envs.sokoban import BOX_REWARD, SOLVED_REWARD
 from papers.ter import batch_time, nchain, train, train_atari, train_sokoban
+from papers.ter.settings import METHODS
 
-METHODS = ("uer", "per", "ebu", "discor", "ter")
 HEADLINE = ("fig2", "fig6")  # what fits into an hour beside the other papers; fig3a alone takes longer
 
 TASKS = tuple(minigrid_tasks.TASKS)
