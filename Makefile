@@ -95,7 +95,7 @@ ter-fig-h10:      ##  50 | worlds that do not end at the goal
 ter-fig-i11:      ##  12 | EBU with PER mixed in
 ter-fig-j12:      ##  12 | EBU without episodes that ran out of time
 ter-fig-k13:      ##  14 | length of the random projection
-ter-fig-m15:      ##  10 | Atari: TER against UER, PER, EBU and DisCor
+ter-fig-m15:      ##   5 | Atari: TER against UER, PER, EBU and DisCor
 ter-own-target:   ##  20 | not in the paper: how often the target network is copied
 ter-own-memory:   ## 160 | not in the paper: Sokoban's baselines with a memory of 50,000
 

@@ -37,11 +37,11 @@ class World:
     """(scale, task): what differs there."""
 
 
-SMOKE = dict(
-    steps=480, capacity=400, warmup=160, epsilon_steps=300, target_interval=100, eval_every=240, eval_episodes=3
-)
 MINIGRID = World(
-    "papers.ter.train:main", train.Config, TASKS, SMOKE,
+    "papers.ter.train:main", train.Config, TASKS,
+    smoke=dict(
+        steps=480, capacity=400, warmup=160, epsilon_steps=300, target_interval=100, eval_every=240, eval_episodes=3
+    ),
     quick=dict(steps=100_000, capacity=100_000, warmup=5_000, epsilon_steps=50_000, eval_every=10_000),
     longer={
         # A random policy meets the goal of these two three times less often per step than that of SimpleCrossing-Easy,
@@ -52,7 +52,11 @@ MINIGRID = World(
     },
 )  # fmt: skip
 SOKOBAN_WORLD = World(
-    "papers.ter.train_sokoban:main", train_sokoban.Config, SOKOBAN, SMOKE | dict(pixels=40),
+    "papers.ter.train_sokoban:main", train_sokoban.Config, SOKOBAN,
+    smoke=dict(
+        steps=280, capacity=200, warmup=130, epsilon_steps=200, target_interval=100, eval_every=140, eval_episodes=2,
+        pixels=40,
+    ),
     quick=dict(  # a quarter of the paper's schedule of a million steps
         steps=250_000, capacity=250_000, warmup=12_500, epsilon_steps=250_000, target_interval=2_500, pixels=40,
         eval_every=25_000,
@@ -70,7 +74,7 @@ ATARI = World(
         steps=120, capacity=100, warmup=60, epsilon_steps=100, target_interval=20, eval_every=60, eval_episodes=1
     ),
     quick=dict(
-        steps=10_000, capacity=10_000, warmup=500, epsilon_steps=5_000, target_interval=250, eval_every=2_000,
+        steps=5_000, capacity=5_000, warmup=250, epsilon_steps=2_500, target_interval=125, eval_every=1_000,
         eval_episodes=3,
     ),
     longer={},
@@ -230,7 +234,7 @@ def fig_k13(scale: str) -> list[Entry]:
 
 
 def fig_m15(scale: str) -> list[Entry]:
-    """Four Atari games; at quick one of them, once, for a 250th of the steps."""
+    """Four Atari games; at quick one of them, once, for a 500th of the steps."""
     return entries(scale, tasks(scale, ["Freeway"], GAMES), PLAIN, seeds=1 if scale == "quick" else None)
 
 
@@ -250,7 +254,7 @@ def own_memory(scale: str) -> list[Entry]:
 
     At a shorter budget the small memory holds the same share, a twentieth, of the run.
     """
-    small = {"smoke": 100, "quick": SOKOBAN_WORLD.quick["capacity"] // 20, "full": 50_000}[scale]
+    small = {"smoke": 50, "quick": SOKOBAN_WORLD.quick["capacity"] // 20, "full": 50_000}[scale]
     variants = PLAIN | {f"{method} (small memory)": dict(method=method, capacity=small) for method in METHODS[:-1]}
     return entries(scale, tasks(scale, ["5x5-1"], SOKOBAN), variants)
 
