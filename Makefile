@@ -19,7 +19,7 @@ ROOMS := bias-reduced-her ners ref-er sibling-rivalry ter
 help:             ##   0 | this list
 
 setup:            ##   3 | install all that training and tests need into .venv (once)
-test:             ##   6 | the tests, on up to 8 cores
+test:             ##   8 | the tests, on up to 8 cores
 lint:             ##   1 | ruff and mypy
 smoke:            ##  10 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
@@ -28,7 +28,7 @@ figures:          ##   1 | draw every figure again from the committed results, w
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
 report:           ##   0 | like claims, and print the table of claims here
-bench:            ##   6 | time the hot parts against their peers
+bench:            ##   8 | time the hot parts against their peers
 clean:            ##   0 | remove caches; .venv, runs/ and results stay
 clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); results stay
 
