@@ -20,6 +20,7 @@ from common.lab.errors import UserError
 from common.lab.runs import Run, Streams
 from envs.minigrid_tasks import TASKS, MiniGridTask
 from papers.ter import train
+from papers.ter.settings import METHODS
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Config:
 
     env: Literal[tuple(TASKS)] = "SimpleCrossing-Easy"  # type: ignore[valid-type]
     """Task that fills the memory."""
-    method: Literal["uer", "per", "ebu", "discor", "ter"] = "ter"
+    method: Literal[METHODS] = "ter"  # type: ignore[valid-type]
     """Replay method."""
     seed: int = 0
     """Seed of all random streams."""

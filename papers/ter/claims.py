@@ -34,9 +34,9 @@ from papers.ter.comparisons import (
 )
 from papers.ter.experiments import EXPERIMENTS, GAMES, LARGEST_RETURN, QUICK_SOKOBAN, SOKOBAN, TASKS
 from papers.ter.figures import label
+from papers.ter.settings import METHODS
 
-BASELINES = ("uer", "per", "ebu", "discor")
-METHODS = (*BASELINES, "ter")
+BASELINES = METHODS[:-1]
 FACTOR = 2.0
 """Largest ratio of mean batch times that counts as similar; the paper's own differ by up to 1.5."""
 
