@@ -27,7 +27,9 @@ all:              ## 2080 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
-report:           ##   0 | like claims, and print the table of claims here
+report:           ##   0 | one page of HTML with all figures, claims and protocols: site/report.html
+watch:            ##   0 | see a trained agent; without PAPER= ENV= METHOD= lists them; OUT=a.gif: no window
+read:             ##   0 | the methods' code beside its comments and equations: site/read/index.html
 bench:            ##   8 | time the hot parts against their peers
 clean:            ##   0 | remove caches; .venv, runs/ and results stay
 clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); results stay
@@ -98,6 +100,7 @@ ter-fig-k13:      ##  14 | length of the random projection
 ter-fig-m15:      ##   5 | Atari: TER against UER, PER, EBU and DisCor
 ter-own-target:   ##  20 | not in the paper: how often the target network is copied
 ter-own-memory:   ## 160 | not in the paper: Sokoban's baselines with a memory of 50,000
+ter-own-start:    ##  25 | not in the paper: the beginning of training on the smallest Sokoban
 
 TARGETS := $(shell awk -F: '/^[a-z][a-z0-9-]*: *\#\#/ {print $$1}' $(firstword $(MAKEFILE_LIST)))
 .PHONY: $(TARGETS)
@@ -176,7 +179,13 @@ claims: $(VENV)/.run
 	@$(PAPERS) claims
 
 report: $(VENV)/.run
-	@$(PAPERS) claims --show
+	@$(PY) -m papers.report
+
+watch: $(VENV)/.run
+	@$(PY) -m papers.watch --paper "$(PAPER)" --env "$(ENV)" --method "$(METHOD)" $(if $(OUT),--out "$(OUT)")
+
+read: $(VENV)/.run
+	@$(PY) -m papers.read
 
 bench: $(VENV)/.bench
 	@$(PY) -m benchmarks

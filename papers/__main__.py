@@ -10,108 +10,27 @@
 What a machine trains stays below runs/, tables and pictures included: the last digits differ from one processor to the
 next, and the committed evidence must not change because somebody tried the code. `collect` is how it is changed.
 
-A paper is a package below this one with experiments.py, figures.py and claims.py; none is listed anywhere. PAPER may be
-`all`. Exit codes: 0, 1 when runs failed, 2 for a mistake in the command or in a file, 130 after Ctrl-C.
+PAPER may be `all`. Exit codes: 0, 1 when runs failed, 2 for a mistake in the command or in a file, 130 after Ctrl-C.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import difflib
-import importlib
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NoReturn
 
 from common.lab.errors import UserError, guard
+from papers.house import Choice, House, Paper, choose, every, judge, plain
 
-ROOT = Path(__file__).resolve().parents[1]
 SCALES = ("smoke", "quick", "full")
 LAUNCHERS = ("local", "ray")
-FILES = ("experiments.py", "figures.py", "claims.py")
-
-
-@dataclass(frozen=True)
-class House:
-    """Where things lie. Tests build one around papers of their own."""
-
-    package: str = "papers"  # importable package that holds the papers
-    root: Path = ROOT  # of README.md and RESULTS.md
-    runs: Path = ROOT / "runs"
-    mine: bool = False  # results and figures of this machine, below `runs`, instead of the committed ones
-
-    def papers(self) -> dict[str, Paper]:
-        """Every package below `package` that has the three files of a paper, by name."""
-        folders = [Path(folder) for folder in importlib.import_module(self.package).__path__]
-        found = [path for folder in folders for path in sorted(folder.iterdir())]
-        return {path.name: Paper(self, path) for path in found if all((path / file).is_file() for file in FILES)}
-
-
-@dataclass(frozen=True)
-class Paper:
-    """One room. Its modules are imported when they are asked for: `list` need not load torch."""
-
-    house: House
-    folder: Path
-
-    @property
-    def name(self) -> str:
-        return self.folder.name
-
-    @property
-    def runs(self) -> Path:
-        return self.house.runs / self.name
-
-    @property
-    def results(self) -> Path:
-        return self.house.runs / "results" / self.name if self.house.mine else self.folder / "results"
-
-    def _module(self, name: str) -> ModuleType:
-        return importlib.import_module(f"{self.house.package}.{self.name}.{name}")
-
-    @cached_property
-    def experiments(self) -> dict[str, Any]:
-        return self._module("experiments").EXPERIMENTS
-
-    @cached_property
-    def headline(self) -> tuple[str, ...]:
-        """Figures that `make reproduce` runs; a paper that names none has all of them in it."""
-        return getattr(self._module("experiments"), "HEADLINE", tuple(self.figures))
-
-    @cached_property
-    def figures(self) -> dict[str, Any]:
-        return self._module("figures").FIGURES
-
-    @cached_property
-    def claims(self) -> list[Any]:
-        return list(self._module("claims").CLAIMS)
-
-    def picture(self, figure: str, scale: str) -> Path:
-        figures = self.house.runs / "figures" / self.name if self.house.mine else self.folder / "figures"
-        return figures / scale / f"{figure}.png"
 
 
 # ---- what the user typed ---------------------------------------------------------------------------------------------
-
-
-def _plain(name: str) -> str:
-    return name.lower().replace("_", "-")
-
-
-def choose(kind: str, name: str, valid: Iterable[str]) -> str:
-    """The member of `valid` called `name`; `-`, `_` and case are one. UserError lists the right ones."""
-    by_plain = {_plain(right): right for right in valid}
-    if _plain(name) in by_plain:
-        return by_plain[_plain(name)]
-    close = difflib.get_close_matches(_plain(name), by_plain, n=1)
-    hint = f", did you mean {close[0]}?" if close else ";"
-    raise UserError(f"unknown {kind} {name!r}{hint} right are: {', '.join(by_plain) or 'none yet'}")
 
 
 def _choose_papers(house: House, name: str) -> list[Paper]:
@@ -134,15 +53,47 @@ def _check_device(device: str) -> None:
 # ---- the commands ----------------------------------------------------------------------------------------------------
 
 
-def entries_of(paper: Paper, experiments: Iterable[str], scale: str, device: str) -> dict[str, list[Any]]:
-    """Experiment -> its entries, configs moved to `device` where they have such a field."""
+def entries_of(paper: Paper, wanted: Choice | None, scale: str, device: str) -> dict[str, list[Any]]:
+    """Experiment -> its wanted entries (None: all), configs moved to `device` where they have such a field."""
 
     def placed(entry: Any) -> Any:
         if device == "cpu" or not hasattr(entry.config, "device"):
             return entry
         return dataclasses.replace(entry, config=dataclasses.replace(entry.config, device=device))
 
-    return {name: [placed(entry) for entry in paper.experiments[name](scale)] for name in experiments}
+    if wanted is None:
+        return {name: [placed(entry) for entry in make(scale)] for name, make in paper.experiments.items()}
+    choices: dict[str, list[Callable[[Any], bool]]] = {}
+    for figure, choice in wanted.items():
+        for name in paper.figures[figure].experiments:
+            choices.setdefault(name, []).append(choice)
+    return {
+        name: [placed(entry) for entry in paper.experiments[name](scale) if any(choice(entry) for choice in of_it)]
+        for name, of_it in choices.items()
+    }
+
+
+def usual_hours(paper: Paper, entries: dict[str, list[Any]], scale: str) -> dict[str, float]:
+    """Run name -> hours that such a run took where the committed results come from, if any is among them.
+
+    The median over the seeds of method and task; where these were never run, over all runs of the experiment. Where
+    the experiment was run at another scale only, what it took there. Of smoke nothing is known.
+    """
+    from common.lab import results
+
+    found: dict[str, float] = {}
+    for experiment, of_experiment in entries.items() if scale != "smoke" else ():
+        root = paper.folder / "results"
+        frame = results.read(root, experiment, scale)
+        if frame is None and (other := results.best_scale(root, experiment)):
+            frame = results.read(root, experiment, other)
+        if frame is None:
+            continue
+        runs = frame.groupby(["method", "env", "seed"]).hours.max()
+        medians = runs.groupby(["method", "env"]).median().to_dict()
+        for entry in of_experiment:
+            found[entry.run_dir(paper.runs).name] = medians.get((entry.method, entry.env), runs.median())
+    return found
 
 
 def collect(paper: Paper, entries: dict[str, list[Any]], scale: str) -> list[Path]:
@@ -182,50 +133,45 @@ def draw(paper: Paper, figures: Iterable[str], scale: str) -> list[Path]:
 
 
 def run(
-    paper: Paper,
-    figures: Sequence[str],
+    wanted: Mapping[Paper, Choice],
     *,
     scale: str = "quick",
     jobs: int = 1,
     device: str = "cpu",
     launcher: str = "local",
+    longest_first: bool = False,
 ) -> int:
-    """Train what `figures` need, once each; draw and judge them, all below runs/. Returns the exit code.
+    """Train what the wanted figures need, once each, in one sweep; draw them, all below runs/. Returns the exit code.
 
     A failed run leaves the rest alone: the other runs are collected, and figures and verdicts say what is missing.
+    longest_first: so that the last minutes do not wait for one long run; else in the order of the experiments, so that
+    a sweep that is stopped early has whole comparisons.
     """
-    from common.lab.sweep import run_entries
+    from common.lab.sweep import sweep
 
-    experiments = dict.fromkeys(name for figure in figures for name in paper.figures[figure].experiments)
-    entries = entries_of(paper, experiments, scale, device)
-    every = [entry for of_experiment in entries.values() for entry in of_experiment]
-    report = run_entries(every, paper.runs, jobs=jobs, launcher=launcher)  # a run that two experiments share: once
+    entries = {paper: entries_of(paper, choice, scale, device) for paper, choice in wanted.items()}
+    hours: dict[str, float] = {}
+    for paper, by_experiment in entries.items():
+        hours |= usual_hours(paper, by_experiment, scale)
+    work = {paper.runs: [entry for part in by_name.values() for entry in part] for paper, by_name in entries.items()}
+    report = sweep(work, jobs=jobs, launcher=launcher, hours=hours, longest_first=longest_first)
     if report.interrupted:
         return report.exit_code
-    collect(paper, entries, scale)
-    draw(paper, figures, scale)
+    for paper, choice in wanted.items():
+        collect(paper, entries_of(paper, dict.fromkeys(choice, every), scale, device), scale)  # and what ran before
+        draw(paper, choice, scale)
     if scale == "smoke":
-        print(f"{paper.name}: smoke proves only the wiring, so no claim is judged")
-    else:
-        print_verdicts(paper, figures)
+        print("smoke proves only the wiring, so no claim is judged")
     if report.failed:
-        print(f"{paper.name}: {len(report.failed)} runs failed, see above", file=sys.stderr)
+        print(f"{len(report.failed)} runs failed, see above", file=sys.stderr)
     return report.exit_code
-
-
-def judge(paper: Paper) -> list[tuple[Any, Any]]:
-    """All claims of the paper with their verdicts, from the best scale that has results."""
-    from common.lab import claims
-    from common.lab.results import Results
-
-    return claims.evaluate(paper.claims, Results(paper.results))
 
 
 def print_verdicts(paper: Paper, figures: Iterable[str]) -> None:
     """One line for every claim about `figures`."""
-    wanted = {_plain(figure) for figure in figures}
+    wanted = {plain(figure) for figure in figures}
     for claim, verdict in judge(paper):
-        if _plain(claim.figure) in wanted:
+        if plain(claim.figure) in wanted:
             basis = f"{verdict.seeds} seeds, {verdict.steps:,} steps, {verdict.scale}" if verdict.scale else ""
             facts = ", ".join(part for part in (verdict.effect, verdict.interval, basis, verdict.note) if part)
             print(f"{paper.name} {claim.figure}: {verdict.status}: {claim.text}" + (f" ({facts})" if facts else ""))
@@ -243,7 +189,7 @@ def redraw(paper: Paper, scale: str | None) -> None:
 
 
 def write_claims(house: House, *, show: bool = False) -> None:
-    """Write RESULTS.md and the table in README.md from the committed results; `show` prints the former.
+    """Write RESULTS.md and the table in README.md from the committed results; `show` prints what could be judged.
 
     Of a machine's own results (`house.mine`): runs/RESULTS.md alone.
     """
@@ -251,11 +197,10 @@ def write_claims(house: House, *, show: bool = False) -> None:
     from common.lab.results import write_if_changed
 
     by_paper = {name: judge(paper) for name, paper in house.papers().items()}
-    text = claims.results_markdown(by_paper)
     page = (house.runs if house.mine else house.root) / "RESULTS.md"
-    write_if_changed(page, text.encode())
+    write_if_changed(page, claims.results_markdown(by_paper).encode())
     if show:
-        print(text)
+        print(claims.judged_text(by_paper))
     if house.mine:
         print(f"written: {_shown(page)}; the pictures are in {_shown(house.runs / 'figures')}")
         return
@@ -267,9 +212,9 @@ def write_claims(house: House, *, show: bool = False) -> None:
 def show_list(house: House) -> None:
     """Papers and their figures, with the Make target of each."""
     for paper in house.papers().values():
-        print(f"{paper.name}  (make {_plain(paper.name)})")
+        print(f"{paper.name}  (make {plain(paper.name)})")
         for name, figure in paper.figures.items():
-            print(f"  {name:<12} {figure.title}  (make {_plain(paper.name)}-{_plain(name)})")
+            print(f"  {name:<12} {figure.title}  (make {plain(paper.name)}-{plain(name)})")
 
 
 def _shown(path: Path) -> str:
@@ -335,7 +280,7 @@ def _dispatch(house: House, options: argparse.Namespace) -> int:
     papers = [dataclasses.replace(paper, house=here) for paper in papers]
     if options.command == "collect":
         for paper in papers:
-            for path in collect(paper, entries_of(paper, paper.experiments, scale, options.device), scale):
+            for path in collect(paper, entries_of(paper, None, scale, options.device), scale):
                 print(f"collected: {_shown(path)}")
         return 0
     return _run_papers(papers, options, scale, choose("launcher", options.launcher, LAUNCHERS))
@@ -344,17 +289,21 @@ def _dispatch(house: House, options: argparse.Namespace) -> int:
 def _run_papers(papers: list[Paper], options: argparse.Namespace, scale: str, launcher: str) -> int:
     if options.figure and (len(papers) > 1 or options.headline):
         raise UserError("name figures of one paper, or --headline, or all; not two of them")
-    figures = {
-        paper: [choose(f"figure of {paper.name}", name, paper.figures) for name in options.figure]
-        or list(paper.headline if options.headline else paper.figures)
-        for paper in papers
-    }
-    status = 0
+    wanted: dict[Paper, Choice] = {}
     for paper in papers:
-        code = run(paper, figures[paper], scale=scale, jobs=options.jobs, device=options.device, launcher=launcher)
-        if code == 130:
-            return code
-        status = max(status, code)
+        named = [choose(f"figure of {paper.name}", name, paper.figures) for name in options.figure]
+        wanted[paper] = paper.headline if options.headline else dict.fromkeys(named or paper.figures, every)
+    status = run(
+        wanted,
+        scale=scale,
+        jobs=options.jobs,
+        device=options.device,
+        launcher=launcher,
+        longest_first=options.headline,
+    )
+    if status <= 1 and scale != "smoke" and not options.headline:  # reproduce shows them in a table
+        for paper, choice in wanted.items():
+            print_verdicts(paper, choice)
     return status
 
 

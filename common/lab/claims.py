@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -155,6 +156,26 @@ def _row(paper: str, claim: Claim, verdict: Verdict) -> list[str]:
     ours = f"{verdict.effect} {verdict.interval}".strip()
     text = f"{claim.text} (`{claim.id}`)"
     return [paper, claim.figure, text, claim.paper_value, ours, seeds, steps, verdict.scale, verdict.status]
+
+
+def judged_text(by_paper: ByPaper, width: int = 110) -> str:
+    """The claims that could be judged, for a terminal of `width` columns: verdict, figure and claim, then the paper's
+    value, ours and what it rests on. Each paper's heading counts its claims by verdict."""
+    lines = []
+    for paper, judged in by_paper.items():
+        counts = Counter(verdict.status for _, verdict in judged)
+        lines += ["", f"{paper}: " + ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])]
+        for claim, verdict in judged:
+            if verdict.status == "not run":
+                continue
+            start = f"  {verdict.status:<15} {claim.figure:<11} "
+            ours = f"{verdict.effect} {verdict.interval}".strip() or "-"
+            basis = f"{verdict.seeds} seeds" + (f", {verdict.steps:,} steps" if verdict.steps else "")
+            facts = f"paper: {claim.paper_value}; ours: {ours} ({basis}, {verdict.scale})"
+            for text, first in ((claim.text, start), (facts, "")):
+                indent = " " * len(start)
+                lines += textwrap.wrap(text, width, initial_indent=first or indent, subsequent_indent=indent)
+    return "\n".join(lines[1:])
 
 
 INTRODUCTION = f"""\

@@ -268,4 +268,5 @@ FIGURES: dict[str, Figure] = {
         "own-memory", "", "Sokoban's baselines with a small memory",
         note=". Small: 50,000 of a million, as in the released scripts; the same share of a shorter run",
     ),
+    "own-start": learning_curves("own-start", "", "the beginning of training on the smallest Sokoban"),
 }  # fmt: skip

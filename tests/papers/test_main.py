@@ -1,6 +1,8 @@
 """papers/__main__.py, on a house of two small papers that are written into a temporary directory."""
 
+import dataclasses
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -8,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from papers.__main__ import House, choose, main, write_claims
+from papers.__main__ import entries_of, main, usual_hours, write_claims
+from papers.house import House, choose, every
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,7 +54,7 @@ EXPERIMENTS = {
     "again": lambda scale: grid(scale, ["flip"]),
     "fails": lambda scale: grid(scale, ["broken"])[:1] + grid(scale, ["flip"]),
 }
-HEADLINE = ("fig-1",)
+HEADLINE = {"fig-1": lambda entry: entry.method == "flip" or entry.seed < 2}
 """
 FIGURES = """
 from common.lab.plotting import Figure
@@ -124,8 +127,8 @@ def trained(house):
 
 def test_papers_are_found_by_their_files(house):
     assert list(house.papers()) == ["coins", "dice"]
-    assert house.papers()["coins"].headline == ("fig-1",)
-    assert house.papers()["dice"].headline == ()
+    assert list(house.papers()["coins"].headline) == ["fig-1"]
+    assert house.papers()["dice"].headline == {}
 
 
 def test_run_trains_shared_runs_once_and_draws(after_run):
@@ -148,10 +151,42 @@ def test_claims_of_this_machine_leave_the_committed_ones_alone(after_run, capsys
 def test_run_again_skips_what_is_done_and_judges(after_run, capsys):
     house, _ = after_run
     before = trained(house)
-    assert main(["run", "coins", "--headline"], house) == 0
+    assert main(["run", "coins", "fig-1"], house) == 0
     assert trained(house) == before
     out = capsys.readouterr().out
     assert "coins fig-1: reproduced: flip scores higher (+10, [" in out and "3 seeds, 10 steps, quick" in out
+
+
+def test_headline_trains_its_own_runs_of_all_papers_and_keeps_what_else_is_there(after_run, tmp_path, capsys):
+    house, _ = after_run
+    fresh = dataclasses.replace(house, runs=tmp_path / "runs")
+    assert main(["run", "all", "--headline", "--jobs", "2"], fresh) == 0
+    assert sorted(re.findall("-(flip|fixed)-s(\\d)", (tmp_path / "runs/trained.txt").read_text())) == [
+        ("fixed", "0"), ("fixed", "1"), ("flip", "0"), ("flip", "1"), ("flip", "2"),
+    ]  # fmt: skip
+    assert main(["claims", "--mine", "--show"], fresh) == 0
+    out = capsys.readouterr().out
+    assert "coins: 1 inconclusive" in out and "ours: +10.5 [" in out and "(2 seeds, 10 steps, quick)" in out, out
+    assert out.splitlines()[-1].endswith(f"the pictures are in {tmp_path / 'runs/figures'}")
+    assert main(["run", "coins", "fig-1"], fresh) == 0
+    assert main(["run", "all", "--headline"], fresh) == 0
+    assert "fixed,Coin,2," in (tmp_path / "runs/results/coins/quick/compare.csv").read_text()
+
+
+def test_usual_hours_come_from_the_committed_results(after_run):
+    house, _ = after_run
+    main(["collect", "coins"], house)
+    paper = house.papers()["coins"]
+    path = coins(house) / "results/quick/compare.csv"
+    kept = path.read_text()
+    path.write_text(re.sub(r"fixed,(.*),[^,\n]*\n", r"fixed,\1,0.5\n", kept))
+    entries = entries_of(paper, {"fig-1": every}, "quick", "cpu")
+    hours = usual_hours(paper, entries, "quick")
+    assert {name.split("-")[1]: value > 0.4 for name, value in hours.items()} == {"fixed": True, "flip": False}
+    assert len(hours) == 6 and usual_hours(paper, entries, "smoke") == {}
+    full = usual_hours(paper, entries_of(paper, {"fig-1": every}, "full", "cpu"), "full")
+    assert sorted(full.values()) == sorted(hours.values()), "what is known of another scale"
+    path.write_text(kept)
 
 
 def test_failed_run_is_reported(after_run, capsys):
@@ -203,9 +238,7 @@ def test_smoke_judges_nothing_and_replaces_old_results(after_run, capsys):
 
 
 def test_device_reaches_the_config(house, monkeypatch):
-    from papers.__main__ import entries_of
-
-    entries = entries_of(house.papers()["coins"], ["again"], "smoke", "cuda:1")["again"]
+    entries = entries_of(house.papers()["coins"], {"fig-1": every}, "smoke", "cuda:1")["again"]
     assert [entry.config.device for entry in entries] == ["cuda:1"] * 3
     assert len({entry.run_dir(house.runs) for entry in entries}) == 3
 

@@ -12,7 +12,7 @@ import pytest
 
 from common.lab.errors import UserError
 from common.lab.runs import run_name
-from common.lab.sweep import Entry, Report, _last_step, _Progress, run_entries
+from common.lab.sweep import Entry, Progress, Report, _last_step, run_entries, sweep
 from tests.common.lab import toy_train
 from tests.common.lab.toy_train import Config, main
 
@@ -167,7 +167,7 @@ def test_run_directory_that_cannot_be_made(tmp_path):
     assert report.finished == [name(entry(seed=1))] and list(report.failed) == [name(entry())]
 
 
-def test_progress_counts_steps_of_all_runs(tmp_path):
+def test_progress_counts_the_work_of_all_runs(tmp_path):
     directories = {letter: tmp_path / letter for letter in "abc"}
 
     def written(letter: str, steps: str) -> None:
@@ -176,13 +176,38 @@ def test_progress_counts_steps_of_all_runs(tmp_path):
         (directories[letter] / "metrics.csv").write_text("step,metric,value,hours\n" + steps)
 
     written("a", "40,loss,1.0,0.1\n60,lo")
-    with _Progress(directories) as progress:
-        assert progress.bar.n == 40  # whole rows only
+    with Progress(directories, {}, jobs=2) as progress:  # nothing is known of the runs: all count alike
+        assert (progress.bar.n, progress.bar.total) == pytest.approx((0.4, 3.0))  # whole rows only
         written("b", "20,loss,1.0,0.1\n")
         progress.show(["a", "b"], Report())
-        assert (progress.bar.n, progress.bar.total) == (60, 300)
+        assert (progress.bar.n, progress.bar.total) == pytest.approx((0.6, 3.0))
         progress.show(["a", "b"], Report(finished=["a"], failed={"b": "killed"}))
-        assert progress.bar.n == 120 and "2/3 runs, 1 failed" in progress.bar.desc
+        assert (progress.bar.n, progress.bar.total) == pytest.approx((1.2, 2.2)), "b's other minutes will not be spent"
+        assert "2/3 runs, 1 failed" in progress.bar.desc
+    with Progress(directories, {"a": 0.1, "b": 0.3}, jobs=2) as progress:
+        assert (progress.bar.n, progress.bar.total) == pytest.approx((0.4 * 6 + 0.2 * 18, 6 + 18 + 12))
+
+
+def test_the_remaining_time_starts_from_the_usual_speed_and_follows_the_one_seen(tmp_path):
+    directories = {letter: tmp_path / letter for letter in "abcd"}
+    with Progress(directories, dict.fromkeys("abcd", 0.5), jobs=2) as progress:
+        remaining = progress.bar.total / progress.bar.format_dict["rate"]
+        assert remaining == pytest.approx(4 * 0.5 * 3600 / 2, rel=0.01), "two hours of work for two processes"
+        progress.bar.start_t -= 3600  # an hour has passed, and half of the usual work was done in it
+        progress.bar.n = 60.0
+        remaining = (progress.bar.total - progress.bar.n) / progress.bar.format_dict["rate"]
+        assert remaining == pytest.approx(3600, rel=0.06)
+        progress.bar.n = 30.0  # only a quarter: this machine takes twice as long
+        remaining = (progress.bar.total - progress.bar.n) / progress.bar.format_dict["rate"]
+        assert 9000 < remaining < 10800
+
+
+def test_one_sweep_over_two_directories(tmp_path, capsys):
+    first, second = entry(seed=1), entry("raises", seed=2)
+    report = sweep({tmp_path / "x": [first], tmp_path / "y": [second, first]}, jobs=1, hours={name(first): 0.01})
+    assert (tmp_path / "x" / name(first) / "done.json").exists() and not (tmp_path / "y" / name(first)).exists()
+    assert report.finished == [name(first)] and list(report.failed) == [name(second)]
+    assert str(tmp_path / "y" / name(second) / "log.txt") in capsys.readouterr().err
 
 
 def test_ray(tmp_path):
