@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from papers.house import ROOT, House
 from papers.read.columns import columns
 from papers.read.equations import load, render
 from papers.read.sections import split
 
-ROOT = Path(__file__).resolve().parents[2]
 STYLE = "read.css"
 SHARED = ROOT / "common" / "replay"
 LEFT_OUT = ("__init__", "figures", "claims", "experiments")  # beginnings of names of files that are no method
@@ -19,7 +19,7 @@ PATH = "Read it in five minutes"
 
 def rooms() -> dict[str, Path]:
     """Folders of the papers by name."""
-    return {path.parent.name: path.parent for path in sorted((ROOT / "papers").glob("*/README.md"))}
+    return {name: paper.folder for name, paper in House().papers().items()}
 
 
 def sources(folder: Path) -> list[Path]:

@@ -154,7 +154,7 @@ class ACER:
 
         value, after = self._values(memory, states, slots[offsets[1:] - 1])
         own, centre = self._advantages(states, actions, mean, std, rng)
-        q = value + own - centre  # stochastic duelling (ACER, Sec. 5.1)
+        q = value + own - centre  # stochastic duelling (ACER, their Sec. 5.1)
         trace = np.minimum(1.0, rho ** (1.0 / self.n_actions))  # the d-th root of rho, Sec. 4
         rewards = memory.rewards[slots] * np.float32(memory.reward_scale)
         retrace, uncut = returns(rewards, value, q, trace, after, offsets, self.gamma)
@@ -218,7 +218,7 @@ class ACER:
         slope = softplus_slope(self.raw_std.detach().cpu().numpy())
         self.raw_std.grad = torch.from_numpy((-ascent[:, d:].mean(axis=0) * slope).astype(np.float32)).to(self.device)
         self.policy.backward((ascent[:, :d] / -m).astype(np.float32))
-        # Q is V + A - mean of A, and V learns from Q's error once more, weighted (ACER, Sec. 5.1).
+        # Q is V + A - mean of A, and V learns from Q's error once more, weighted (ACER, their Sec. 5.1).
         value = np.concatenate([errors * (1.0 + np.minimum(1.0, rho)), np.zeros(n, np.float32)])
         self.value.backward((value / -m).astype(np.float32)[:, None])
         advantage = np.concatenate([errors, np.tile(errors / -self.samples, self.samples)])
