@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 SCALE ?= quick
-JOBS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+JOBS ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 DEVICE ?= cpu
 LAUNCHER ?= local
 
@@ -23,15 +23,15 @@ test:             ##   8 | the tests, on up to 8 cores
 lint:             ##   1 | ruff and mypy
 smoke:            ##  10 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
-all:              ## 2080 | every figure and table of every paper
+all:              ## 2105 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
 report:           ##   0 | one page of HTML with all figures, claims and protocols: site/report.html
-watch:            ##   0 | see a trained agent; without PAPER= ENV= METHOD= lists them; OUT=a.gif: no window
+watch:            ##   0 | see a trained agent: PAPER= ENV= METHOD= (none: a list); OUT=a.gif: no window
 read:             ##   0 | the methods' code beside its comments and equations: site/read/index.html
 bench:            ##   8 | time the hot parts against their peers
-clean:            ##   0 | remove caches; .venv, runs/ and results stay
+clean:            ##   0 | remove caches and site/; .venv, runs/ and results stay
 clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); results stay
 
 bias-reduced-her:            ## 170 | Bias-reduced hindsight experience replay: every figure below
@@ -81,7 +81,7 @@ sibling-rivalry-fig8: ##  30 | siblings with starts of their own
 sibling-rivalry-fig9: ##  10 | the Grid Oracle
 sibling-rivalry-own-tasks: ##   0 | not in the paper: pictures of all tasks
 
-ter:              ## 1130 | Topological Experience Replay: every figure below
+ter:              ## 1155 | Topological Experience Replay: every figure below
 ter-fig2:         ##   1 | NChain: backups until the greedy path is right, and value error
 ter-fig3a:        ## 140 | MiniGrid: TER against UER, PER, EBU and DisCor
 ter-fig3b:        ## 170 | Sokoban: TER against UER, PER, EBU and DisCor
@@ -113,6 +113,15 @@ $(error unknown target "$(UNKNOWN)": $(if $(ROOM),right are $(filter $(ROOM)-%,$
 endif
 ifeq ($(filter smoke quick full,$(SCALE)),)
 $(error unknown SCALE "$(SCALE)": right are smoke, quick and full)
+endif
+ifeq ($(filter local ray,$(LAUNCHER)),)
+$(error unknown LAUNCHER "$(LAUNCHER)": right are local and ray)
+endif
+ifeq ($(filter cpu cuda cuda:%,$(DEVICE)),)
+$(error unknown DEVICE "$(DEVICE)": right are cpu, cuda, cuda:0, cuda:1, ...)
+endif
+ifeq ($(shell printf '%s\n' '$(JOBS)' | grep -xE '[1-9][0-9]*'),)
+$(error JOBS "$(JOBS)" is not a number of processes, 1 or more)
 endif
 
 # ---- recipes --------------------------------------------------------------------------------------------------------
@@ -192,7 +201,7 @@ bench: $(VENV)/.bench
 
 clean:
 	@find . -path ./$(VENV) -prune -o -path ./runs -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
-	@rm -rf .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	@rm -rf .pytest_cache .ruff_cache .mypy_cache .hypothesis site
 
 clean-runs:
 	@rm -rf runs

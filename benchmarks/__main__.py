@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.rows import Row, table
+from benchmarks.rows import Row, summary, table
 from common.lab.errors import UserError, guard
 from common.lab.provenance import provenance
 from common.lab.threads import one_thread
@@ -28,6 +28,16 @@ TOPICS = {
     "ref_er": "Training with ReF-ER, per gradient or environment step",
     "ners": "Training with learnt sampling (NERS), per environment or gradient step",
 }
+HEADLINE = (
+    ("bias_reduced_her", "her_training", "her: step"),
+    ("sibling_rivalry", "sibling_rivalry", "ppo-sr: step"),
+    ("ref_er", "ref_er", "ddpg: step"),
+    ("ners", "ners", "sac: step"),
+    ("ners", "ners", "td3: step"),
+    ("ners", "ners", "rainbow per: gradient step"),
+    ("ter", "training", "per: step"),
+)
+"""Training of each paper as its peers do it, too: paper, topic and row."""
 PEERS = ("pfrl", "stable-baselines3")
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
@@ -69,6 +79,13 @@ def report(sections: dict[str, list[Row]]) -> str:
         + ", ".join(f"{name} {versions[name]}" for name in kept if name in versions)
         + ".",
         f"Targets met: {sum(bool(row.met) for row in judged)} of {len(judged)}.",
+        "",
+        "## Training in each paper, in short",
+        "",
+        "A step is one of the environment with its share of gradient steps, or a gradient step where that is said.",
+        "The floor is the time of the matrix products and convolutions alone; what is left out of it stands below.",
+        "",
+        summary(sections, HEADLINE),
     ]
     for name, rows in sections.items():
         lines += ["", f"## {TOPICS[name]}", "", table(rows)]

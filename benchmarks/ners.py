@@ -1,9 +1,13 @@
-"""NERS: steps of SAC, TD3 and Rainbow against their arithmetic floors, and the first two against Stable-Baselines3;
-what the samplers add to them; prioritised draws; Atari.
+"""NERS: steps of SAC, TD3 and Rainbow against their arithmetic floors, the first two against Stable-Baselines3 and the
+third against pfrl; what the samplers add to them; prioritised draws; Atari.
 
 A step of SAC or TD3 is one of the environment, on Hopper, with its gradient step: playing, storing, drawing, learning,
-telling the sampler. The peer's networks, batches, step sizes and memories have the sizes of ours. Evaluations, and what
+telling the sampler. The peers' networks, batches, step sizes and memories have the sizes of ours. Evaluations, and what
 samplers learn from them, are left out: there is one in 1,000 steps.
+
+Rainbow is compared with its prioritised replay, as pfrl has it; so are duelling, noisy and distributional networks,
+double Q-learning and returns of 20 steps. The peer gets our network: its own has no version of this size, and ours is
+the faster one (see Convolutions in papers/ners/rainbow.py). Both learn from stored frames of random pixels.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ import torch
 from torch import nn
 
 from benchmarks.floor import matmul_rate, update_flops
+from benchmarks.peers import pfrl
 from benchmarks.rows import Row
 from benchmarks.timing import Stopwatch, interleaved, per_call
 from common.lab.errors import UserError
@@ -277,11 +282,10 @@ def emulate(game: Atari, actions: Iterable[int]) -> None:
 
 def rainbow() -> list[Row]:
     """Gradient steps on Alien, which has all 18 actions."""
-    random, ners = make_rainbow("random"), make_rainbow("ners")
-    results = interleaved(
-        {"random": per_call(random.learn, UPDATES), "ners": per_call(ners.learn, UPDATES), "rate": matmul_rate()},
-        ROUNDS,
-    )
+    random, per, ners = (make_rainbow(method) for method in ("random", "per", "ners"))
+    learners = {"random": random.learn, "per": per.learn, "ners": ners.learn, "pfrl": make_pfrl_rainbow()}
+    tasks = {name: per_call(learn, UPDATES) for name, learn in learners.items()}
+    results = interleaved({**tasks, "rate": matmul_rate()}, ROUNDS)
     agent, batch, rate = random.agent, random.config.batch_size, results["rate"]
     flops = update_flops(rainbow_layers(agent.online), batch, looks=2)  # both networks see the next states
     parts = [
@@ -294,6 +298,9 @@ def rainbow() -> list[Row]:
     return [
         Row("rainbow random: gradient step", results["random"], "us", flops / rate * 1e6, "arithmetic floor",
             note=note),
+        Row("rainbow per: gradient step", results["per"], "us", results["pfrl"], "pfrl Rainbow",
+            note="the peer with our network"),
+        Row("rainbow per: gradient step", results["per"], "us", flops / rate * 1e6, "arithmetic floor"),
         Row("rainbow ners: gradient step", results["ners"], "us", results["random"], "rainbow random",
             note=_where(ners.learn, 1, _sampler_parts(ners.sampler))),
         Row(f"rainbow: memory of {random.config.capacity:,} transitions", size / 1e9, "GB", limit=MEMORY_LIMIT,
@@ -316,6 +323,44 @@ def make_rainbow(method: str) -> train_rainbow.Trainer:
             trainer.memory.reset(pictures[0])
     trainer.agent.act(trainer.memory.state())  # draws noise for the weights: at first it is 0
     return trainer
+
+
+class PeerNetwork(nn.Module):
+    """Our network with the answers that pfrl expects; it draws new noise once per gradient step."""
+
+    def __init__(self, config: train_rainbow.Config, n_actions: int):
+        super().__init__()
+        settings: dict[str, Any] = dict(stack=config.stack, hidden=config.hidden, sigma0=config.sigma)
+        self.network = Network(n_actions, config.atoms, **settings)
+        self.support = torch.linspace(-config.v_max, config.v_max, config.atoms)
+
+    def forward(self, stacks: torch.Tensor) -> Any:
+        if torch.is_grad_enabled():  # the look that is learnt from, which comes first
+            self.network.resample(torch.default_generator)
+        probabilities = torch.softmax(self.network(stacks), dim=2)
+        return pfrl.action_value.DistributionalDiscreteActionValue(probabilities, self.support)
+
+
+def make_pfrl_rainbow() -> Callable[[], object]:
+    """A gradient step of pfrl's Rainbow with as much to do as ours has, on FRAMES transitions of random pixels."""
+    config, n_actions = train_rainbow.Config("Alien", "per"), 18
+    network = PeerNetwork(config, n_actions)
+    buffer = pfrl.replay_buffers.PrioritizedReplayBuffer(
+        config.capacity, alpha=config.sampling.alpha, beta0=config.sampling.beta, betasteps=config.steps,
+        num_steps=config.multi_step,
+    )  # fmt: skip
+    agent = pfrl.agents.CategoricalDoubleDQN(
+        network, torch.optim.Adam(network.parameters(), lr=config.lr, eps=config.adam_epsilon, fused=True), buffer,
+        config.gamma, pfrl.explorers.Greedy(), minibatch_size=config.batch_size, replay_start_size=config.random_steps,
+        max_grad_norm=config.max_gradient,
+    )  # fmt: skip
+    stacks = np.random.default_rng(0).integers(256, size=(64, config.stack, 84, 84), dtype=np.uint8)
+    for t in range(1, FRAMES + 1):
+        over = t % EPISODE == 0
+        buffer.append(stacks[t % 64], t % n_actions, 0.0, stacks[(t + 1) % 64], is_state_terminal=over)
+        if over:
+            buffer.stop_current_episode()
+    return lambda: agent.update(buffer.sample(config.batch_size))
 
 
 def rainbow_layers(network: Network) -> list[int]:

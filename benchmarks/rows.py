@@ -1,6 +1,6 @@
 """One measured line, and the table of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -67,9 +67,31 @@ def number(value: float) -> str:
 def table(rows: Iterable[Row]) -> str:
     """The rows as a Markdown table that is also aligned for a terminal; their notes as a list below it."""
     rows = list(rows)
-    lines = [COLUMNS, *(row.cells() for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    lines.insert(1, ["-" * width for width in widths])
-    texts = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |" for line in lines]
     notes = [f"- {row.what}: {row.note}" for row in rows if row.note]
-    return "\n".join([*texts, *([""] if notes else []), *notes])
+    return "\n".join([aligned([COLUMNS, *(row.cells() for row in rows)]), *([""] if notes else []), *notes])
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Lines of cells, the heads first, as a Markdown table with columns of even width."""
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    rule = ["-" * width for width in widths]
+    texts = [[cell.ljust(width) for cell, width in zip(line, widths)] for line in (lines[0], rule, *lines[1:])]
+    return "\n".join("| " + " | ".join(line) + " |" for line in texts)
+
+
+FLOOR = "arithmetic floor"
+
+
+def summary(sections: dict[str, list[Row]], headline: Iterable[tuple[str, str, str]]) -> str:
+    """One line for each (paper, section, what): ours beside its first peer, and as a multiple of its floor.
+
+    StopIteration when the section does not compare `what` with a peer, or not with the floor.
+    """
+    lines = [["paper", "what", "ours", "peer", "ours / peer", "ours / floor"]]
+    for paper, section, what in headline:
+        rows = [row for row in sections[section] if row.what == what and row.peer is not None]
+        peer = next(row for row in rows if row.peer_name != FLOOR)
+        floor = next(row for row in rows if row.peer_name == FLOOR)
+        _, ours, theirs, ratio, *_ = peer.cells()
+        lines.append([paper, what, ours, theirs, ratio, floor.cells()[3]])
+    return aligned(lines)

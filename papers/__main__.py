@@ -39,17 +39,6 @@ def _choose_papers(house: House, name: str) -> list[Paper]:
     return list(papers.values()) if chosen == "all" else [papers[chosen]]
 
 
-def _check_device(device: str) -> None:
-    kind, _, number = device.partition(":")
-    if kind not in ("cpu", "cuda") or (number and not (kind == "cuda" and number.isdecimal())):
-        raise UserError(f"unknown device {device!r}; right are: cpu, cuda, cuda:0, cuda:1, ...")
-    if kind == "cuda":
-        import torch  # slow to load, and of no use to the commands that do not train
-
-        if int(number or 0) >= torch.cuda.device_count():
-            raise UserError(f"device {device!r} asked for, but PyTorch sees {torch.cuda.device_count()} CUDA devices")
-
-
 # ---- the commands ----------------------------------------------------------------------------------------------------
 
 
@@ -275,7 +264,10 @@ def _dispatch(house: House, options: argparse.Namespace) -> int:
         for paper in papers:
             redraw(paper, scale)
         return 0
-    _check_device(options.device)
+    if options.device != "cpu":
+        from common.lab.settings import check_device  # loads torch, of no use to the commands that do not train
+
+        check_device(options.device)
     here = dataclasses.replace(house, runs=options.runs or house.runs, mine=options.command == "run")
     papers = [dataclasses.replace(paper, house=here) for paper in papers]
     if options.command == "collect":

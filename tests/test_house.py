@@ -261,8 +261,13 @@ def test_the_readme_example_runs_and_prints_what_it_says(capsys):
 
 
 def test_links_of_the_readme_exist():
-    for link in re.findall(r"\]\(([^)#:]+)\)", README):
+    for link in re.findall(r"\]\(([^)#:]+)\)", README) + re.findall(r'src="([^"]+)"', README):
         assert (ROOT / link).exists(), link
+
+
+def test_every_trained_agent_is_in_the_gallery():
+    for path in (ROOT / "papers").glob("*/trained/*/config.json"):
+        assert f"{path.parent.relative_to(ROOT)}.gif" in README
 
 
 @pytest.mark.skipif(not PAPERS, reason="no paper is complete yet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import importlib
 import multiprocessing
@@ -17,7 +18,7 @@ from multiprocessing import connection, forkserver
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from common.lab.errors import NonFiniteLoss, RunBusy, UserError
+from common.lab.errors import UNWRITABLE, NonFiniteLoss, RunBusy, UserError
 from common.lab.threads import one_thread
 
 if TYPE_CHECKING:  # sweep.py imports this file
@@ -25,6 +26,7 @@ if TYPE_CHECKING:  # sweep.py imports this file
 
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
 BUSY_CODE = 75  # EX_TEMPFAIL: exit code of a process whose run is being written by somebody else
+UNWRITABLE_CODE = 74  # EX_IOERR: of a process that could not even say in its log what is wrong
 GRACE_SECONDS = 3.0
 ERROR_LINES = 5
 
@@ -50,10 +52,13 @@ def execute(pickled_entry: bytes, run_dir: Path) -> int:
     The entry comes pickled, so that importing its train script happens here: its output in the log, its errors in the
     report, and not before the number of threads is set.
     """
-    run_dir.mkdir(parents=True, exist_ok=True)
-    with (run_dir / "log.txt").open("ab") as log:
-        for stream in (1, 2):
-            os.dup2(log.fileno(), stream)
+    try:
+        run_dir.mkdir(parents=True, exist_ok=True)
+        with (run_dir / "log.txt").open("ab") as log:
+            for stream in (1, 2):
+                os.dup2(log.fileno(), stream)
+    except OSError:
+        return UNWRITABLE_CODE
     faulthandler.enable()  # a segfault leaves its place in the log
     one_thread()
     try:
@@ -64,14 +69,26 @@ def execute(pickled_entry: bytes, run_dir: Path) -> int:
     except RunBusy:
         return BUSY_CODE
     except (UserError, NonFiniteLoss) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return _last_words(f"error: {error}", 2)
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            return _last_words(traceback.format_exc().strip(), 1)
+        where = f" {error.filename}" if error.filename else ""
+        return _last_words(f"error: cannot write{where}: {error.strerror}; start again when it can be written", 2)
     except BaseException:
-        traceback.print_exc()
-        return 1
+        return _last_words(traceback.format_exc().strip(), 1)
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        with contextlib.suppress(OSError):  # what was printed before is lost where the disk is full
+            sys.stdout.flush()
+
+
+def _last_words(text: str, code: int) -> int:
+    """Put `text` at the end of the log; returns `code`, or UNWRITABLE_CODE where the log cannot be written either."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        return UNWRITABLE_CODE
+    return code
 
 
 def _outcome(code: int, run_dir: Path, log_start: int) -> str:
@@ -80,6 +97,8 @@ def _outcome(code: int, run_dir: Path, log_start: int) -> str:
         return ""
     if code == BUSY_CODE:
         return "busy"
+    if code == UNWRITABLE_CODE:
+        return f"cannot write {run_dir}: {_why_unwritable(run_dir)}; start again when it can be written"
     end = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
     return f"{_log_tail(run_dir, log_start)}\n{end}".strip()
 
@@ -92,6 +111,16 @@ def _log_tail(run_dir: Path, log_start: int) -> str:
             return "\n".join(log.read().decode(errors="replace").splitlines()[-ERROR_LINES:])
     except OSError as error:
         return f"no log: {error}"
+
+
+def _why_unwritable(run_dir: Path) -> str:
+    """What the system says when a few bytes are written to the run's log."""
+    try:
+        with (run_dir / "log.txt").open("ab") as log:
+            log.write(b"the log could not be written for a while\n")
+    except OSError as error:
+        return error.strerror or str(error)
+    return "it could not be written for a while"
 
 
 def _log_size(run_dir: Path) -> int:

@@ -78,10 +78,13 @@ class Run:
         return run.finish({"return": 1.0}, network.state_dict())
     """
 
-    def __init__(self, directory: Path, total_steps: int | None, tensorboard: bool, progress: bool) -> None:
+    def __init__(
+        self, directory: Path, total_steps: int | None, unit: str, score: str, tensorboard: bool, progress: bool
+    ) -> None:
         """Not to be called: use Run.open."""
         self.directory = Path(directory)
-        self._total_steps, self._use_tensorboard, self._use_bar = total_steps, tensorboard, progress
+        self._total_steps, self._unit, self._score = total_steps, unit, score
+        self._use_tensorboard, self._use_bar = tensorboard, progress
         self._lock: io.BufferedWriter | None = None
         self._metrics: io.BufferedWriter | None = None
         self._tensorboard: Any = None
@@ -97,16 +100,19 @@ class Run:
         directory: Path,
         *,
         total_steps: int | None = None,
+        unit: str = "step",
+        score: str = "return",
         tensorboard: bool = False,
         progress: bool = False,
     ) -> Self:
         """Create or reopen a run directory and lock it; write config.json.
 
-        config: a dataclass instance. total_steps: for progress bars. Raises UserError when the directory cannot be
-        written or holds a run of another config, RunBusy when another process has it open; nothing is overwritten then.
+        config: a dataclass instance. For the progress bar: total_steps, what one step is called (`unit`), and the
+        metric whose latest value is shown (`score`). Raises UserError when the directory cannot be written or holds a
+        run of another config, RunBusy when another process has it open; nothing is overwritten then.
         A finished run is opened without the lock, only to be read.
         """
-        run = cls(directory, total_steps, tensorboard, progress)
+        run = cls(directory, total_steps, unit, score, tensorboard, progress)
         if run.finished is not None:
             _check_same_config(config, run.directory)
             return run
@@ -179,11 +185,14 @@ class Run:
         if self._use_tensorboard:
             self._tensorboard = _summary_writer(self.directory / "tensorboard", self._step + 1)
         if self._use_bar:
-            self._bar = tqdm(total=self._total_steps, initial=self._step, unit="step", dynamic_ncols=True)
+            self._bar = tqdm(total=self._total_steps, initial=self._step, unit=self._unit, dynamic_ncols=True)
         return checkpoint["state"]
 
     def log(self, step: int, values: dict[str, float]) -> None:
-        """Append one row per metric to metrics.csv. step: environment steps so far. Raises UserError (disk full)."""
+        """Append one row per metric to metrics.csv, and show the score. Raises UserError (disk full).
+
+        step: environment steps so far, or what else this run counts.
+        """
         if self._metrics is None:
             raise RuntimeError("call load() before log()")
         hours = self.hours
@@ -195,6 +204,8 @@ class Run:
         if self._tensorboard is not None:
             for name, value in values.items():
                 self._tensorboard.add_scalar(name, float(value), step)
+        if self._score in values:
+            self.tick(step, **{self._score: values[self._score]})
 
     def save(self, state: dict[str, Any]) -> None:
         """Write a checkpoint of `state` (any picklable dict: modules, optimisers, generators, replay memories).
@@ -209,12 +220,12 @@ class Run:
             payload = {"metrics_bytes": self._metrics.tell(), "hours": self.hours, "step": self._step, "state": state}
             checkpoints.save(self.directory, payload)
 
-    def tick(self, step: int, **postfix: float) -> None:
+    def tick(self, step: int, **shown: float) -> None:
         """Show progress (with progress=True): steps done and per second, and numbers such as the latest return."""
         if self._bar is None:
             return
-        if postfix:
-            self._bar.set_postfix({name: f"{value:.4g}" for name, value in postfix.items()}, refresh=False)
+        if shown:
+            self._bar.set_postfix({name: f"{value:.4g}" for name, value in shown.items()}, refresh=False)
         self._bar.update(step - self._bar.n)
 
     def check_finite(self, step: int, **losses: float | Tensor) -> None:
@@ -239,6 +250,8 @@ class Run:
             checkpoints.write_atomically(self.directory / "done.json", _json_bytes(summary))
         for name in ("checkpoint.pkl", "previous.pkl"):
             (self.directory / name).unlink(missing_ok=True)
+        if self._total_steps is not None:
+            self.tick(self._total_steps)
         return _read_json(self.directory / "done.json")
 
 

@@ -9,6 +9,16 @@ import torch
 from common.lab.errors import UserError
 
 
+def check_device(device: str) -> None:
+    """Raise UserError unless `device` is cpu, or a CUDA device that is there: cuda, cuda:0, cuda:1, ..."""
+    kind, _, number = device.partition(":")
+    if kind not in ("cpu", "cuda") or (number and not (kind == "cuda" and number.isdecimal())):
+        raise UserError(f"unknown device {device!r}; right are: cpu, cuda, cuda:0, cuda:1, ...")
+    if kind == "cuda" and int(number or 0) >= (there := torch.cuda.device_count()):
+        sees = f"{there} CUDA devices" if there else "no CUDA device"
+        raise UserError(f"device {device!r} asked for, but this PyTorch sees {sees}; use cpu")
+
+
 def check_settings(
     config: Any,
     *,
@@ -22,9 +32,7 @@ def check_settings(
     config: may have a field `device`. A setting that is None is left alone. `positive` and `not_negative` ones must
     also be finite; NaN is never in range.
     """
-    device = getattr(config, "device", "cpu")
-    if device != "cpu" and not torch.cuda.is_available():
-        raise UserError(f"device {device!r} asked for, but this PyTorch sees no CUDA device; use --device cpu")
+    check_device(getattr(config, "device", "cpu"))
     ranges: list[tuple[Iterable[str], Callable[[float], bool], str]] = [
         (at_least_1, lambda value: value >= 1, "be at least 1"),
         (positive, lambda value: value > 0, "be positive"),

@@ -7,6 +7,7 @@ checkpoints. A run that fails, or whose process dies, leaves the others alone an
 import json
 import os
 import sys
+import tempfile
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -87,6 +88,7 @@ def sweep(
         runs_root = Path(runs_root).resolve()
         try:
             runs_root.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=runs_root).close()
         except OSError as error:
             raise UserError(f"cannot write {runs_root}: {error.strerror}; choose another place for runs") from error
         for entry in entries:
@@ -97,12 +99,14 @@ def sweep(
                 report.skipped.append(directory.name)
             else:
                 todo[directory.name] = entry, directory
+    hours = hours or {}
     if longest_first and hours:
-        todo = dict(sorted(todo.items(), key=lambda item: -hours.get(item[0], 0.0)))
+        usual = sum(hours.values()) / len(hours)
+        todo = dict(sorted(todo.items(), key=lambda item: -hours.get(item[0], usual)))
     if todo:
         directories = {name: directory for name, (_, directory) in todo.items()}
         workers = LAUNCHERS[launcher]([entry for entry, _ in todo.values()], jobs)
-        with Progress(directories, hours or {}, jobs) as progress:
+        with Progress(directories, hours, jobs) as progress:
             _train(todo, workers, report, progress)
     _tell(report, {name: directory for name, (_, directory) in todo.items()})
     return report

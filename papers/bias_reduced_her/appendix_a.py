@@ -14,7 +14,7 @@ IBS: whatever it looks for, every episode offers.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -52,7 +52,7 @@ SIGMA2 = (2.0, 0.2, 0.04)
 
 @dataclass(frozen=True)
 class Config:
-    """Settings of a measurement."""
+    """Settings of a measurement. The paper names sigma2 and floor alone; k and grid are those of train.py."""
 
     env: Literal["mixture", "moving goals"] = "mixture"
     """What is measured: the scores of a known mixture, or how q follows goals that move."""
@@ -61,7 +61,7 @@ class Config:
     seed: int = 0
     """Seed of all samples."""
     sigma2: float = 0.2
-    """Variance of the kernel, in squared lengths of the screen."""
+    """Variance of the kernel, in squared lengths of the screen. 0.2 is the last of the schedule (Sec. 3.1.3)."""
     samples: int = 10_000
     """mixture: largest number of samples."""
     episodes: int = 2_000
@@ -176,7 +176,6 @@ def follow(config: Config, run: Run) -> dict[str, float]:
             recovered = episode - jump
         if episode % max(config.episodes // ROWS, 1) == 0 or episode in (jump, jump + 1):
             run.log(episode, {"kl": _short(kl)})
-            run.tick(episode)
         if episode == jump:
             before = kl
             selection.set_goals(AFTER)
@@ -195,19 +194,24 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     ``run_dir`` that belongs to another run.
     """
     check(config)
-    total = config.samples if config.env == "mixture" else config.episodes
-    with Run.open(config, run_dir, total_steps=total, tensorboard=tensorboard, progress=progress) as run:
+    mixture = config.env == "mixture"
+    sizes = [size for size in SIZES if size <= config.samples]
+    shown: Any = (
+        dict(total_steps=sizes[-1], unit="sample", score="error")
+        if mixture
+        else dict(total_steps=config.episodes, unit="episode", score="kl")
+    )
+    with Run.open(config, run_dir, **shown, tensorboard=tensorboard, progress=progress) as run:
         if run.finished is not None:
             return run.finished
         run.load()
-        if config.env == "moving goals":
+        if not mixture:
             summary = {name: _short(value) for name, value in follow(config, run).items()}
             run.log(config.episodes, summary)
         else:
-            for n in (size for size in SIZES if size <= config.samples):
+            for n in sizes:
                 summary = {name: _short(value) for name, value in measure(config, n, Streams(config.seed)).items()}
                 run.log(n, summary)
-                run.tick(n)
         return run.finish(summary)
 
 

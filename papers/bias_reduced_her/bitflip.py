@@ -45,7 +45,8 @@ TARGET = "papers.bias_reduced_her.bitflip:main"
 
 @dataclass(frozen=True)
 class Config:
-    """Settings of a run. Where train.py has the same setting, the default is the same."""
+    """Settings of a run. The paper trains nothing on this task (Sec. 3.2.1) and names no settings for it: defaults are
+    those of train.py, except for epochs, cycles and eval_episodes."""
 
     env: str = "BitFlip-10-timeout"
     """BitFlip-<n>, BitFlip-<n>-terminal or BitFlip-<n>-timeout."""
@@ -54,7 +55,7 @@ class Config:
     seed: int = 0
     """Seed of all random streams of the run."""
     epochs: int = 60
-    """Training length: by then, exploration has reached its smallest value."""
+    """Training length in epochs: by then, exploration has reached its smallest value."""
 
     cycles: int = 20
     """Training cycles per epoch; fewer than train.py's 50, so that these epochs take half a minute."""
@@ -72,7 +73,7 @@ class Config:
     lr: float = 1e-3
     """Adam's step size."""
     clip: float = 3.0
-    """Largest gradient norm."""
+    """Largest gradient norm (L2)."""
     tau: float = 0.05
     """Share of the online in the target network per update."""
     epsilon: float = 1.0
@@ -282,7 +283,9 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     """
     task(config)
     total = config.epochs * config.cycles * config.episodes
-    with Run.open(config, run_dir, total_steps=total, tensorboard=tensorboard, progress=progress) as run:
+    with Run.open(
+        config, run_dir, total_steps=total, unit="episode", score="success", tensorboard=tensorboard, progress=progress
+    ) as run:
         if run.finished is not None:
             return run.finished
         state = run.load() or {"trainer": Trainer(config), "metrics": {}}
@@ -290,7 +293,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
         while trainer.cycles_done < config.epochs * config.cycles:
             loss = trainer.cycle()
             run.check_finite(trainer.episodes_done, loss=loss)
-            run.tick(trainer.episodes_done, **metrics)
+            run.tick(trainer.episodes_done)
             if trainer.cycles_done % config.cycles == 0:
                 metrics = trainer.evaluate()
                 run.log(trainer.episodes_done, metrics)

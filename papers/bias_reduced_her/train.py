@@ -51,7 +51,7 @@ class Config:
     seed: int = 0
     """Seed of all random streams of the run."""
     epochs: int = 200
-    """Training length. The paper does not state it."""
+    """Training length in epochs. Not in the paper."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
 
@@ -71,7 +71,7 @@ class Config:
     lr: float = 1e-3
     """Adam's step size, actor and critic (App. D.2)."""
     clip: float = 3.0
-    """Largest gradient norm, actor and critic (App. D.2)."""
+    """Largest gradient norm (L2), actor and critic (App. D.2)."""
     tau: float = 0.05
     """Share of the online in the target networks per update. App. D.1 prints 7, which cannot be a share."""
     action_penalty: float = 0.0
@@ -96,7 +96,7 @@ class Config:
     grid: int = 20
     """Cells of the grid of virtual goals along each side. Not in the paper."""
     sigma2: float = 2.0
-    """IBS: first variance of the kernel (Sec. 3.1.3)."""
+    """IBS: first variance of the kernel, in squared lengths of the screen (Sec. 3.1.3)."""
     sigma2_end: float = 0.2
     """IBS: last variance (Sec. 3.1.3). Virtual goals are compared with the target distribution of this variance."""
     sigma2_decay: float = 0.9
@@ -318,7 +318,9 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     check(config)
     fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
     total = config.epochs * config.cycles * config.episodes
-    with Run.open(config, run_dir, total_steps=total, tensorboard=tensorboard, progress=progress) as run:
+    with Run.open(
+        config, run_dir, total_steps=total, unit="episode", score="success", tensorboard=tensorboard, progress=progress
+    ) as run:
         if run.finished is not None:
             return run.finished
         state = run.load() or {"trainer": fresh, "metrics": {}}
@@ -326,8 +328,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
         while trainer.cycles_done < config.epochs * config.cycles:
             loss = trainer.cycle()
             run.check_finite(trainer.episodes_done, critic_loss=loss)
-            shown = {name: metrics[name] for name in ("success", "return") if name in metrics}
-            run.tick(trainer.episodes_done, **shown)
+            run.tick(trainer.episodes_done)
             if trainer.cycles_done % config.cycles == 0:
                 metrics = trainer.evaluate()
                 run.log(trainer.episodes_done, metrics)

@@ -15,7 +15,6 @@ from papers.ners.samplers import Settings
 from papers.ners.td3 import LR as TD3_LR
 
 
-
 def _sparse_pendulum(entry: Entry) -> bool:
     return entry.env == "SparsePendulum" and entry.method.startswith("sac") and entry.seed < 3
 

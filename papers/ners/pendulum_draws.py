@@ -2,7 +2,7 @@
 
     python -m papers.ners.pendulum_draws --seed 0
 
-The agent learns as in train.py, with RANDOM.
+The agent learns as in train.py, with RANDOM; its first 1,000 actions are random, as for Table 3.
 """
 
 from dataclasses import dataclass
@@ -67,9 +67,8 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
             return run.finished
         run.load()
         while trainer.t < config.steps:
-            trainer.advance()
-            if trainer.t % train.TICK == 0:
-                run.tick(trainer.t)
+            if trainer.advance():
+                run.tick(trainer.t, **{"return": trainer.total})
         td, q = values(trainer)
         rng = Streams(config.seed).numpy("draws")
         memory, size = trainer.memory, min(config.draws, len(trainer.memory))

@@ -250,7 +250,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
             trainer.advance()
             run.check_finite(trainer.t, loss=trainer.loss)
             if trainer.t % TICK == 0:
-                run.tick(trainer.t, **{name: metrics[name] for name in ("return", "tv") if name in metrics})
+                run.tick(trainer.t)
             if trainer.t % config.eval_every == 0 or trainer.t == config.steps:
                 metrics = trainer.evaluate()
                 run.log(trainer.t, metrics)

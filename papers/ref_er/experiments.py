@@ -14,7 +14,6 @@ from papers.ref_er import train, train_acer, train_ppo
 from papers.ref_er.tasks import TASKS
 
 
-
 def _hopper(entry: Entry) -> bool:
     return entry.env == "Hopper-v5" and entry.method in ("vracer refer", "vracer er")
 

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any, Protocol
 
+import torch
+
 from common.lab.runs import Run
 
 SAVE_EVERY = 5
@@ -48,7 +50,7 @@ def train(
         while trainer.t < config.steps:
             over = trainer.advance()
             if trainer.t % TICK == 0:
-                run.tick(trainer.t, **{name: metrics[name] for name in ("return", "kl") if name in metrics})
+                run.tick(trainer.t)
             if trainer.t * config.bins >= (trainer.bins_done + 1) * config.steps:
                 metrics = trainer.metrics()
                 run.check_finite(trainer.t, **{name: metrics[name] for name in ("td_error", "kl") if name in metrics})
@@ -57,4 +59,6 @@ def train(
             if save_due and over:  # the simulator's state is not kept: only between two episodes
                 run.save({"trainer": trainer, "metrics": metrics})
                 save_due = False
-        return run.finish({"steps": trainer.t, **metrics}, weights=trainer.agent.weights())
+        units = getattr(trainer, "memory", trainer)  # PPO, which keeps no memory, has the units of states itself
+        states = {"mean": torch.from_numpy(units.mean), "inverse_std": torch.from_numpy(units.inverse_std)}
+        return run.finish({"steps": trainer.t, **metrics}, weights=trainer.agent.weights() | {"states": states})

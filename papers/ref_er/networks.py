@@ -45,6 +45,10 @@ class MLP(nn.Module):
         self._bias_gradients: list[np.ndarray] = []
         self._passed: list[np.ndarray] = []
 
+    @property
+    def _device(self) -> torch.device:
+        return next(self.parameters()).device
+
     def forward(self, x: Tensor) -> Tensor:
         return self.layers(x)
 
@@ -52,13 +56,13 @@ class MLP(nn.Module):
         """Outputs [..., outputs] for states [..., inputs], float32, where no gradient is needed."""
         if not self._look():
             with torch.no_grad():
-                return self.layers(torch.from_numpy(x).cuda()).cpu().numpy()
+                return self.layers(torch.from_numpy(x).to(self._device)).cpu().numpy()
         return self._run(x)[-1]
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         """As `act` for a batch [batch, inputs], remembered for `backward`."""
         if not self._look():
-            self._graph = self.layers(torch.from_numpy(x).cuda())
+            self._graph = self.layers(torch.from_numpy(x).to(self._device))
             return self._graph.detach().cpu().numpy()
         self._passed = [x, *self._run(x)]
         return self._passed[-1]
@@ -70,7 +74,7 @@ class MLP(nn.Module):
         """
         if not self._look():
             self.zero_grad()
-            self._graph.backward(torch.from_numpy(gradient).cuda())  # type: ignore[union-attr]
+            self._graph.backward(torch.from_numpy(gradient).to(self._device))  # type: ignore[union-attr]
             return
         gradient = gradient.astype(np.float32, copy=False)
         for k in reversed(range(len(self._weights))):
@@ -83,7 +87,7 @@ class MLP(nn.Module):
     def input_gradient(self, x: np.ndarray) -> np.ndarray:
         """Gradient of the sum of all outputs with respect to the inputs x, [batch, inputs] float32."""
         if not self._look():
-            inputs = torch.from_numpy(x).cuda().requires_grad_()
+            inputs = torch.from_numpy(x).to(self._device).requires_grad_()
             return torch.autograd.grad(self.layers(inputs).sum(), inputs)[0].cpu().numpy()
         outputs = self._run(x)
         gradient = np.ones_like(outputs[-1])

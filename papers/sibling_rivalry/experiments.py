@@ -14,7 +14,7 @@ from papers.sibling_rivalry import track, train, train_off_policy
 HEADLINE: dict[str, Callable[[Entry], bool]] = {
     "fig1": lambda entry: True,
     "fig2": lambda entry: True,
-    "fig3": lambda entry: entry.method in ("ppo", "ppo-sr"),
+    "fig6": lambda entry: entry.method == "ppo-sr" and entry.env.startswith("Corridor"),
 }
 """What `make reproduce` trains: figures, and which of their runs fit into an hour beside the other papers."""
 

@@ -188,7 +188,9 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     check(config)
     fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
     total = 2 * config.pairs * config.updates
-    with Run.open(config, run_dir, total_steps=total, tensorboard=tensorboard, progress=progress) as run:
+    with Run.open(
+        config, run_dir, total_steps=total, unit="episode", score="success", tensorboard=tensorboard, progress=progress
+    ) as run:
         if run.finished is not None:
             return run.finished
         state = run.load() or {"trainer": fresh, "metrics": {}}

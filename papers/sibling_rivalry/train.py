@@ -49,12 +49,12 @@ class Config:
     seed: int = 0
     """Seed of all random streams of the run."""
     epochs: int = 50
-    """Training length, 4,000 episodes each: 200,000 in Fig. 3."""
+    """Training length in epochs of 4,000 episodes: 200,000 in Fig. 3."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
 
     updates: int = 50
-    """Updates per epoch."""
+    """Updates per epoch. Not in the paper; as in the authors' code."""
     rollouts: int = 80
     """Episodes per update: 20 workers with 4 each (App. F, Table 1)."""
     ppo_epochs: int = 4
@@ -257,7 +257,9 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     check(config)
     fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
     total = config.epochs * config.updates * config.rollouts
-    with Run.open(config, run_dir, total_steps=total, tensorboard=tensorboard, progress=progress) as run:
+    with Run.open(
+        config, run_dir, total_steps=total, unit="episode", score="success", tensorboard=tensorboard, progress=progress
+    ) as run:
         if run.finished is not None:
             return run.finished
         state = run.load() or {"trainer": fresh, "metrics": {}}
@@ -267,7 +269,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
                 entry = trainer.update()
                 losses = {name: value for name, value in entry.items() if name.endswith("loss")}
                 run.check_finite(trainer.episodes_done, **losses)
-                run.tick(trainer.episodes_done, success=entry["train_success"])
+                run.tick(trainer.episodes_done)
             metrics = trainer.evaluate()
             run.log(trainer.episodes_done, metrics)
             if trainer.evaluations % SAVE_EVERY == 0:

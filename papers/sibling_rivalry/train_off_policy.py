@@ -47,12 +47,12 @@ class Config:
     seed: int = 0
     """Seed of all random streams of the run."""
     epochs: int = 50
-    """Training length, 4,000 episodes each: 200,000 in Figs. 3 and 4."""
+    """Training length in epochs of 4,000 episodes: 200,000 in Figs. 3 and 4."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
 
     cycles: int = 50
-    """Cycles per epoch."""
+    """Cycles per epoch. Not in the paper; as in the authors' code."""
     episodes: int = 80
     """Episodes per cycle: 20 workers with 4 each (App. F, Table 2)."""
     updates: int = 40
@@ -242,7 +242,9 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     check(config)
     fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
     total = config.epochs * config.cycles * config.episodes
-    with Run.open(config, run_dir, total_steps=total, tensorboard=tensorboard, progress=progress) as run:
+    with Run.open(
+        config, run_dir, total_steps=total, unit="episode", score="success", tensorboard=tensorboard, progress=progress
+    ) as run:
         if run.finished is not None:
             return run.finished
         state = run.load() or {"trainer": fresh, "metrics": {}}
@@ -251,7 +253,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
             for _ in range(config.cycles):
                 entry = trainer.cycle()
                 run.check_finite(trainer.episodes_done, critic_loss=entry.get("critic_loss", 0.0))
-                run.tick(trainer.episodes_done, success=entry["train_success"])
+                run.tick(trainer.episodes_done)
             metrics = trainer.evaluate()
             run.log(trainer.episodes_done, metrics)
             if trainer.evaluations % SAVE_EVERY == 0:

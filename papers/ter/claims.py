@@ -301,7 +301,7 @@ CLAIMS = [
         contest("own-memory", better, [(method, f"{method} (small memory)") for method in BASELINES]),
     ),
     Claim(
-        "own-start", "own-start", "Not in the paper: at the beginning of training on Sokoban 5x5-1, TER is ahead of UER "
-        "(mean over the first 75,000 steps of quick's)", "-", contest("own-start", better, [("ter", "uer")]),
+        "own-start", "own-start", "Not in the paper: at the beginning of training on Sokoban 5x5-1, TER is ahead of "
+        "UER (mean over the first 75,000 steps of quick's)", "-", contest("own-start", better, [("ter", "uer")]),
     ),
 ]  # fmt: skip

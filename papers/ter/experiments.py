@@ -142,7 +142,7 @@ def fig3a(scale: str) -> list[Entry]:
 
 
 def fig3b(scale: str) -> list[Entry]:
-    """Learning curves of the five methods on Sokoban; smoke tries every task. Fig. E.7 shows the same runs' Q-values."""
+    """Learning curves of the five methods on Sokoban, and their Q-values (Fig. E.7); smoke tries every task."""
     return entries(scale, QUICK_SOKOBAN if scale == "quick" else SOKOBAN, PLAIN)
 
 

@@ -30,7 +30,8 @@ SAVE_EVERY = 500
 
 @dataclass(frozen=True)
 class Config:
-    """Settings of a run. The paper states only the task; values are those of the code released with it."""
+    """Settings of a run. The paper states only the task (Sec. 5.2); values are those of the code released with it, but
+    where it is said."""
 
     env: str = "NChain-20"
     """NChain-<number of states>."""
@@ -44,9 +45,9 @@ class Config:
     backups: int = 100
     """Backups of the figure: up to here return and value error are logged."""
     max_backups: int = 2_000
-    """Backups after which a run that still walks the wrong way is given up."""
+    """Backups after which a run that still walks the wrong way is given up. Neither in the paper nor in its code."""
     log_every: int = 2
-    """Backups between two rows of metrics."""
+    """Backups between two rows of metrics. Neither in the paper nor in its code."""
     lr: float = 0.98
     """Step size."""
     gamma: float = 0.99
@@ -56,7 +57,8 @@ class Config:
     discor_tau: float = 10.0
     """DisCor: temperature (App. B.4). The paper renews it when the target network is; a table has none."""
     discor_error: float = 100.0
-    """DisCor: first entry of the error table, largest reward / (1 - gamma), a bound on what |Q - Q*| can be."""
+    """DisCor: first entry of the error table, largest reward / (1 - gamma), a bound on what |Q - Q*| can be. Not in
+    the paper; the released code has no DisCor here."""
 
 
 def chain_length(config: Config) -> int:
@@ -323,7 +325,9 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     ``backups_to_solve``: after how many the greedy policy was right for the first time, or ``max_backups``.
     """
     chain_length(config)
-    with Run.open(config, run_dir, total_steps=config.backups, tensorboard=tensorboard, progress=progress) as run:
+    with Run.open(
+        config, run_dir, total_steps=config.backups, unit="backup", tensorboard=tensorboard, progress=progress
+    ) as run:
         if run.finished is not None:
             return run.finished
         learner: Learner = (run.load() or {"learner": Learner(config)})["learner"]
@@ -331,7 +335,6 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
             count = learner.count
             if count <= config.backups and count % config.log_every == 0:
                 run.log(count, learner.metrics())
-                run.tick(count)
             if count == config.max_backups or (count >= config.backups and learner.solved_after is not None):
                 break
             learner.step()

@@ -29,7 +29,7 @@ class Settings:
     lr: float = 3e-4
     """Adam's step size (App. B.1)."""
     gamma: float = 0.99
-    """Discount; the paper does not state it, the released code uses 0.99."""
+    """Discount. Not in the paper; the released code has 0.99."""
     update_every: int = 4
     """Environment steps between two visits of the learner (App. B.1)."""
     replay_ratio: float = 0.25
@@ -39,7 +39,8 @@ class Settings:
     capacity: int = 1_000_000
     """Transitions kept (App. B.1)."""
     warmup: int = 50_000
-    """Environment steps before the first update (App. B.1)."""
+    """Environment steps before the first update (App. B.1). Actions are epsilon-greedy then, too, as in the released
+    code; App. B.1 says random."""
     epsilon_end: float = 0.01
     """Last share of random actions (App. B.1)."""
     epsilon_steps: int = 1_000_000
@@ -47,23 +48,26 @@ class Settings:
     reward_scale: float = 1.0
     """Factor on rewards before they are stored. The paper uses none; short runs need one (README, deviations)."""
     timeout_is_done: bool = False
-    """Treat a time-out like a terminal state in the targets, as the released code does."""
+    """Treat a time-out like a terminal state in the targets, as the released code does. Sec. 3 ends values at completed
+    tasks only."""
 
     eval_every: int = 100_000
-    """Environment steps between two evaluations."""
+    """Environment steps between two evaluations. Not in the paper."""
     eval_episodes: int = 100
     """Episodes per evaluation (App. C)."""
     eval_noise: float = 0.05
     """Share of random actions during evaluation (App. C)."""
 
     per_alpha: float = 0.6
-    """Exponent of priorities, for per and for ter's mixed-in share (App. B.2)."""
+    """PER: exponent of priorities, for per and for ter's mixed-in share (App. B.2)."""
     per_beta: float = 0.4
-    """First exponent of the importance weights; reaches 1 at the end of training (App. B.2)."""
+    """PER: first exponent of the importance weights; reaches 1 at the end of training, as in the released code;
+    App. B.2 says after a quarter of it."""
     per_clip: float | None = 1.0
-    """Largest |TD error| that counts in a priority, as in pfrl; None for no limit."""
+    """PER: largest |TD error| that counts in a priority, as in pfrl, which App. B.2 uses; None for no limit."""
     eta: float = 0.1
-    """TER: share of a batch that prioritised replay supplies (App. B.5)."""
+    """TER: share of a batch that prioritised replay supplies (App. B.5, for Sokoban; Sec. 5.1 has 0.2 there). For Atari
+    the paper does not say."""
     roots: int = 8
     """TER: terminal vertices that a sweep starts from (App. B.5)."""
     predecessors: int = 3
@@ -75,13 +79,14 @@ class Settings:
     ebu_timeouts: bool = True
     """EBU: also replay episodes that ran out of time (App. J)."""
     ebu_drop_first: int = 0
-    """EBU: transitions never replayed at the start of each episode; the released code drops 3."""
+    """EBU: transitions never replayed at the start of each episode. Not in the paper; the released code drops 3."""
     ebu_per_share: float = 0.0
     """EBU: share of a batch that prioritised replay supplies (App. I: TER's eta)."""
     discor_tau: float = 10.0
     """DisCor: first temperature (App. B.4)."""
     discor_released: bool = False
-    """DisCor: bootstrap the error as the code released with the paper does."""
+    """DisCor: bootstrap the error as the code released with the paper does, without a target network and by the largest
+    error of all actions. False: as DisCor's own paper has it."""
 
 
 def check_shared(config: Settings) -> None:

@@ -24,7 +24,7 @@ class Config(Settings):
     env: Literal[tuple(TASKS)] = "SimpleCrossing-Easy"  # type: ignore[valid-type]
     """Task (App. D.2)."""
     steps: int = 3_000_000
-    """Environment steps (3M; 6M for DoorKey)."""
+    """Environment steps. Not in the text of the paper; the released scripts have 3M, and 6M for DoorKey."""
     batch_size: int = 64
     """Transitions per gradient step (App. B.1)."""
     target_interval: int = 1_000

@@ -39,7 +39,7 @@ class Config(Settings):
     """Every setting of a run. Defaults are the paper's for Atari, with the place where it states them."""
 
     env: str = "Pong"
-    """Game, by its plain name such as Pong. Fig. M.15 has Pong, Kangaroo, Venture and Freeway."""
+    """Game, by its plain name such as Pong. App. B.3 names Pong, Kangaroo, Venture and Freeway with Fig. M.15."""
     steps: int = 2_500_000
     """Environment steps, of 4 frames each. The paper does not say; 10 million frames as in EBU's paper."""
     lr: float = 2.5e-4

@@ -34,7 +34,8 @@ class Config(Settings):
     env: Literal[tuple(TASKS)] = "6x6-1"  # type: ignore[valid-type]
     """Task: size of the room, its walls included, and number of boxes (Fig. 3b)."""
     steps: int = 1_000_000
-    """Environment steps (as released: 1M for 5x5-1, 5x5-2, 6x6-1; 3M for 7x7-1; 5M for 6x6-2, 7x7-2; 10M for 6x6-3)."""
+    """Environment steps. Not in the text of the paper; the released scripts have 1M for 5x5-1, 5x5-2 and 6x6-1; 3M for
+    7x7-1; 5M for 6x6-2 and 7x7-2; 10M for 6x6-3."""
     capacity: int = 1_000_000
     """Transitions kept (App. B.1). The released scripts give 50,000 to all methods but TER."""
     pixels: int = 84

@@ -329,7 +329,7 @@ def train(
             if step % config.target_interval == 0:
                 trainer.sync()
             if step % 500 == 0:
-                run.tick(step, **{name: metrics[name] for name in ("return", "success") if name in metrics})
+                run.tick(step)
             if step % config.eval_every == 0 or step == config.steps:
                 metrics = trainer.evaluate()
                 run.log(step, metrics)

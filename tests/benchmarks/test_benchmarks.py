@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import __main__ as bench
 from benchmarks.floor import layer_flops, update_flops
 from benchmarks.python_sum_tree import PythonSumTree
-from benchmarks.rows import Row, number, table
+from benchmarks.rows import Row, number, summary, table
 from benchmarks.timing import Stopwatch, interleaved, per_call
 from common.networks import NatureConv
 from common.replay.sum_tree import SumTree
@@ -83,6 +84,23 @@ def test_the_table_is_aligned_and_lists_the_notes():
     assert note == "- a longer name: here it goes"
 
 
+def test_the_summary_takes_a_peer_and_the_floor_from_the_rows():
+    rows = [
+        Row("step", 3.0, "us", 4.0, "a peer", 0.5), Row("step", 3.0, "us", 9.0, "another"), Row("step", 3.0, "us"),
+        Row("other", 1.0, "us", 1.0, "arithmetic floor"), Row("step", 3.0, "us", 2.0, "arithmetic floor"),
+    ]  # fmt: skip
+    *_, line = summary({"topic": rows}, [("paper", "topic", "step")]).splitlines()
+    assert [cell.strip() for cell in line.split("|")[1:-1]] == ["paper", "step", "3 us", "4 us (a peer)", "0.75", "1.5"]
+    with pytest.raises(StopIteration):
+        summary({"topic": rows}, [("paper", "topic", "other")])
+
+
+def test_every_paper_has_a_line_in_the_summary():
+    papers = {path.parent.name for path in (ROOT / "papers").glob("*/claims.py")}
+    assert {paper for paper, _, _ in bench.HEADLINE} == papers
+    assert {topic for _, topic, _ in bench.HEADLINE} <= set(bench.TOPICS)
+
+
 # ---- peers and clocks ------------------------------------------------------------------------------------------------
 
 
@@ -135,13 +153,13 @@ def test_the_stopwatch_leaves_the_object_as_it_was():
 # ---- command line ----------------------------------------------------------------------------------------------------
 
 
-def bench(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+def start(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "benchmarks", *arguments]
     return subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=120)
 
 
 def test_an_unknown_topic_costs_one_line():
-    done = bench("minigird")
+    done = start("minigird")
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr == (
         "error: unknown topic 'minigird': right are minigrid, sokoban, throwing, goal_tasks, sum_tree, batches, "
@@ -151,6 +169,6 @@ def test_an_unknown_topic_costs_one_line():
 
 def test_a_missing_peer_costs_one_line(tmp_path):
     (tmp_path / "pfrl.py").write_text("raise ImportError('No module named pfrl', name='pfrl')")
-    done = bench("sum_tree", PYTHONPATH=str(tmp_path))
+    done = start("sum_tree", PYTHONPATH=str(tmp_path))
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr == "error: make bench needs pfrl: pip install -r requirements-bench.txt\n"

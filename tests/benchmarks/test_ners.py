@@ -227,7 +227,7 @@ def test_a_row_per_game(topic, monkeypatch):
 # ---- Rainbow ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["random", "ners"])
+@pytest.mark.parametrize("method", ["random", "per", "ners"])
 def test_rainbows_memory_is_filled_and_a_step_can_be_made(topic, method):
     trainer = topic.make_rainbow(method)
     assert topic.FRAMES <= len(trainer.memory) < topic.FRAMES + 20  # a lost life completes 20 at once
@@ -245,9 +245,28 @@ def test_lives_are_lost_in_rainbows_memory(topic, monkeypatch):
     assert ends.sum() == 20 * (len(memory) // 50)
 
 
+def test_the_peer_of_rainbow_learns_with_our_network(topic, monkeypatch):
+    monkeypatch.setattr(topic, "FRAMES", 2_000)  # more than the peer waits for
+    made = []
+    algorithm = topic.pfrl.agents.CategoricalDoubleDQN
+    original = algorithm.__init__
+    monkeypatch.setattr(algorithm, "__init__", lambda self, *a, **k: made.append(self) or original(self, *a, **k))
+    learn = topic.make_pfrl_rainbow()
+    [peer], ours = made, topic.make_rainbow("per").agent.online
+    assert [p.shape for p in peer.model.network.parameters()] == [p.shape for p in ours.parameters()]
+    assert len(peer.replay_buffer) == 2_000 and peer.replay_buffer.num_steps == 20
+    before = [p.clone() for p in peer.model.parameters()]
+    learn()
+    assert all((p != q).any() for p, q in zip(before, peer.model.parameters()))
+
+
+RESULTS = {"random": 40.0, "per": 50.0, "ners": 60.0, "pfrl": 80.0, "rate": 1e12}
+
+
 def test_rows_of_rainbow(topic, monkeypatch, capsys):
-    monkeypatch.setattr(topic, "interleaved", lambda tasks, rounds: {"random": 40.0, "ners": 60.0, "rate": 1e12})
-    step, ners, memory = topic.rainbow()
+    monkeypatch.setattr(topic, "interleaved", lambda tasks, rounds: RESULTS)
+    step, per, per_floor, ners, memory = topic.rainbow()
+    assert (per.ours, per.peer, per_floor.ours, per_floor.peer) == (50.0, 80.0, 50.0, step.peer)
     assert (step.ours, step.limit, ners.ours, ners.peer) == (40.0, None, 60.0, 40.0)
     convolutions = 2 * 100 * 32 * 16**2, 2 * 800 * 64 * 3**2
     forward = sum(convolutions) + 2 * 2 * 576 * 256 + 2 * 256 * 51 * (1 + 18)

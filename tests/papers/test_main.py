@@ -252,7 +252,7 @@ def test_device_reaches_the_config(house, monkeypatch):
         (["run", "coins", "--scale", "quik"], ["quik", "did you mean quick", "full"]),
         (["run", "coins", "--jobs", "none"], ["none", "1 or more"]),
         (["run", "coins", "--device", "gpu"], ["gpu", "cpu, cuda"]),
-        (["run", "coins", "--device", "cuda:99"], ["cuda:99", "CUDA devices"]),
+        (["run", "coins", "--device", "cuda:99"], ["cuda:99", "CUDA device"]),
         (["run", "coins", "--launcher", "slurm"], ["slurm", "local, ray"]),
         (["figures", "--scale", "huge"], ["huge", "smoke, quick, full"]),
         (["rum", "coins"], ["rum", "run"]),

@@ -202,6 +202,13 @@ def test_the_remaining_time_starts_from_the_usual_speed_and_follows_the_one_seen
         assert 9000 < remaining < 10800
 
 
+def test_the_longest_runs_come_first(tmp_path):
+    entries = [entry(seed=seed) for seed in range(3)]
+    hours = {name(entries[0]): 0.01, name(entries[2]): 0.03}  # of the second nothing is known
+    report = sweep({tmp_path: entries}, jobs=1, hours=hours, longest_first=True)
+    assert report.finished == [name(entries[i]) for i in (2, 1, 0)]
+
+
 def test_one_sweep_over_two_directories(tmp_path, capsys):
     first, second = entry(seed=1), entry("raises", seed=2)
     report = sweep({tmp_path / "x": [first], tmp_path / "y": [second, first]}, jobs=1, hours={name(first): 0.01})

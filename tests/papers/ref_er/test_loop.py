@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
@@ -25,6 +26,7 @@ class Counting:
 
     def __init__(self, error=0.0):
         self.agent = SimpleNamespace(weights=lambda: {"w": torch.zeros(1)})
+        self.memory = SimpleNamespace(mean=np.zeros(2, np.float32), inverse_std=np.ones(2, np.float32))
         self.t = self.bins_done = self.warmed = 0
         self.error = error
 

@@ -207,7 +207,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_settings_leave_no_run_behind(name, tmp_path, monkeypatch):
     changes, message = BAD[name]
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(UserError, match=message):
         main(config(**changes), tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -1,0 +1,187 @@
+"""What all scripts that can be started have in common: their command line, progress bar, TensorBoard files and device.
+
+Scripts are found by their last line. What they learn is tested in their rooms.
+"""
+
+import ast
+import dataclasses
+import functools
+import importlib
+import inspect
+import re
+import shlex
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+import torch
+
+from common.lab import runs
+from common.lab.cli import cli
+from papers.house import House
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in ROOT.glob("papers/*/*.py")
+    if "    cli(Config, main, __doc__)\n" in path.read_text()
+)
+ON_THE_CPU_ALONE = {
+    "papers.bias_reduced_her.appendix_a", "papers.ter.nchain",  # no networks
+    "papers.ter.batch_time",  # its network only prepares the batches of EBU
+    "papers.bias_reduced_her.bitflip", "papers.sibling_rivalry.track",  # networks of 64 units, runs of a minute
+}  # fmt: skip
+
+
+@pytest.fixture(params=NAMES)
+def script(request):
+    return importlib.import_module(request.param)
+
+
+def command(monkeypatch, script, *arguments: str, main: Any = None) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", str(torch.get_num_threads()))  # which the command line obeys
+    monkeypatch.setattr(sys, "argv", ["train", *arguments])
+    cli(script.Config, main or script.main, script.__doc__)
+
+
+def fields(kind: type) -> list[tuple[str, type]]:
+    """Options of a dataclass and the class that has each; those of a dataclass in a field in its place."""
+    types, found = get_type_hints(kind), []
+    for field in dataclasses.fields(kind):
+        nested = dataclasses.is_dataclass(types[field.name])
+        found += fields(types[field.name]) if nested else [(field.name, kind)]
+    return found
+
+
+def explained(kind: type) -> set[str]:
+    """Fields of a dataclass, inherited ones too, with a docstring right below."""
+    found = set()
+    for base in kind.__mro__[:-1]:
+        body = ast.parse(inspect.getsource(base)).body[0].body  # type: ignore[attr-defined]
+        for line, below in pairwise(body):
+            if isinstance(line, ast.AnnAssign) and isinstance(below, ast.Expr):
+                found.add(line.target.id)  # type: ignore[union-attr]
+    return found
+
+
+# ---- command line ----------------------------------------------------------------------------------------------------
+
+
+def test_all_scripts_are_found():
+    assert len(NAMES) >= 17 and {name.split(".")[1] for name in NAMES} == set(House().papers())
+
+
+def test_help_lists_and_explains_every_option(script, monkeypatch, capsys):
+    with pytest.raises(SystemExit) as end:
+        command(monkeypatch, script, "--help")
+    shown = capsys.readouterr().out
+    words = " ".join(shown.replace("│", " ").split())
+    assert end.value.code == 0
+    for name, kind in fields(script.Config):
+        assert re.search(rf"^\W*--{name.replace('_', '-')}[ ,]", shown, re.MULTILINE), name
+        assert name in explained(kind), f"{name} has no docstring"
+    assert words.count("(default: ") == len(fields(script.Config)) + 3  # and the options of a run
+
+
+def test_the_example_in_the_docstring_is_a_command(script, monkeypatch, capsys):
+    [line] = [line for line in script.__doc__.splitlines() if line.strip().startswith("python -m")]
+    program, arguments = shlex.split(line)[:3], shlex.split(line)[3:]
+    assert program == ["python", "-m", script.__name__]
+    found = {}
+
+    def main(config, run_dir, **_) -> dict:
+        found.update(vars(config))
+        return {}
+
+    command(monkeypatch, script, *arguments, main=main)
+    for option, value in zip(arguments[::2], arguments[1::2]):
+        assert str(found[option[2:].replace("-", "_")]) == value
+
+
+# ---- progress and TensorBoard ----------------------------------------------------------------------------------------
+
+
+class Bar:
+    """Stands in for tqdm, and remembers what it was told."""
+
+    def __init__(self, total: int, initial: int, unit: str, dynamic_ncols: bool):
+        self.total, self.n, self.unit, self.shown = total, initial, unit, {}
+        self.steps: list[int] = []
+
+    def set_postfix(self, shown: dict[str, str], refresh: bool) -> None:
+        self.shown = shown
+
+    def update(self, n: int) -> None:
+        self.n += n
+        self.steps.append(n)
+
+    def close(self) -> None:
+        pass
+
+
+def smallest(script) -> Any:
+    """The script's first config of scale smoke."""
+    experiments = importlib.import_module(f"{script.__name__.rsplit('.', 1)[0]}.experiments").EXPERIMENTS
+    entries = (entry for experiment in experiments.values() for entry in experiment("smoke"))
+    return next(entry.config for entry in entries if isinstance(entry.config, script.Config))
+
+
+def short(monkeypatch, script) -> None:
+    """Atari games of 25 steps."""
+    if hasattr(script, "Atari"):
+        monkeypatch.setattr(script, "Atari", functools.partial(script.Atari, max_frames=100))
+        monkeypatch.setattr(script, "MAX_FRAMES", 100)
+        monkeypatch.setattr(script, "LIMIT", 25, raising=False)
+
+
+UNITS = {
+    "papers.bias_reduced_her.appendix_a": "sample", "papers.bias_reduced_her.bitflip": "episode",
+    "papers.bias_reduced_her.train": "episode", "papers.sibling_rivalry.track": "episode",
+    "papers.sibling_rivalry.train": "episode", "papers.sibling_rivalry.train_off_policy": "episode",
+    "papers.ter.nchain": "backup",
+}  # fmt: skip
+"""What a bar counts, where it is not environment steps."""
+SCORES = {"return", "success", "error", "batch_seconds_mean"}
+
+
+def test_a_run_shows_how_far_it_is_and_its_score_also_in_tensorboard(script, monkeypatch, tmp_path, capsys):
+    bars: list[Bar] = []
+    monkeypatch.setattr(runs, "tqdm", lambda **settings: bars.append(Bar(**settings)) or bars[0])
+    short(monkeypatch, script)
+    script.main(smallest(script), tmp_path, tensorboard=True, progress=True)
+    [bar] = bars
+    assert bar.n == bar.total > 0 and min(bar.steps) >= 0
+    assert bar.unit == UNITS.get(script.__name__, "step")
+    [score] = bar.shown
+    assert score in SCORES and float(bar.shown[score]) == float(bar.shown[score])  # a number, not NaN
+    logged = {line.split(",")[1] for line in (tmp_path / "metrics.csv").read_text().splitlines()[1:]}
+    assert written(tmp_path / "tensorboard") == logged
+
+
+def written(directory: Path) -> set[str]:
+    """Names of the metrics in the event files."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(directory))
+    events.Reload()
+    return set(events.Tags()["scalars"])
+
+
+# ---- device ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_script_with_networks_has_a_device(script):
+    assert ("device" in dict(fields(script.Config))) == (script.__name__ not in ON_THE_CPU_ALONE)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="asks for a machine without CUDA")
+@pytest.mark.parametrize("name", sorted(set(NAMES) - ON_THE_CPU_ALONE))
+def test_without_cuda_one_line_says_so(name, monkeypatch, capsys, tmp_path):
+    with pytest.raises(SystemExit) as end:
+        command(monkeypatch, importlib.import_module(name), "--device", "cuda", "--run-dir", str(tmp_path / "run"))
+    assert end.value.code == 2 and not (tmp_path / "run").exists()
+    assert capsys.readouterr().err == (
+        "error: device 'cuda' asked for, but this PyTorch sees no CUDA device; use cpu\n"
+    )

@@ -1,0 +1,61 @@
+"""A small run of every paper, which can be made to wait between two checkpoints, where a test wants to meet it.
+
+While there is a file `wait` beside the runs, a run that has written a checkpoint stops after its next row in
+metrics.csv and makes a file `waiting` in its directory. That row is in no checkpoint yet.
+"""
+
+import importlib
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from common.lab.runs import Run
+from common.lab.sweep import Entry, run_entries
+from papers.bias_reduced_her import experiments as bias_reduced_her
+from papers.ners import experiments as ners
+from papers.ref_er import experiments as ref_er
+from papers.ref_er import loop as ref_er_loop
+from papers.sibling_rivalry import experiments as sibling_rivalry
+from papers.ter import experiments as ter
+
+SMOKE: dict[str, list[Entry]] = {
+    "bias_reduced_her": bias_reduced_her.entries("smoke", ["Hand"], ["filtered-her-ibs"]),
+    "ners": ners.entries("smoke", "Pendulum-v1", "sac", ["ners"]),
+    "ref_er": ref_er.entries("smoke", "InvertedPendulum-v5", "vracer", ["refer"]),
+    "sibling_rivalry": sibling_rivalry.entries("smoke", "PointMaze", ["ddpg-her"]),
+    "ter": ter.entries("smoke", ["SimpleCrossing-Easy"], {"ter": {"method": "ter"}}),
+}
+TARGETS = {entry.config: entry.target for entries in SMOKE.values() for entry in entries}
+RUNS = {
+    paper: Entry(entry.method, entry.env, entry.seed, f"{__name__}:train", entry.config)
+    for paper, [entry] in SMOKE.items()
+}
+
+
+def train(config: Any, run_dir: Path) -> None:
+    """The train script's own main, with a stop in Run.log; every training leaves a line in log.txt."""
+    load, log = Run.load, Run.log
+
+    def load_and_say(run: Run) -> dict[str, Any] | None:
+        print("training begins", flush=True)
+        return load(run)
+
+    def log_and_wait(run: Run, step: int, values: dict[str, float]) -> None:
+        log(run, step, values)
+        while (run_dir.parent / "wait").exists() and (run_dir / "checkpoint.pkl").exists():
+            (run_dir / "waiting").touch()
+            time.sleep(0.02)
+
+    Run.load, Run.log = load_and_say, log_and_wait  # type: ignore[assignment,method-assign]
+    name, function = TARGETS[config].split(":")
+    script = importlib.import_module(name)
+    for module in (script, ref_er_loop):  # in so short a run, no other checkpoint would be due
+        module.SAVE_EVERY = 1  # type: ignore[attr-defined]
+    getattr(script, function)(config, run_dir)
+
+
+def sweep(runs_root: Path, jobs: int, papers: Sequence[str]) -> None:
+    """Train the runs of `papers`, `jobs` at a time, and end with the exit code of the sweep."""
+    sys.exit(run_entries([RUNS[paper] for paper in papers], runs_root, jobs=jobs).exit_code)
