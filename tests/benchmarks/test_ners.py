@@ -3,6 +3,7 @@
 import importlib
 import sys
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ def test_the_topic_is_registered():
 def topic(monkeypatch):
     """The topic with small memories and few steps."""
     pytest.importorskip("stable_baselines3")
+    pytest.importorskip("pfrl")
     ners = importlib.import_module("benchmarks.ners")
     for name, value in dict(WARMUP=150, STORED=400, STEPS=2, ROUNDS=1, UPDATES=2, FRAMES=200).items():
         monkeypatch.setattr(ners, name, value)
@@ -31,6 +33,7 @@ def topic(monkeypatch):
 
 
 def test_a_missing_peer_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "benchmarks.peers", SimpleNamespace(pfrl=None))  # installed or not
     monkeypatch.setitem(sys.modules, "stable_baselines3", None)
     monkeypatch.delitem(sys.modules, "benchmarks.ners", raising=False)
     with pytest.raises(UserError, match=r"^make bench needs stable_baselines3: pip install -r requirements-bench.txt$"):
