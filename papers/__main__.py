@@ -21,9 +21,9 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from common.lab.errors import UserError, guard
+from common.lab.errors import Parser, UserError, guard
 from papers.house import Choice, House, Paper, choose, every, judge, plain
 
 SCALES = ("smoke", "quick", "full")
@@ -215,11 +215,6 @@ def _shown(path: Path) -> str:
 # ---- the command line ------------------------------------------------------------------------------------------------
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UserError(f"{message} (python -m papers --help)")
-
-
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes, 1 or more")
@@ -227,8 +222,8 @@ def _positive(text: str) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = _Parser(prog="python -m papers", description="Run, draw and judge the papers.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+    parser = Parser(prog="python -m papers", description="Run, draw and judge the papers.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
     commands.add_parser("list", help="papers and figures")
     run = commands.add_parser("run", help="train what figures need, draw them, judge their claims; all below runs/")
     collecting = commands.add_parser("collect", help="merge finished runs into the committed results")

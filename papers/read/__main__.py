@@ -6,17 +6,16 @@ Start with DIR/index.html. The pages need no network and no script. Each paper's
 reading path first, with a page for each file of its method and for each of common/replay behind it.
 """
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from pygments.formatters import HtmlFormatter
 
-from common.lab.errors import UserError, guard
-from papers.read.pages import ROOT, STYLE, Site, rooms
+from common.lab.errors import Parser, UserError, guard
+from papers.house import ROOT, choose
+from papers.read.pages import STYLE, Site, rooms
 
 
 def _style() -> str:
@@ -26,21 +25,14 @@ def _style() -> str:
     return f"{own}\n{colours['friendly']}\n@media (prefers-color-scheme: dark) {{\n{colours['github-dark']}\n}}\n"
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UserError(f"{message} (python -m papers.read --help)")
-
-
 @guard
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the pages; returns 0. A user's mistake is one line on stderr and SystemExit(2)."""
-    parser = _Parser(prog="python -m papers.read", description="Pages with the code beside its comments and equations.")
+    parser = Parser(prog="python -m papers.read", description="Pages with the code beside its comments and equations.")
     parser.add_argument("paper", metavar="PAPER", nargs="?", default="all", help="a paper (default: all)")
     parser.add_argument("--out", type=Path, default=ROOT / "site" / "read", metavar="DIR", help="default: site/read")
     options = parser.parse_args(argv)
-    name = options.paper.lower().replace("-", "_")
-    if name not in (*rooms(), "all"):
-        raise UserError(f"unknown paper {options.paper!r}; right are: {', '.join(rooms())}, all")
+    name = choose("paper", options.paper, [*rooms(), "all"])
     if options.out.exists() and any(options.out.iterdir()) and not (options.out / STYLE).exists():
         raise UserError(f"{options.out} is not empty and holds no pages of papers.read; name another folder")
     options.out.mkdir(parents=True, exist_ok=True)

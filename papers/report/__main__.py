@@ -8,22 +8,15 @@ page.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
-from common.lab.errors import UserError, guard
+from common.lab.errors import Parser, UserError, guard
 from common.lab.results import write_if_changed
 from papers.house import House
 
 NEEDED = ("jinja2", "markdown")
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UserError(f"{message} (python -m papers.report --help)")
 
 
 def _page(house: House) -> str:
@@ -41,7 +34,7 @@ def _page(house: House) -> str:
 def main(argv: Sequence[str] | None = None, house: House | None = None) -> int:
     """Write the page; returns 0. A mistake, or a place that cannot be written, is one line and SystemExit(2)."""
     house = house or House()
-    parser = _Parser(prog="python -m papers.report", description="Write all papers' results as one HTML page.")
+    parser = Parser(prog="python -m papers.report", description="Write all papers' results as one HTML page.")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where to (default: site/report.html)")
     out = parser.parse_args(argv).out or house.root / "site" / "report.html"
     if out.is_dir():

@@ -14,11 +14,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
-from common.lab.errors import UserError, guard
+from common.lab.errors import Parser, UserError, guard
 from papers.watch.agents import find, of_run, papers, trained
 from papers.watch.playing import watch
 
@@ -32,11 +31,6 @@ def show_list() -> None:
     print("Add OUT=agent.gif for a GIF instead of a window.")
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UserError(f"{message} (python -m papers.watch --help)")
-
-
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of episodes, 1 or more")
@@ -44,7 +38,7 @@ def _count(text: str) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = _Parser(prog="python -m papers.watch", description="Watch a trained agent, in a window or as a GIF.")
+    parser = Parser(prog="python -m papers.watch", description="Watch a trained agent, in a window or as a GIF.")
     parser.add_argument("--paper", default="", help="its paper; without it and --run, list what can be watched")
     parser.add_argument("--env", default="", help="its environment (default: the paper's headline)")
     parser.add_argument("--method", default="", help="its method (likewise)")

@@ -303,7 +303,7 @@ def test_a_wrong_paper_costs_one_line():
     command = [sys.executable, "-m", "papers.read", "tre"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.startswith("error: unknown paper 'tre'; right are: ") and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("error: unknown paper 'tre', did you mean ter? ") and done.stderr.count("\n") == 1
 
 
 def test_one_paper_is_enough_and_a_folder_of_others_is_left_alone(tmp_path, capsys):
