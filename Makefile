@@ -163,7 +163,7 @@ lint: $(VENV)/.dev
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy
 
-PAPERS := $(PY) -m papers
+PAPERS := $(PY) -m lab
 OPTIONS = --scale $(SCALE) --jobs $(JOBS) --device $(DEVICE) --launcher $(LAUNCHER)
 
 smoke: $(VENV)/.run
@@ -188,13 +188,13 @@ claims: $(VENV)/.run
 	@$(PAPERS) claims
 
 report: $(VENV)/.run
-	@$(PY) -m papers.report
+	@$(PY) -m lab.pages.report
 
 watch: $(VENV)/.run
-	@$(PY) -m papers.watch --paper "$(PAPER)" --env "$(ENV)" --method "$(METHOD)" $(if $(OUT),--out "$(OUT)")
+	@$(PY) -m lab.watch --paper "$(PAPER)" --env "$(ENV)" --method "$(METHOD)" $(if $(OUT),--out "$(OUT)")
 
 read: $(VENV)/.run
-	@$(PY) -m papers.read
+	@$(PY) -m lab.pages.read
 
 bench: $(VENV)/.bench
 	@$(PY) -m benchmarks

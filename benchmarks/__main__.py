@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 from benchmarks.rows import Row, summary, table
-from common.lab.errors import UserError, guard
-from common.lab.provenance import provenance
-from common.lab.threads import one_thread
+from lab.errors import UserError, guard
+from lab.provenance import provenance
+from lab.threads import one_thread
 
 TOPICS = {
     "minigrid": "A step of the MiniGrid tasks, picture included",

@@ -20,7 +20,7 @@ from torch import nn
 from benchmarks.floor import matmul_rate
 from benchmarks.rows import Row
 from benchmarks.timing import Stopwatch, clock, interleaved, per_call
-from common.lab.errors import UserError
+from lab.errors import UserError
 from papers.bias_reduced_her.ddpg import DDPG
 from papers.bias_reduced_her.train import TASKS, Config, Trainer
 

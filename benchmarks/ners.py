@@ -27,9 +27,9 @@ from benchmarks.floor import matmul_rate, update_flops
 from benchmarks.peers import pfrl
 from benchmarks.rows import Row
 from benchmarks.timing import Stopwatch, interleaved, per_call
-from common.lab.errors import UserError
 from common.replay.samplers import PrioritizedSampler
 from envs.atari import REPEAT, Atari
+from lab.errors import UserError
 from papers.ners import train, train_rainbow
 from papers.ners.rainbow import Network, NoisyLinear
 from papers.ners.sac import LR as SAC_LR

@@ -41,7 +41,7 @@ class FrameMemory:
 
     n, gamma: steps and discount of the returns. shape: of a frame. stack: frames that make a state; before an
     episode's first frame they are black. cut_every: at least this many steps lie between two episodes that are cut by
-    the time limit; it says how much room their last frames need. UserError when the machine has too little memory.
+    the time limit; it says how much room their last frames need. MemoryError when the machine has too little memory.
     """
 
     def __init__(

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from common.lab.errors import UserError
-
 Fields = Mapping[str, tuple[tuple[int, ...], DTypeLike]]
 """What one transition consists of: name -> (shape, dtype), e.g. {"frame": ((7, 7, 3), "u1"), "action": ((), "i8")}."""
 
@@ -102,14 +100,14 @@ class Ring:
 def announce(capacity: int, fields: Fields) -> int:
     """Print the memory that a full `Ring(capacity, fields)` takes, and return it [bytes].
 
-    To be called before the ring is made. UserError when the machine does not have that much memory available: the
+    To be called before the ring is made. MemoryError when the machine does not have that much memory available: the
     arrays are filled lazily, so without this check the run would only die hours later.
     """
     each = sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in fields.values())
     needed, available = capacity * each, available_memory()
     print(f"replay: {capacity:,} transitions x {each:,} B = {needed / 1e9:.2f} GB", flush=True)
     if needed > available:
-        raise UserError(
+        raise MemoryError(
             f"the replay memory needs {needed / 1e9:.2f} GB, but only {available / 1e9:.2f} GB are available: "
             "choose a smaller replay capacity"
         )

@@ -18,10 +18,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
-from common.lab.runs import Run, Streams
-from common.lab.sweep import Entry
+from lab.cli import cli
+from lab.entry import Entry
+from lab.errors import UserError
+from lab.runs import Run, Streams
 from papers.bias_reduced_her.goal_mixture import GoalMixture, fit, importance_sampled, monte_carlo, variances
 from papers.bias_reduced_her.hindsight import Hindsight
 from papers.bias_reduced_her.instructional import Grid, Instruction, Proposal, divergence, target_distribution

@@ -22,14 +22,14 @@ from typing import Literal
 import numpy as np
 import torch
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
-from common.lab.runs import Run, Streams
-from common.lab.settings import check_settings
-from common.lab.sweep import Entry
 from common.replay.samplers import PrioritizedSampler
 from common.replay.storage import Ring, announce
 from envs.bitflip import BitFlip, Quit, exact_values
+from lab.cli import cli
+from lab.entry import Entry
+from lab.errors import UserError
+from lab.runs import Run, Streams
+from lab.settings import check_settings
 from papers.bias_reduced_her.ddpg import Batch
 from papers.bias_reduced_her.dqn import DQN
 from papers.bias_reduced_her.hindsight import Hindsight

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import multivariate_normal
 from sklearn.mixture import GaussianMixture
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 from papers.bias_reduced_her.instructional import Density, kernel
 
 STARTS = 5

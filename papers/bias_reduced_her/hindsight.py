@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 from papers.bias_reduced_her.filtered import Reward, misleading
 from papers.bias_reduced_her.instructional import Instruction, Proposal
 

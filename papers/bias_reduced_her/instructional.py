@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 
 Density = Callable[[np.ndarray], np.ndarray]
 """A goal density, not necessarily normalised: points [n, 2] -> values [n]."""

@@ -17,12 +17,12 @@ import gymnasium
 import numpy as np
 import torch
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
-from common.lab.runs import Run, Streams
-from common.lab.settings import check_settings
 from common.replay.samplers import PrioritizedSampler
 from common.replay.storage import Ring, announce
+from lab.cli import cli
+from lab.errors import UserError
+from lab.runs import Run, Streams
+from lab.settings import check_settings
 from papers.bias_reduced_her.ddpg import DDPG, Batch
 from papers.bias_reduced_her.hindsight import Hindsight
 from papers.bias_reduced_her.instructional import (

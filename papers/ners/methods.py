@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from common.lab.runs import Streams
+from lab.runs import Streams
 from papers.ners.ero import ERO
 from papers.ners.ners import NERS
 from papers.ners.samplers import PER, Random, Settings, Transitions

@@ -12,9 +12,9 @@ from typing import Literal
 import numpy as np
 import torch
 
-from common.lab.cli import cli
-from common.lab.runs import Run, Streams
-from common.lab.settings import check_settings
+from lab.cli import cli
+from lab.runs import Run, Streams
+from lab.settings import check_settings
 from papers.ners import train
 
 RULES = ("td", "q", "uniform")

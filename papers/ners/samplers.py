@@ -8,8 +8,8 @@ from typing import Literal, Protocol
 import numpy as np
 from torch import Tensor, nn
 
-from common.lab.settings import check_settings
 from common.replay.samplers import PrioritizedSampler, UniformSampler
+from lab.settings import check_settings
 
 
 @dataclass(frozen=True)

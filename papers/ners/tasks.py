@@ -10,7 +10,7 @@ import numpy as np
 from Box2D import b2World
 from gymnasium.wrappers import RescaleAction
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 
 TASKS = {
     "SparsePendulum": "the paper's Pendulum*; whether its steps near upright must be consecutive is open there",

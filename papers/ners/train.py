@@ -15,11 +15,11 @@ import gymnasium
 import numpy as np
 import torch
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
-from common.lab.runs import Run, Streams
-from common.lab.settings import check_settings
 from common.replay.storage import Ring, announce
+from lab.cli import cli
+from lab.errors import UserError
+from lab.runs import Run, Streams
+from lab.settings import check_settings
 from papers.ners.batch import Batch
 from papers.ners.diagnostics import Diagnostics
 from papers.ners.features import VectorTransitions

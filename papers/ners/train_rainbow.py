@@ -14,12 +14,12 @@ from typing import Any, Literal
 import gymnasium
 import numpy as np
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
-from common.lab.runs import Run, Streams
-from common.lab.settings import check_settings
 from common.replay.frames import FrameMemory
 from envs.atari import MAX_FRAMES, REPEAT, Atari
+from lab.cli import cli
+from lab.errors import UserError
+from lab.runs import Run, Streams
+from lab.settings import check_settings
 from papers.ners.diagnostics import Diagnostics
 from papers.ners.frame_features import FrameTransitions
 from papers.ners.methods import METHODS, make_sampler

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 
 Array = np.ndarray
 LOG_RATIO_LIMIT = 7.0

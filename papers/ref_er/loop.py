@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import torch
 
-from common.lab.runs import Run
+from lab.runs import Run
 
 SAVE_EVERY = 5
 """Evaluations between two checkpoints."""

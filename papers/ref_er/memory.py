@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from common.lab.errors import UserError
 from common.replay.storage import announce
+from lab.errors import UserError
 
 EPSILON = 1e-7
 """Added to every scale (App. B)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import gymnasium
 import numpy as np
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 
 
 @dataclass(frozen=True)

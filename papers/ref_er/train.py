@@ -20,11 +20,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
-from common.lab.runs import Streams
-from common.lab.settings import check_settings
 from common.replay.rank_based import RankBasedSampler
+from lab.cli import cli
+from lab.errors import UserError
+from lab.runs import Streams
+from lab.settings import check_settings
 from papers.ref_er import loop
 from papers.ref_er.advantages import Gaussian, Quadratic
 from papers.ref_er.ddpg import DDPG

@@ -13,10 +13,10 @@ from typing import Literal
 
 import numpy as np
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
-from common.lab.runs import Streams
-from common.lab.settings import check_settings
+from lab.cli import cli
+from lab.errors import UserError
+from lab.runs import Streams
+from lab.settings import check_settings
 from papers.ref_er import loop
 from papers.ref_er.acer import ACER, SegmentMemory
 from papers.ref_er.memory import Episode

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from common.lab.errors import UserError
 from envs.goal_task import GoalTask
 from envs.pixel_grid import PixelGrid
 from envs.point_maze import corridor, point_maze, tree_maze, u_maze
+from lab.errors import UserError
 
 MAKERS: dict[str, tuple[Callable[..., GoalTask], str, int, int]] = {
     "PointMaze": (point_maze, "PointMaze", 0, 0),

@@ -20,12 +20,12 @@ from typing import Literal
 import numpy as np
 import torch
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
-from common.lab.runs import Run, Streams
-from common.lab.settings import check_settings
-from common.lab.sweep import Entry
 from envs.circular_track import LOCAL_OPTIMUM, CircularTrack, position
+from lab.cli import cli
+from lab.entry import Entry
+from lab.errors import UserError
+from lab.runs import Run, Streams
+from lab.settings import check_settings
 from papers.sibling_rivalry.a2c import A2C, Steps
 from papers.sibling_rivalry.rewards import naive_reward
 from papers.sibling_rivalry.rollouts import Rollouts, play

@@ -19,10 +19,10 @@ from typing import Literal
 
 import numpy as np
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
-from common.lab.runs import Run, Streams
-from common.lab.settings import check_settings
+from lab.cli import cli
+from lab.errors import UserError
+from lab.runs import Run, Streams
+from lab.settings import check_settings
 from papers.sibling_rivalry.grid_oracle import grid_oracle_reward, regions_visited
 from papers.sibling_rivalry.icm import Icm
 from papers.sibling_rivalry.ppo import PPO, Experience, gae

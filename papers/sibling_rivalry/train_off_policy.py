@@ -19,11 +19,11 @@ from typing import Literal
 import numpy as np
 import torch
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
-from common.lab.runs import Run, Streams
-from common.lab.settings import check_settings
 from common.replay.storage import Ring, announce
+from lab.cli import cli
+from lab.errors import UserError
+from lab.runs import Run, Streams
+from lab.settings import check_settings
 from papers.sibling_rivalry.ddpg import DDPG, Batch
 from papers.sibling_rivalry.dqn import DQN
 from papers.sibling_rivalry.hindsight import relabel

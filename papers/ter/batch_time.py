@@ -15,10 +15,10 @@ from typing import Literal
 
 import numpy as np
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
-from common.lab.runs import Run, Streams
 from envs.minigrid_tasks import TASKS, MiniGridTask
+from lab.cli import cli
+from lab.errors import UserError
+from lab.runs import Run, Streams
 from papers.ter import train
 from papers.ter.settings import METHODS
 

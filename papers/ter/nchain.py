@@ -17,11 +17,11 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
-from common.lab.runs import Run, Streams
 from common.replay.samplers import PrioritizedSampler
 from envs.nchain import BACKWARD, FORWARD, NChain, optimal_q
+from lab.cli import cli
+from lab.errors import UserError
+from lab.runs import Run, Streams
 from papers.ter.topological import ReverseSweep, TransitionGraph
 
 SAVE_EVERY = 500

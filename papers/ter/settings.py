@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from common.lab.errors import UserError
-from common.lab.settings import check_settings
+from lab.errors import UserError
+from lab.settings import check_settings
 
 METHODS = ("uer", "per", "ebu", "discor", "ter")
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
-from common.lab.settings import check_settings
 from envs.minigrid_tasks import TASKS, MiniGridTask
+from lab.cli import cli
+from lab.errors import UserError
+from lab.settings import check_settings
 from papers.ter import trainer
 from papers.ter.settings import Settings, check_shared
 from papers.ter.topological import PseudoTerminalRoots, ReverseSweep, TransitionGraph

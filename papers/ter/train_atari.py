@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
 from common.replay.frames import FrameMemory
 from envs.atari import MAX_FRAMES, REPEAT, SIZE, Atari
+from lab.cli import cli
+from lab.errors import UserError
 from papers.ter import trainer
 from papers.ter.dqn import Batch
 from papers.ter.settings import Settings, check_shared

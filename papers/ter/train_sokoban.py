@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
 from envs.sokoban import BOX_REWARD, SOLVED_REWARD, Sokoban
+from lab.cli import cli
+from lab.errors import UserError
 from papers.ter import trainer
 from papers.ter.settings import Settings, check_shared
 

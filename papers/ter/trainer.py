@@ -16,11 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from common.lab.runs import Run, Streams
 from common.pixels import SymbolicPixels
 from common.replay.samplers import PrioritizedSampler, UniformSampler
 from common.replay.storage import Ring, announce
 from common.schedules import linear
+from lab.runs import Run, Streams
 from papers.ter.discor import DisCor
 from papers.ter.dqn import Batch, DoubleDQN, Optimizer
 from papers.ter.ebu import EpisodicSampler

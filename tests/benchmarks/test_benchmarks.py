@@ -96,7 +96,7 @@ def test_the_summary_takes_a_peer_and_the_floor_from_the_rows():
 
 
 def test_every_paper_has_a_line_in_the_summary():
-    papers = {path.parent.name for path in (ROOT / "papers").glob("*/claims.py")}
+    papers = {path.parent.name for path in (ROOT / "papers").glob("*/evidence/claims.py")}
     assert {paper for paper, _, _ in bench.HEADLINE} == papers
     assert {topic for _, topic, _ in bench.HEADLINE} <= set(bench.TOPICS)
 

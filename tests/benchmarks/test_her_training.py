@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from benchmarks import fetch_reach
-from common.lab.errors import UserError
+from lab.errors import UserError
 from papers.bias_reduced_her.ddpg import DDPG
 from papers.bias_reduced_her.train import Config
 

@@ -12,7 +12,7 @@ from torch import nn
 
 from benchmarks import __main__ as bench
 from benchmarks.floor import layer_flops
-from common.lab.errors import UserError
+from lab.errors import UserError
 
 STATES, ACTIONS, FEATURES = 11, 3, 11 + 3 + 1 + 11 + 1 + 2  # of Hopper; the last two are TD error and value
 

@@ -13,9 +13,9 @@ import torch
 from benchmarks import __main__ as bench
 from benchmarks import goal_tasks, plain_ppo
 from benchmarks.plain_ppo import PlainRivalry
-from common.lab.errors import UserError
 from envs.pixel_grid import PixelGrid
 from envs.point_maze import corridor, point_maze, tree_maze
+from lab.errors import UserError
 from papers.sibling_rivalry.rollouts import Rollouts
 from papers.sibling_rivalry.sibling_rivalry import rivalry
 from papers.sibling_rivalry.train import Config, Trainer

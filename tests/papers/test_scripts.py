@@ -18,9 +18,9 @@ from typing import Any, get_type_hints
 import pytest
 import torch
 
-from common.lab import runs
-from common.lab.cli import cli
-from papers.house import House
+from lab import runs
+from lab.cli import cli
+from lab.rooms import House
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(
@@ -123,7 +123,7 @@ class Bar:
 
 def smallest(script) -> Any:
     """The script's first config of scale smoke."""
-    experiments = importlib.import_module(f"{script.__name__.rsplit('.', 1)[0]}.experiments").EXPERIMENTS
+    experiments = importlib.import_module(f"{script.__name__.rsplit('.', 1)[0]}.evidence.experiments").EXPERIMENTS
     entries = (entry for experiment in experiments.values() for entry in experiment("smoke"))
     return next(entry.config for entry in entries if isinstance(entry.config, script.Config))
 

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from common.lab.runs import Run
-from common.lab.sweep import Entry, run_entries
-from papers.bias_reduced_her import experiments as bias_reduced_her
-from papers.ners import experiments as ners
-from papers.ref_er import experiments as ref_er
+from lab.runs import Run
+from lab.sweep import Entry, run_entries
+from papers.bias_reduced_her.evidence import experiments as bias_reduced_her
+from papers.ners.evidence import experiments as ners
 from papers.ref_er import loop as ref_er_loop
-from papers.sibling_rivalry import experiments as sibling_rivalry
-from papers.ter import experiments as ter
+from papers.ref_er.evidence import experiments as ref_er
+from papers.sibling_rivalry.evidence import experiments as sibling_rivalry
+from papers.ter.evidence import experiments as ter
 
 SMOKE: dict[str, list[Entry]] = {
     "bias_reduced_her": bias_reduced_her.entries("smoke", ["Hand"], ["filtered-her-ibs"]),

@@ -27,7 +27,7 @@ def without(packages: set[str], *arguments: str) -> subprocess.CompletedProcess:
 
 
 def test_ray_is_named_in_one_line(tmp_path):
-    arguments = ["papers", "run", "ter", "fig2", "--scale", "smoke", "--launcher", "ray", "--runs", str(tmp_path)]
+    arguments = ["lab", "run", "ter", "fig2", "--scale", "smoke", "--launcher", "ray", "--runs", str(tmp_path)]
     done = without({"ray"}, *arguments)
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr == "error: LAUNCHER=ray needs ray: pip install -r requirements-cluster.txt\n"
@@ -35,7 +35,7 @@ def test_ray_is_named_in_one_line(tmp_path):
 
 
 def test_a_package_of_the_report_is_named_in_one_line(tmp_path):
-    done = without({"jinja2"}, "papers.report", "--out", str(tmp_path / "report.html"))
+    done = without({"jinja2"}, "lab.pages.report", "--out", str(tmp_path / "report.html"))
     assert done.returncode == 2 and done.stdout == "" and not list(tmp_path.iterdir())
     assert done.stderr == "error: the report needs jinja2, which is not installed; `make setup` installs it\n"
 

@@ -29,7 +29,7 @@ def read_only(temporary: Path, *arguments: str) -> subprocess.CompletedProcess:
 
 def test_training_elsewhere_works_and_kernels_compile(tmp_path):
     runs = tmp_path / "runs"
-    command = ("-m", "papers", "run", "sibling-rivalry", "fig1", "--scale", "smoke", "--jobs", "2", "--runs", str(runs))
+    command = ("-m", "lab", "run", "sibling-rivalry", "fig1", "--scale", "smoke", "--jobs", "2", "--runs", str(runs))
     done = read_only(tmp_path, *command)
     assert done.returncode == 0, done.stderr
     assert not list(tmp_path.glob("kernels-*"))
@@ -37,7 +37,7 @@ def test_training_elsewhere_works_and_kernels_compile(tmp_path):
 
 
 def test_every_kernel_can_be_imported(tmp_path):
-    files = [path for folder in ("common", "envs", "papers") for path in (ROOT / folder).rglob("*.py")]
+    files = [path for folder in ("common", "envs", "lab", "papers") for path in (ROOT / folder).rglob("*.py")]
     modules = [path.relative_to(ROOT) for path in files if "cache=True" in path.read_text()]
     assert len(modules) > 10
     names = [".".join(path.with_suffix("").parts) for path in modules]
@@ -47,7 +47,7 @@ def test_every_kernel_can_be_imported(tmp_path):
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):
-    done = read_only(tmp_path, "-m", "papers", "run", "ter", "fig2", "--scale", "smoke")
+    done = read_only(tmp_path, "-m", "lab", "run", "ter", "fig2", "--scale", "smoke")
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("error: cannot write ") and done.stderr.count("\n") == 1, done.stderr
     assert "Read-only file system" in done.stderr

@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.lab.errors import UserError
 from common.replay.frames import FrameMemory
+from lab.errors import UserError
 
 SHAPE = (2, 3)
 GAMMA = 0.9

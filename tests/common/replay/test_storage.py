@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.lab.errors import UserError
 from common.replay import storage
 from common.replay.storage import Ring, announce
+from lab.errors import UserError
 
 FIELDS = {"frame": ((2, 3), np.uint8), "reward": ((), np.float32)}
 

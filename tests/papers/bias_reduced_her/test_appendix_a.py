@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from common.lab.errors import UserError
-from common.lab.runs import Run, Streams
+from lab.errors import UserError
+from lab.runs import Run, Streams
 from papers.bias_reduced_her import appendix_a
 from papers.bias_reduced_her.appendix_a import (
     AFTER,

@@ -6,9 +6,9 @@ import itertools
 import numpy as np
 import pytest
 
-from common.lab.errors import UserError
-from common.lab.runs import Run
 from envs.bitflip import exact_values
+from lab.errors import UserError
+from lab.runs import Run
 from papers.bias_reduced_her import bitflip, train
 from papers.bias_reduced_her.bitflip import PAIRS, Config, Trainer, entries, pairs, shares
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 from papers.bias_reduced_her.goal_mixture import GoalMixture, fit, importance_sampled, monte_carlo, variances
 from papers.bias_reduced_her.instructional import Grid, kernel, target_distribution
 

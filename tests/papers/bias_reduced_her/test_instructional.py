@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.integrate import dblquad
 from scipy.special import erf
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 from papers.bias_reduced_her.instructional import (
     Grid,
     Instruction,

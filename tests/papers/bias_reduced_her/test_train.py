@@ -11,12 +11,12 @@ import pytest
 import torch
 from gymnasium import spaces
 
-from common.lab.cli import cli
-from common.lab.errors import NonFiniteLoss, UserError
 from common.replay.storage import Ring
 from envs.throwing import Hand
+from lab.cli import cli
+from lab.errors import NonFiniteLoss, UserError
 from papers.bias_reduced_her import train
-from papers.bias_reduced_her.experiments import SCHEDULES
+from papers.bias_reduced_her.evidence.experiments import SCHEDULES
 from papers.bias_reduced_her.instructional import Grid, Proposal, divergence, target_distribution
 from papers.bias_reduced_her.train import METHODS, TASKS, Config, Trainer, main
 
@@ -175,7 +175,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatc
 
 def test_checkpoints_are_written_every_tenth_epoch(tmp_path, monkeypatch):
     saved = []
-    monkeypatch.setattr("common.lab.runs.Run.save", lambda self, state: saved.append(state["trainer"].cycles_done))
+    monkeypatch.setattr("lab.runs.Run.save", lambda self, state: saved.append(state["trainer"].cycles_done))
     main(config(epochs=21, cycles=1, episodes=2, updates=1, eval_episodes=1), tmp_path)
     assert train.SAVE_EVERY == 10 and saved == [10, 20]
 

@@ -13,8 +13,8 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from common.lab.runs import Streams
 from common.replay.storage import Ring
+from lab.runs import Streams
 from papers.ners.ero import ERO
 from papers.ners.features import VectorTransitions
 from papers.ners.methods import METHODS, make_sampler

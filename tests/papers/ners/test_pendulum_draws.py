@@ -13,8 +13,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis.extra.numpy import arrays
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
+from lab.cli import cli
+from lab.errors import UserError
 from papers.ners import pendulum_draws, train
 from papers.ners.pendulum_draws import RULES, Config, main, priorities, values
 

@@ -3,14 +3,15 @@
 import re
 from pathlib import Path
 
-from common.lab.claims import number
-from common.lab.results import MissingData, Results
-from papers.ners import paper_values, td3
-from papers.ners.claims_runs import Runs
-from papers.ners.experiments import EXPERIMENTS
+from lab.claims import number
+from lab.results import MissingData, Results
+from papers.ners import td3
+from papers.ners.evidence import paper_values
+from papers.ners.evidence.claims_runs import Runs
+from papers.ners.evidence.experiments import EXPERIMENTS
 from papers.ners.tasks import TASKS
 
-ROOM = Path(paper_values.__file__).parent
+ROOM = Path(paper_values.__file__).parents[1]
 TEXT = (ROOM / "README.md").read_text()
 FIGURES = ("fig3", "table1", "table2")
 
@@ -57,7 +58,7 @@ def law_table(results: Results) -> str:
 
 
 def test_the_tables_of_results_are_those_of_the_committed_data():
-    results = Results(ROOM / "results")
+    results = Results(ROOM / "evidence/results")
     assert scores_table(results) in TEXT
     assert law_table(results) in TEXT
 

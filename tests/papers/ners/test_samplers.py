@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 from papers.ners.samplers import PER, Random, Settings, check_sampler
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.envs.classic_control.pendulum import PendulumEnv
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 from papers.ners.tasks import TASKS, make_env
 
 SIZES = {

@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 import torch
 
-from common.lab.cli import cli
-from common.lab.errors import NonFiniteLoss, UserError
-from common.lab.runs import Run
+from lab.cli import cli
+from lab.errors import NonFiniteLoss, UserError
+from lab.runs import Run
 from papers.ners import train
 from papers.ners.batch import Signals
 from papers.ners.ero import ERO

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from common.lab.cli import cli
-from common.lab.errors import NonFiniteLoss, UserError
+from lab.cli import cli
+from lab.errors import NonFiniteLoss, UserError
 from papers.ners import train_rainbow
 from papers.ners.methods import METHODS
 from papers.ners.samplers import Settings

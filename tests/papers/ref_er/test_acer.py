@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.distributions import Normal, kl_divergence
 from torch.nn.functional import softplus
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 from papers.ref_er.acer import ACER, SegmentMemory, bias_correction, returns, trust_region
 from papers.ref_er.memory import CUT, TERMINATED, Episode
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import kstest, norm
 from torch.distributions import Independent, Normal, kl_divergence
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 from papers.ref_er.gaussian import (
     importance_weight,
     inverse_softplus,

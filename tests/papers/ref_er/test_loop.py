@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from common.lab.errors import NonFiniteLoss
-from common.lab.runs import Run
+from lab.errors import NonFiniteLoss
+from lab.runs import Run
 from papers.ref_er import loop
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2, chisquare
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 from papers.ref_er.memory import CUT, EPSILON, TERMINATED, Episode, EpisodeMemory
 
 GAMMA = 0.9

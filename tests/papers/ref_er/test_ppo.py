@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.distributions import Normal, kl_divergence
 from torch.nn.functional import softplus
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 from papers.ref_er.memory import CUT, TERMINATED, Episode
 from papers.ref_er.ppo import PPO, Rollout, clipped_weight, gae
 

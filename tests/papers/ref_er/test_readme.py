@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from common.lab.claims import number
-from common.lab.results import MissingData, Results
-from papers.ref_er import paper_values
+from lab.claims import number
+from lab.results import MissingData, Results
 from papers.ref_er.advantages import Gaussian, Quadratic
-from papers.ref_er.claims_runs import Runs
-from papers.ref_er.experiments import EXPERIMENTS
-from papers.ref_er.figures import ACTIONS, NOISE
+from papers.ref_er.evidence import paper_values
+from papers.ref_er.evidence.claims_runs import Runs
+from papers.ref_er.evidence.experiments import EXPERIMENTS
+from papers.ref_er.evidence.figures import ACTIONS, NOISE
 from papers.ref_er.tasks import TASKS
-from tests.papers.ref_er.synthetic import write
+from tests.papers.ref_er.evidence.synthetic import write
 
-ROOM = Path(paper_values.__file__).parent
+ROOM = Path(paper_values.__file__).parents[1]
 TEXT = (ROOM / "README.md").read_text()
 NOT_RUN, NO_PART = "not run", "-"
 
@@ -89,7 +89,7 @@ def the_table(text: str, header: str) -> str:
 
 @pytest.mark.parametrize("make", [tasks_table, numbers_table, scores_table])
 def test_tables_are_current(make):
-    expected = make() if make is tasks_table else make(Results(ROOM / "results"))
+    expected = make() if make is tasks_table else make(Results(ROOM / "evidence/results"))
     header = expected.splitlines()[0]
     assert the_table(TEXT, header[: header.index("|", 2) + 1]) == expected, f"put this into the README:\n{expected}"
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 from papers.ref_er.memory import Episode, EpisodeMemory
 from papers.ref_er.refer import RULES, ReFER
 

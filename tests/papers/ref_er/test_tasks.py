@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 from papers.ref_er.tasks import TASKS, make_env, to_env
 
 SIZES = {

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import torch
 
-from common.lab.cli import cli
-from common.lab.errors import NonFiniteLoss, UserError
-from common.lab.runs import Run
+from lab.cli import cli
+from lab.errors import NonFiniteLoss, UserError
+from lab.runs import Run
 from papers.ref_er import loop, train
 from papers.ref_er.ddpg import DDPG
 from papers.ref_er.naf import NAF

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from common.lab.errors import NonFiniteLoss, UserError
+from lab.errors import NonFiniteLoss, UserError
 from papers.ref_er import loop
 from papers.ref_er.acer import ACER
 from papers.ref_er.memory import CUT, TERMINATED
@@ -151,7 +151,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(tmp_path, monkeypatch):
 def test_checkpoints_are_written_every_fifth_evaluation_between_episodes(tmp_path, monkeypatch):
     saved = []
     monkeypatch.setattr(
-        "common.lab.runs.Run.save",
+        "lab.runs.Run.save",
         lambda self, state: saved.append((state["trainer"].bins_done, len(state["trainer"].player.episode))),
     )
     main(config(steps=160, bins=16), tmp_path)

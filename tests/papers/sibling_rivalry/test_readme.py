@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from common.lab.results import Results, matrix
-from papers.sibling_rivalry import paper_values
-from papers.sibling_rivalry.figures import NAMES
-from tests.papers.sibling_rivalry.synthetic import write
+from lab.results import Results, matrix
+from papers.sibling_rivalry.evidence import paper_values
+from papers.sibling_rivalry.evidence.figures import NAMES
+from tests.papers.sibling_rivalry.evidence.synthetic import write
 
-ROOM = Path(paper_values.__file__).parent
+ROOM = Path(paper_values.__file__).parents[1]
 HEADER = "| method | whose | 40k | 80k | 120k | 160k | 200k |"
 STEPS = (40_000, 80_000, 120_000, 160_000, 200_000)
 NONE = ["-"] * len(STEPS)
@@ -66,9 +66,9 @@ def wrong_rows(text: str, results: Results) -> list[tuple[str, str]]:
 
 def test_the_table_holds_the_papers_numbers_and_ours():
     text = (ROOM / "README.md").read_text()
-    if not table(text) or not (ROOM / "results/full/maze.csv").exists():
+    if not table(text) or not (ROOM / "evidence/results/full/maze.csv").exists():
         pytest.skip("no table, or no results of the full scale, yet")
-    assert wrong_rows(text, Results(ROOM / "results")) == []
+    assert wrong_rows(text, Results(ROOM / "evidence/results")) == []
 
 
 # ---- the test itself -------------------------------------------------------------------------------------------------

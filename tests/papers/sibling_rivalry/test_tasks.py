@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 from papers.sibling_rivalry.tasks import MAKERS, make_task
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from common.lab.errors import NonFiniteLoss, UserError
-from common.lab.runs import Run
 from envs.circular_track import GOAL, LOCAL_OPTIMUM, CircularTrack, position
+from lab.errors import NonFiniteLoss, UserError
+from lab.runs import Run
 from papers.sibling_rivalry import track
 from papers.sibling_rivalry.rollouts import Rollouts
 from papers.sibling_rivalry.track import BINS, METHODS, Config, Trainer, entries, histogram

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from common.lab.cli import cli
-from common.lab.errors import NonFiniteLoss, UserError
+from lab.cli import cli
+from lab.errors import NonFiniteLoss, UserError
 from papers.sibling_rivalry import train
 from papers.sibling_rivalry.ppo import Experience
 from papers.sibling_rivalry.rollouts import Rollouts
@@ -135,7 +135,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatc
 
 def test_checkpoints_are_written_every_fifth_epoch(tmp_path, monkeypatch):
     saved = []
-    monkeypatch.setattr("common.lab.runs.Run.save", lambda self, state: saved.append(state["trainer"].evaluations))
+    monkeypatch.setattr("lab.runs.Run.save", lambda self, state: saved.append(state["trainer"].evaluations))
     main(config(env="Line", epochs=11, updates=1, rollouts=4, eval_episodes=1), tmp_path)
     assert train.SAVE_EVERY == 5 and saved == [5, 10]
 

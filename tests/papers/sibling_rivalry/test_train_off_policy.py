@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from common.lab.cli import cli
-from common.lab.errors import NonFiniteLoss, UserError
-from common.lab.runs import Streams
 from envs.goal_task import GoalTask
+from lab.cli import cli
+from lab.errors import NonFiniteLoss, UserError
+from lab.runs import Streams
 from papers.sibling_rivalry import train_off_policy
 from papers.sibling_rivalry.ddpg import DDPG
 from papers.sibling_rivalry.dqn import DQN
@@ -143,7 +143,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(env, method, tmp_path, mon
 
 def test_checkpoints_are_written_every_fifth_epoch(tmp_path, monkeypatch):
     saved = []
-    monkeypatch.setattr("common.lab.runs.Run.save", lambda self, state: saved.append(state["trainer"].evaluations))
+    monkeypatch.setattr("lab.runs.Run.save", lambda self, state: saved.append(state["trainer"].evaluations))
     main(config(epochs=11, cycles=1, episodes=1, updates=1, eval_episodes=1), tmp_path)
     assert train_off_policy.SAVE_EVERY == 5 and saved == [5, 10]
 

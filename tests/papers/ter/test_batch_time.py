@@ -2,7 +2,7 @@
 
 import pytest
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 from papers.ter.batch_time import Config, main
 
 

@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from common.lab.claims import evaluate
-from common.lab.errors import UserError
-from common.lab.results import COLUMNS, Results
-from common.lab.runs import Run, Streams
 from envs.nchain import BACKWARD, FORWARD, NChain, optimal_q
+from lab.claims import evaluate
+from lab.errors import UserError
+from lab.results import COLUMNS, Results
+from lab.runs import Run, Streams
 from papers.ter import nchain
-from papers.ter.claims_nchain import CLAIMS
-from papers.ter.figures_nchain import fig2
+from papers.ter.evidence.claims_nchain import CLAIMS
+from papers.ter.evidence.figures_nchain import fig2
 from papers.ter.nchain import METHODS, Config, Dataset, DisCor, EpisodeBackwards, Learner, Topological, backup, collect
 
 GAMMA = 0.99

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from common.lab.errors import UserError
+from lab.errors import UserError
 from papers.ter.settings import Settings, check_shared
 
 VALID = Settings(batch_size=16)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
+from lab.cli import cli
+from lab.errors import UserError
 from papers.ter import train
 from papers.ter.settings import METHODS
 from papers.ter.topological import PseudoTerminalRoots, terminal_roots

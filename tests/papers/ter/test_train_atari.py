@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
 from envs.atari import Atari
+from lab.cli import cli
+from lab.errors import UserError
 from papers.ter import train_atari
 from papers.ter.settings import METHODS, check_shared
 from papers.ter.train_atari import SCORES, Config, Trainer, main

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from common.lab.cli import cli
-from common.lab.errors import UserError
 from envs.sokoban import MAX_STEPS, Sokoban
 from envs.sokoban_levels import parse
+from lab.cli import cli
+from lab.errors import UserError
 from papers.ter import train_sokoban
 from papers.ter.settings import METHODS
 from papers.ter.train_sokoban import TASKS, Config, Trainer, check, main

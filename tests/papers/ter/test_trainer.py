@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from common.lab.errors import NonFiniteLoss, UserError
 from envs.minigrid_tasks import MiniGridTask
+from lab.errors import NonFiniteLoss, UserError
 from papers.ter import train
 from papers.ter.settings import METHODS
 from papers.ter.train import Config, Trainer, main

@@ -1,0 +1,1 @@
+"""Pages made of what is committed: the report, and code beside its equations."""

@@ -1,0 +1,108 @@
+"""EQUATIONS.md of a paper: what its headings are, where code refers to them, and their formulas as MathML.
+
+Browsers draw MathML themselves, so that the pages need neither a script nor the network.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from xml.etree import ElementTree
+
+from latex2mathml.converter import convert
+from markdown import markdown
+
+from lab.errors import UserError
+
+# Elements of MathML that draw nothing sensible unless they have this many parts.
+PARTS = dict.fromkeys(("mfrac", "msub", "msup", "munder", "mover", "mroot"), 2) | {"msubsup": 3, "munderover": 3}
+HIDDEN = 0xF0000  # characters from here on are private: Markdown takes them for letters
+
+
+def hide(html: str) -> str:
+    """`html` in characters that Markdown passes through as they are; `reveal` brings it back."""
+    return "".join(chr(HIDDEN + ord(character)) for character in html)
+
+
+def reveal(html: str) -> str:
+    """Undo `hide` wherever it was used in a text."""
+    return re.sub(r"[\U000f0000-\U000fffff]", lambda match: chr(ord(match[0]) - HIDDEN), html)
+
+
+def mathml(latex: str, display: str = "inline") -> str:
+    """A formula as a `<math>` element; `display` is inline or block. ValueError if it cannot be converted whole."""
+    # latex2mathml knows `split`, which is the same, but not `aligned`, which GitHub draws.
+    plain = latex.replace("{aligned}", "{split}")
+    try:
+        html = convert(plain, display=display)
+        tree = ElementTree.fromstring(html)
+    except Exception as error:  # its exceptions have no base class of their own
+        raise ValueError(f"{type(error).__name__} {error}".strip()) from error
+    if unknown := re.search(r"\\[A-Za-z]+", "".join(tree.itertext())):
+        raise ValueError(f"unknown command {unknown[0]}")
+    for element in tree.iter():
+        name = element.tag.rpartition("}")[2]
+        if len(element) != PARTS.get(name, len(element)):
+            raise ValueError(f"a part is missing in {name}")
+    return html
+
+
+def typeset(text: str, where: str) -> str:
+    """`text` with its `$...$` and `$$...$$` as hidden MathML, code in backquotes left alone.
+
+    UserError names `where` if a formula cannot be converted.
+    """
+
+    def replace(match: re.Match) -> str:
+        latex = match["block"] or match["inline"]
+        if not latex:
+            return match[0]
+        try:
+            return hide(mathml(latex.strip(), "block" if match["block"] else "inline"))
+        except ValueError as error:
+            raise UserError(f"{where}: cannot convert {' '.join(latex.split())!r}: {error}") from None
+
+    code = r"```.*?```|``.*?``|`[^`\n]*`"
+    return re.sub(rf"{code}|\$\$(?P<block>.+?)\$\$|\$(?P<inline>[^$]+)\$", replace, text, flags=re.DOTALL)
+
+
+def load(path: Path, where: str) -> dict[str, str]:
+    """Heading of EQUATIONS.md, e.g. "Eq. (9)" or "Algorithm 1" -> what is below it, as HTML.
+
+    Empty if there is no such file. UserError, naming `where` and the heading, for a formula that cannot be converted.
+    """
+    if not path.is_file():
+        return {}
+    parts = re.split(r"^## (.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    pairs = zip(parts[1::2], parts[2::2])
+    return {heading.strip(): render(body, f"{where}, {heading.strip()}") for heading, body in pairs}
+
+
+def render(text: str, where: str) -> str:
+    """Markdown with formulas as HTML. Headings get the names that GitHub links them by."""
+    extensions = ["tables", "fenced_code", "sane_lists", "toc"]
+    return reveal(markdown(typeset(text, where), extensions=extensions))
+
+
+def numbers(text: str) -> set[str]:
+    """Equations that a text refers to: "Eqs. (3) and (5) to (7)" -> {"Eq. (3)", "Eq. (5)", "Eq. (6)", "Eq. (7)"}."""
+    found: set[str] = set()
+    for group in re.findall(r"Eqs?\. (\([\w.]+\)(?:(?:, and |, | and | to )\([\w.]+\))*)", " ".join(text.split())):
+        found |= {f"Eq. ({number})" for number in re.findall(r"\(([\w.]+)\)", group)}
+        for first, last in re.findall(r"\((\d+)\) to \((\d+)\)", group):
+            found |= {f"Eq. ({number})" for number in range(int(first), int(last) + 1)}
+    return found
+
+
+def tagged(text: str, headings: Iterable[str]) -> list[str]:
+    """Those of `headings` that a text refers to, in their order.
+
+    "Wang et al. 2017, their Algorithm 3" and "2017, Algorithm 1" are other papers' and do not count.
+    """
+    flat = " ".join(text.split()).replace("Appendix ", "App. ")
+    flat = re.sub(r"Algorithms (\d+) and (\d+)", r"Algorithm \1 and Algorithm \2", flat)
+    equations = numbers(flat)
+
+    def named(heading: str) -> bool:
+        return bool(re.search(rf"(?<!their )(?<!\d\d\d\d, )\b{re.escape(heading)}(?!\w|\.\w)", flat))
+
+    return [heading for heading in headings if heading in equations or named(heading)]

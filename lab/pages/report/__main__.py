@@ -1,0 +1,52 @@
+"""Write the report: one HTML page that holds all it shows and needs neither a server nor the net.
+
+    python -m lab.pages.report [--out FILE]
+
+It is made of the committed results, figures and READMEs; nothing is trained or drawn, and the same files give the same
+page.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from lab.errors import Parser, UserError, guard
+from lab.results import write_if_changed
+from lab.rooms import House
+
+NEEDED = ("jinja2", "markdown")
+
+
+def _page(house: House) -> str:
+    try:
+        from lab.pages.report.content import gather
+        from lab.pages.report.page import render
+    except ModuleNotFoundError as error:
+        if error.name not in NEEDED:
+            raise
+        raise UserError(f"the report needs {error.name}, which is not installed; `make setup` installs it") from None
+    return render(gather(house))
+
+
+@guard
+def main(argv: Sequence[str] | None = None, house: House | None = None) -> int:
+    """Write the page; returns 0. A mistake, or a place that cannot be written, is one line and SystemExit(2)."""
+    house = house or House()
+    parser = Parser(prog="python -m lab.pages.report", description="Write all papers' results as one HTML page.")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="where to (default: site/report.html)")
+    out = parser.parse_args(argv).out or house.root / "site" / "report.html"
+    if out.is_dir():
+        raise UserError(f"{out} is a directory; --out names a file, e.g. {out / 'report.html'}")
+    text = _page(house)
+    try:
+        write_if_changed(out, text.encode())
+    except OSError as error:
+        raise UserError(f"cannot write {out} ({error.strerror}); name another place with --out") from None
+    print(f"written: {out} ({len(text.encode()) / 1e6:.1f} MB)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

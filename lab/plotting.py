@@ -1,0 +1,136 @@
+"""Figures from tidy results: the paper's own band, single runs thin behind it, the budget in the title.
+
+Nothing goes through pyplot or a display, and a figure drawn twice from the same data is the same file, byte for byte.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import EngFormatter, MaxNLocator
+
+from lab.results import MissingData, Results, matrix, write_if_changed
+from lab.stats import band
+
+# Okabe and Ito (2008): eight colours that the colour-blind tell apart; its yellow, too pale for a line, is left out
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES = ("-", "--", ":")  # a second and third round of the palette
+DPI = 120
+
+matplotlib.use("Agg")
+matplotlib.rcdefaults()  # a reader's own matplotlibrc must not change the committed files
+matplotlib.rcParams.update(
+    {
+        "axes.grid": True,
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "axes.titlesize": 10,
+        "figure.titlesize": 11,
+        "font.size": 9,
+        "grid.alpha": 0.25,
+        "legend.frameon": False,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure or table of a paper: the experiments that it needs, and draw(results, scale, path of the PNG)."""
+
+    experiments: tuple[str, ...]
+    draw: Callable[[Results, str, Path], None]
+    title: str
+
+
+def method_styles(order: Sequence[str]) -> dict[str, dict]:
+    """Line style of each method by its place in `order`. Give all figures of a paper the same, whichever methods they
+    show, and a method keeps its colour."""
+    n = len(PALETTE)
+    return {m: {"color": PALETTE[i % n], "linestyle": DASHES[i // n % len(DASHES)]} for i, m in enumerate(order)}
+
+
+def budget(frame: pd.DataFrame, scale: str) -> str:
+    """ "quick: 3 seeds, 100,000 steps", with ranges where methods or tasks differ."""
+    runs = frame.groupby(["method", "env", "seed"])["step"].max()
+    seeds = runs.groupby(level=["method", "env"]).size()
+    return f"{scale}: {_range(seeds, 'seed')}, {_range(runs, 'step')}"
+
+
+def _range(values: pd.Series, unit: str) -> str:
+    low, high = int(values.min()), int(values.max())
+    return (f"{low:,}" if low == high else f"{low:,} to {high:,}") + f" {unit}" + ("" if high == 1 else "s")
+
+
+def new_figure(rows: int, cols: int, title: str, *, budget: str, size: tuple[float, float] = (3.4, 2.6)):
+    """A canvas and its axes, an array [rows, cols]; `size` is one panel in inches, `budget` the second title line."""
+    canvas = Canvas(figsize=(max(size[0] * cols, 4.2), size[1] * rows + 0.9), layout="constrained")
+    axes = canvas.subplots(rows, cols, squeeze=False)
+    canvas.suptitle(f"{title}\n{budget}")
+    return canvas, axes
+
+
+def curves(
+    ax: Axes,
+    frame: pd.DataFrame,
+    metric: str,
+    *,
+    kind: str,
+    order: Sequence[str],
+    labels: Mapping[str, str] | None = None,
+    styles: Mapping[str, dict] | None = None,
+    ylabel: str | None = None,
+    xlabel: str = "environment steps",
+) -> None:
+    """Draw `metric` over steps for each method of `order` that `frame` has (one env): line and band of `kind` (see
+    stats.band) over the single runs. `labels`: names in the legend; `ylabel`: quantity and unit."""
+    env, *others = frame["env"].unique() if len(frame) else [""]
+    if others:
+        raise ValueError(f"curves draws one env, got {env}, {', '.join(others)}")
+    styles = styles or method_styles(order)
+    for method in order:
+        try:
+            steps, values = matrix(frame, metric, method, env)
+        except MissingData:
+            continue
+        centre, low, high = band(values, kind)
+        ax.plot(steps, values.T, **styles[method], linewidth=0.5, alpha=0.35, zorder=1)
+        ax.fill_between(steps, low, high, color=styles[method]["color"], alpha=0.18, linewidth=0, zorder=2)
+        label = (labels or {}).get(method, method)
+        marker = "o" if len(steps) == 1 else None  # a curve of one point is no line
+        ax.plot(steps, centre, **styles[method], linewidth=1.6, zorder=3, label=label, marker=marker)
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel or metric.replace("_", " "))
+    ax.xaxis.set_major_formatter(EngFormatter(sep=""))  # 200k, 1M
+    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    if not ax.lines:
+        ax.set(xticks=[], yticks=[])
+        ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="0.5")
+
+
+def legend(canvas: Canvas) -> None:
+    """One legend for all panels, below them, in as many even rows as it needs."""
+    handles: dict[str, Artist] = {}
+    for ax in canvas.axes:
+        for handle, label in zip(*ax.get_legend_handles_labels()):
+            handles.setdefault(label, handle)
+    if handles:
+        column_inches = 0.75 + 0.085 * max(map(len, handles))
+        rows = math.ceil(len(handles) * column_inches / canvas.get_figwidth())
+        columns = math.ceil(len(handles) / rows)
+        canvas.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=columns)
+
+
+def save(canvas: Canvas, path: Path) -> None:
+    """Write a PNG, atomically. No time and no version goes into it."""
+    picture = io.BytesIO()
+    canvas.savefig(picture, format="png", dpi=DPI, metadata={"Software": None})
+    write_if_changed(Path(path), picture.getvalue())

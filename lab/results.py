@@ -1,0 +1,308 @@
+"""Tidy results: one CSV per experiment and scale, merged from finished runs of any machine.
+
+`collect` turns run directories into `<results>/<scale>/<experiment>.csv` (one row per logged number) with a
+`<experiment>.provenance.json` beside it (where each run comes from). `merge_trees` merges two such trees. `Results` is
+how claims and figures read them; `matrix` and `final` cut one metric of one method out of a frame.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from lab.checkpoints import write_atomically
+from lab.errors import UserError
+
+if TYPE_CHECKING:  # sweep.py loads torch, which reading results does not need
+    from lab.entry import Entry
+
+COLUMNS = ["experiment", "scale", "method", "env", "seed", "step", "metric", "value", "hours"]
+RUN_COLUMNS = ["step", "metric", "value", "hours"]  # of a run's own metrics.csv
+EVIDENCE = ("full", "quick")  # best first; smoke runs only show that everything is wired
+REMEDY = "restore the file or delete it"
+
+_KEY = COLUMNS[:7]  # what makes a row unique, and the order of the file
+_NUMBERS = {"seed": int, "step": int, "value": float, "hours": float}
+
+
+class MissingData(Exception):
+    """The results lack what a claim or a figure needs; the message says what. Not a user's mistake: "not run"."""
+
+
+# ------------------------------------------------------------------------------------------------ files
+
+
+def write_if_changed(path: Path, data: bytes) -> bool:
+    """Replace `path` by `data`, atomically; True when that changed it. An equal file keeps its time stamp."""
+    if path.is_file() and path.read_bytes() == data:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, data)
+    return True
+
+
+def _read_csv(path: Path, columns: list[str], remedy: str) -> pd.DataFrame:
+    """Rows of `path`, every number parsed by Python's own int and float, hence exactly what was written."""
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(file, strict=True))
+    except (OSError, csv.Error, UnicodeDecodeError) as error:
+        raise UserError(f"{path} cannot be read as CSV ({error}); {remedy}") from None
+    header = rows[0] if rows else []
+    for name in columns:
+        if name not in header:
+            raise UserError(f"{path}: column '{name}' is missing, expected {','.join(columns)}; {remedy}")
+    for line, row in enumerate(rows[1:], start=2):
+        if len(row) != len(header):
+            raise UserError(f"{path}: line {line} has {len(row)} of {len(header)} columns; {remedy}")
+    frame = pd.DataFrame(rows[1:], columns=header, dtype=str)[columns]
+    for name in columns:
+        if name in _NUMBERS:
+            frame[name] = _parse(path, name, frame[name])
+    key = [name for name in columns if name in _KEY]
+    twice = frame.duplicated(key)
+    if twice.any():
+        row = frame.loc[twice, key].iloc[0]
+        raise UserError(f"{path}: {' '.join(f'{k} {row[k]}' for k in key)} occurs twice; {remedy}")
+    return frame
+
+
+def _parse(path: Path, name: str, texts: Iterable[str]) -> np.ndarray:
+    kind, numbers = _NUMBERS[name], []
+    for line, text in enumerate(texts, start=2):
+        try:
+            numbers.append(kind(text))
+        except ValueError:
+            what = "a whole number" if kind is int else "a number"
+            raise UserError(f"{path}: line {line}, column '{name}': {text!r} is not {what}") from None
+    return np.array(numbers, dtype=np.int64 if kind is int else np.float64)
+
+
+def _read_json(path: Path, remedy: str) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read ({error}); {remedy}") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{path} holds no JSON object; {remedy}")
+    return content
+
+
+def _csv_path(root: Path, experiment: str, scale: str) -> Path:
+    return Path(root) / scale / f"{experiment}.csv"
+
+
+def _read_provenance(path: Path) -> dict[str, Any]:
+    beside = path.with_suffix(".provenance.json")
+    return _read_json(beside, REMEDY) if beside.exists() else {}
+
+
+def _write(path: Path, frame: pd.DataFrame, provenance: dict[str, Any]) -> None:
+    # One line per run, so that a diff shows runs. Written first: a crash in between leaves a run too many, not too few.
+    rows = sorted(frame[COLUMNS].itertuples(index=False, name=None), key=lambda row: row[: len(_KEY)])
+    runs = dict.fromkeys(_run_key(row[2:5]) for row in rows)
+    lines = [f"{json.dumps(run)}: {json.dumps(provenance[run], sort_keys=True)}" for run in runs if run in provenance]
+    write_if_changed(path.with_suffix(".provenance.json"), ("{\n" + ",\n".join(lines) + "\n}\n").encode())
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *rows])  # floats by repr: they read back the same
+    write_if_changed(path, text.getvalue().encode())
+
+
+# ------------------------------------------------------------------------------------------------ merging
+
+
+def _run_key(run: tuple) -> str:
+    method, env, seed = run
+    return f"{method}|{env}|{seed}"
+
+
+def _difference(old: pd.DataFrame, new: pd.DataFrame) -> str | None:
+    """First (step, metric) in which two copies of a run differ, in words; hours may differ. None: the same run."""
+    first, second = (
+        {(step, metric): repr(value) for step, metric, value in zip(f["step"], f["metric"], f["value"])}
+        for f in (old, new)
+    )
+    for step, metric in sorted(first.keys() | second.keys()):
+        a, b = first.get((step, metric), "nothing"), second.get((step, metric), "nothing")
+        if a != b:
+            return f"{metric} at step {step} is {a} in the first and {b} in the second"
+    return None
+
+
+def _merge(path: Path, sources: list[tuple[Path, pd.DataFrame]], remedy: str) -> pd.DataFrame:
+    """All rows of `sources` (each with the file it comes from). Of two equal copies of a run, the first stays."""
+    runs: dict[tuple, tuple[Path, pd.DataFrame]] = {}
+    for source, frame in sources:
+        for run, rows in frame.groupby(["method", "env", "seed"], sort=False):
+            if run not in runs:
+                runs[run] = source, rows
+            elif difference := _difference(runs[run][1], rows):
+                raise UserError(
+                    f"run {_run_key(run)} of {path.stem} has two different results, {runs[run][0]} and {source}: "
+                    f"{difference}; {remedy}"
+                )
+    return pd.concat([rows for _, rows in runs.values()])[COLUMNS] if runs else pd.DataFrame(columns=COLUMNS)
+
+
+def collect(experiment: str, scale: str, entries: Iterable[Entry], runs_root: Path, results_root: Path) -> Path | None:
+    """Merge the finished runs among `entries` into `<results_root>/<scale>/<experiment>.csv` and return its path.
+
+    Rows of runs that are not in `runs_root` (other machines, deleted runs) stay. None when there is nothing at all.
+    Raises UserError when a run is already there with other values: nothing is written then.
+    """
+    path = _csv_path(results_root, experiment, scale)
+    old = read(results_root, experiment, scale)
+    sources = [] if old is None else [(path, old)]
+    provenance: dict[str, Any] = {}
+    directories: dict[str, Path] = {}
+    for entry in entries:
+        run, directory = _run_key((entry.method, entry.env, entry.seed)), entry.run_dir(Path(runs_root))
+        if directories.setdefault(run, directory) != directory:
+            raise ValueError(f"{experiment} lists two configs as {run}: {directories[run].name} and {directory.name}")
+        if not (directory / "done.json").exists() or run in provenance:
+            continue
+        again = f"delete {directory} and run it again"
+        frame = _read_csv(directory / "metrics.csv", RUN_COLUMNS, again)
+        frame = frame.assign(experiment=experiment, scale=scale, method=entry.method, env=entry.env, seed=entry.seed)
+        sources.append((directory / "metrics.csv", frame))
+        provenance[run] = _read_json(directory / "config.json", again)
+    if not sources:
+        return None
+    remedy = (
+        "to take the second, delete the first file and collect again; to keep the first, delete the run's directory"
+    )
+    merged = _merge(path, sources, remedy)
+    _write(path, merged, {**provenance, **_read_provenance(path)})
+    return path
+
+
+def merge_trees(source: Path, target: Path) -> list[Path]:
+    """Merge a results tree (`<scale>/<experiment>.csv`, from another machine say) into another; returns files written.
+
+    The rule of `collect`: rows are added, equal runs stay, a run with two different results is a UserError and then
+    nothing is written.
+    """
+    source, target = Path(source), Path(target)
+    if not source.is_dir():
+        raise UserError(f"{source} is not a directory; expected a results tree, <scale>/<experiment>.csv")
+    merged = []
+    for origin in sorted(source.glob("*/*.csv")):
+        experiment, scale = origin.stem, origin.parent.name
+        path = _csv_path(target, experiment, scale)
+        frames = [(p, read(root, experiment, scale)) for p, root in ((path, target), (origin, source))]
+        sources = [(p, frame) for p, frame in frames if frame is not None]
+        frame = _merge(path, sources, "keep one of the two: remove the run's rows from the other file")
+        merged.append((path, frame, {**_read_provenance(origin), **_read_provenance(path)}))
+    if not merged:
+        raise UserError(f"{source} holds no results; expected <scale>/<experiment>.csv below it")
+    for path, frame, provenance in merged:
+        _write(path, frame, provenance)
+    return [path for path, _, _ in merged]
+
+
+# ------------------------------------------------------------------------------------------------ reading
+
+
+def read(results_root: Path, experiment: str, scale: str) -> pd.DataFrame | None:
+    """The tidy frame (COLUMNS) of an experiment at a scale, None when there is no file.
+
+    Raises UserError naming file and column (or line) when the file is damaged or is another experiment's.
+    """
+    path = _csv_path(results_root, experiment, scale)
+    if not path.exists():
+        return None
+    frame = _read_csv(path, COLUMNS, REMEDY)
+    for name, expected in (("experiment", experiment), ("scale", scale)):
+        other = frame.loc[frame[name] != expected, name]
+        if len(other):
+            raise UserError(f"{path}: column '{name}' holds {other.iloc[0]!r}, expected {expected!r}; {REMEDY}")
+    return frame
+
+
+def best_scale(results_root: Path, experiment: str, order: tuple[str, ...] = EVIDENCE) -> str | None:
+    """The first scale of `order` that has results. Smoke is not in the default order: it is never evidence."""
+    return next((scale for scale in order if _csv_path(results_root, experiment, scale).exists()), None)
+
+
+class Results:
+    """Reader of one paper's results tree, for claims (best evidence first) and figures (at a given scale)."""
+
+    def __init__(self, root: Path, scales: tuple[str, ...] = EVIDENCE) -> None:
+        self.root, self.scales = Path(root), scales
+        self._frames: dict[tuple[str, str], pd.DataFrame | None] = {}
+
+    def __call__(self, experiment: str) -> tuple[pd.DataFrame, str] | None:
+        """(frame, scale) at the best scale that has results, else None."""
+        scale = best_scale(self.root, experiment, self.scales)
+        return None if scale is None else (self.at(experiment, scale), scale)
+
+    def need(self, experiment: str) -> tuple[pd.DataFrame, str]:
+        """As calling it, but raises MissingData instead of returning None."""
+        found = self(experiment)
+        if found is None:
+            raise MissingData(f"no {' or '.join(self.scales)} results of {experiment}")
+        return found
+
+    def at(self, experiment: str, scale: str) -> pd.DataFrame:
+        """The frame at this very scale (smoke too: figures show what is there); raises MissingData without a file."""
+        if (experiment, scale) not in self._frames:
+            self._frames[experiment, scale] = read(self.root, experiment, scale)
+        frame = self._frames[experiment, scale]
+        if frame is None:
+            raise MissingData(f"no {scale} results of {experiment}")
+        return frame.copy()
+
+
+class Grid:
+    """An experiment's rows at a scale, for figures: only runs that the experiment has, and which of them are missing.
+
+    entries: the runs of experiments.py at this scale. MissingData when none of them has rows.
+    """
+
+    def __init__(self, results: Results, experiment: str, scale: str, entries: Iterable[Entry]) -> None:
+        wanted = dict.fromkeys((entry.method, entry.env, entry.seed) for entry in entries)
+        self.scale = scale
+        self.methods = list(dict.fromkeys(method for method, _, _ in wanted))
+        self.envs = list(dict.fromkeys(env for _, env, _ in wanted))
+        frame = results.at(experiment, scale)
+        self.frame = frame[frame["method"].isin(self.methods) & frame["env"].isin(self.envs)]
+        if self.frame.empty:
+            raise MissingData(f"none of the {scale} runs of {experiment}")
+        done = set(self.frame[["method", "env", "seed"]].drop_duplicates().itertuples(index=False, name=None))
+        self.wanted = list(wanted)
+        """(method, env, seed) of every run."""
+        self.missing = [run for run in self.wanted if run not in done]
+        """Those that have no rows."""
+
+    def of(self, env: str) -> pd.DataFrame:
+        """The rows of one task."""
+        return self.frame[self.frame["env"] == env]
+
+
+def matrix(frame: pd.DataFrame, metric: str, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
+    """Curves of one metric: steps int64[T] and values float64[seeds, T], seeds in ascending order.
+
+    Only steps that every seed has, so that a mean over seeds is over the same seeds at each step. Raises MissingData
+    without rows, or when the seeds have no step in common.
+    """
+    rows = frame[(frame["metric"] == metric) & (frame["method"] == method) & (frame["env"] == env)]
+    if rows.empty:
+        raise MissingData(f"no {metric} of {method} on {env}")
+    groups = [group for _, group in rows.sort_values(["seed", "step"]).groupby("seed")]
+    common = set.intersection(*(set(group["step"]) for group in groups))
+    if not common:
+        raise MissingData(f"the seeds of {method} on {env} have no step of {metric} in common")
+    values = [group.loc[group["step"].isin(common), "value"].to_numpy() for group in groups]
+    return np.array(sorted(common), dtype=np.int64), np.stack(values)
+
+
+def final(frame: pd.DataFrame, metric: str, method: str, env: str, last: int = 1) -> np.ndarray:
+    """float64[seeds]: mean of the `last` rows of each seed's curve. Raises MissingData as `matrix`."""
+    return matrix(frame, metric, method, env)[1][:, -last:].mean(axis=1)

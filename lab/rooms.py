@@ -1,0 +1,114 @@
+"""The papers there are, and where their things lie. A paper is a package below this one with experiments.py, figures.py
+and claims.py; none is listed anywhere."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from lab.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[1]
+FILES = ("experiments.py", "figures.py", "claims.py")  # in a paper's evidence/
+
+Choice = Mapping[str, Callable[[Any], bool]]
+"""Figure -> which entries of its experiments are wanted."""
+
+
+def every(entry: Any) -> bool:
+    """Wants every entry of an experiment."""
+    return True
+
+
+@dataclass(frozen=True)
+class House:
+    """Where things lie. Tests build one around papers of their own."""
+
+    package: str = "papers"  # importable package that holds the papers
+    root: Path = ROOT  # of README.md and RESULTS.md
+    runs: Path = ROOT / "runs"
+    from_runs: bool = False  # results and figures of this machine, below `runs`, instead of the committed ones
+
+    def papers(self) -> dict[str, Paper]:
+        """Every package below `package` that has the three files of a paper, by name."""
+        folders = [Path(folder) for folder in importlib.import_module(self.package).__path__]
+        found = [path for folder in folders for path in sorted(folder.iterdir())]
+        papers = [Paper(self, path) for path in found if all((path / "evidence" / file).is_file() for file in FILES)]
+        return {paper.name: paper for paper in papers}
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One room. Its modules are imported when they are asked for: `list` need not load torch."""
+
+    house: House
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def evidence(self) -> Path:
+        return self.folder / "evidence"
+
+    @property
+    def runs(self) -> Path:
+        return self.house.runs / self.name
+
+    @property
+    def results(self) -> Path:
+        return self.house.runs / "results" / self.name if self.house.from_runs else self.evidence / "results"
+
+    def _module(self, name: str) -> ModuleType:
+        return importlib.import_module(f"{self.house.package}.{self.name}.evidence.{name}")
+
+    @cached_property
+    def experiments(self) -> dict[str, Any]:
+        return self._module("experiments").EXPERIMENTS
+
+    @cached_property
+    def headline(self) -> Choice:
+        """Figures that `make reproduce` draws, with those of their runs that it trains; all where none are named."""
+        return getattr(self._module("experiments"), "HEADLINE", dict.fromkeys(self.figures, every))
+
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        return self._module("figures").FIGURES
+
+    @cached_property
+    def claims(self) -> list[Any]:
+        return list(self._module("claims").CLAIMS)
+
+    def picture(self, figure: str, scale: str) -> Path:
+        figures = self.house.runs / "figures" / self.name if self.house.from_runs else self.evidence / "figures"
+        return figures / scale / f"{figure}.png"
+
+
+def judge(paper: Paper) -> list[tuple[Any, Any]]:
+    """All claims of the paper with their verdicts, from the best scale that has results."""
+    from lab import claims
+    from lab.results import Results
+
+    return claims.evaluate(paper.claims, Results(paper.results))
+
+
+def plain(name: str) -> str:
+    """Spelling in which names are compared: lower case, with hyphens, as in Make targets."""
+    return name.lower().replace("_", "-")
+
+
+def choose(kind: str, name: str, valid: Iterable[str]) -> str:
+    """The member of `valid` called `name`; `-`, `_` and case are one. UserError lists the right ones."""
+    byplain = {plain(right): right for right in valid}
+    if plain(name) in byplain:
+        return byplain[plain(name)]
+    close = difflib.get_close_matches(plain(name), byplain, n=1)
+    hint = f", did you mean {close[0]}?" if close else ";"
+    raise UserError(f"unknown {kind} {name!r}{hint} right are: {', '.join(byplain) or 'none yet'}")

@@ -1,0 +1,138 @@
+"""What there is to watch, and how it comes from its files.
+
+papers/<paper>/evidence/trained/<env>-<method>/ holds the config.json and weights.pt of a finished run, without the
+weights that acting does not need; beside it lies its GIF. A paper's watch.py says how to play them: HEADLINE, (env,
+method) of the agent shown when none is named; CONFIGS, the dataclasses of the runs it knows; and player(config,
+weights), which returns the environment and act(observation, info, rng) -> action, as the paper evaluates.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+import os
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_type_hints
+
+import numpy as np
+
+from lab.errors import UserError
+from lab.rooms import House, choose
+from lab.watch.display import follow, no_opengl
+
+Act = Callable[[Any, dict[str, Any], np.random.Generator], Any]
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A folder with config.json and weights.pt, and the paper whose script has written them."""
+
+    paper: str
+    folder: Path
+    name: str
+    """What its pictures are called: env and method, or the folder of a run."""
+
+
+def papers() -> dict[str, ModuleType]:
+    """The watch.py of every paper, by the paper's name."""
+    return {name: _module(name) for name in House().papers()}
+
+
+def _module(paper: str) -> ModuleType:
+    return importlib.import_module(f"papers.{paper}.evidence.watch")
+
+
+def trained(paper: str) -> dict[tuple[str, str], Agent]:
+    """(env, method) -> the paper's committed agents."""
+    found = {}
+    for path in sorted((House().papers()[paper].evidence / "trained").glob("*/config.json")):
+        env = _read_config(path)["env"]
+        method = path.parent.name.removeprefix(f"{env}-")
+        found[env, method] = Agent(paper, path.parent, f"{env} {method}")
+    return found
+
+
+def find(paper: str, env: str = "", method: str = "") -> Agent:
+    """The committed agent called so; what is left empty is the headline's, or what there is. UserError otherwise."""
+    paper = choose("paper", paper, House().papers())
+    agents = trained(paper)
+    headline = _module(paper).HEADLINE
+    env = choose(f"env of {paper}", env or headline[0], [of for of, _ in agents])
+    methods = [by for of, by in agents if of == env]
+    method = method or (headline[1] if headline[1] in methods else methods[0])
+    return agents[env, choose(f"method of {paper} on {env}", method, methods)]
+
+
+def of_run(folder: Path, paper: str = "") -> Agent:
+    """The agent of a finished run; its paper is the name of the folder above it unless `paper` says another."""
+    names = House().papers()
+    above = folder.resolve().parent.name
+    if not paper and above not in names:
+        raise UserError(f"{folder} does not say of which paper it is; add --paper, one of {', '.join(names)}")
+    return Agent(choose("paper", paper or above, names), folder, folder.resolve().name)
+
+
+def load(agent: Agent) -> tuple[Any, Act]:
+    """The agent's environment, which draws pictures, and act(observation, info, rng). UserError for damaged files."""
+    module = _module(agent.paper)
+    path = agent.folder / "config.json"
+    config = rebuild(module.CONFIGS, _read_config(path), path)
+    weights = _read_weights(agent.folder / "weights.pt")
+    try:
+        env, act = module.player(config, weights)
+    except (RuntimeError, KeyError, TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"the weights in {agent.folder} do not fit its config.json: {reason}") from None
+    except (ImportError, AttributeError) as error:  # MuJoCo looks for OpenGL when it is imported, if it is told which
+        if "MUJOCO_GL" not in os.environ:
+            raise
+        raise no_opengl(error) from None
+    env.unwrapped.render_mode = "rgb_array"  # environments look at it when they are to draw
+    follow(env.unwrapped)
+    return env, act
+
+
+def rebuild(kinds: Sequence[type], values: dict[str, Any], path: Path) -> Any:
+    """The config of `values`: of that dataclass among `kinds` whose fields are most like them. On a CPU.
+
+    Fields that a config did not have yet get their defaults; UserError, which names `path`, for unknown ones.
+    """
+    kind = min(kinds, key=lambda kind: len({field.name for field in dataclasses.fields(kind)} ^ values.keys()))
+    return dataclasses.replace(_build(kind, values, path), device="cpu")
+
+
+def _build(kind: type, values: dict[str, Any], path: Path) -> Any:
+    types = get_type_hints(kind)
+    names = [field.name for field in dataclasses.fields(kind)]
+    if unknown := [name for name in values if name not in names]:
+        raise UserError(f"{path} has unknown settings, {', '.join(unknown)}: no run that can be watched has them")
+    nested = {name: _build(types[name], value, path) for name, value in values.items() if isinstance(value, dict)}
+    return kind(**values | nested)
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_bytes())["config"])
+    except FileNotFoundError:
+        raise UserError(f"{path} is missing; name the folder of a run") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"cannot read {path} ({error}); it is not the config.json of a run") from None
+
+
+def _read_weights(path: Path) -> dict[str, Any]:
+    import torch  # here, as it loads slowly, and --help and mistakes do without
+
+    try:
+        weights = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError:
+        raise UserError(f"{path} is missing: the run has not finished, or it keeps no weights") from None
+    except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+        raise UserError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
+    if not isinstance(weights, dict):
+        raise UserError(f"{path} holds a {type(weights).__name__}, not parameters by name")
+    return weights

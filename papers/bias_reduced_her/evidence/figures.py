@@ -1,0 +1,246 @@
+"""The paper's figures and tables, drawn from tidy results: FIGURES maps a name to what it needs and how it is drawn.
+
+Curves are as in the paper: the median over runs, the 33rd to 67th percentile, and single runs thin behind. A figure
+draws what there is; its title says what of the experiment's grid is missing.
+"""
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import PowerNorm
+from matplotlib.patches import Rectangle
+
+from lab.plotting import Figure, budget, curves, legend, method_styles, new_figure, save
+from lab.results import Grid, MissingData, Results, final
+
+NAMES = {
+    "her": "HER",
+    "her-ibs": "HER-IBS",
+    "filtered-her": "Filtered-HER",
+    "filtered-her-ibs": "Filtered-HER-IBS",
+}
+DASHES = {"(10 x 10)": "--", "(uniform replay)": "--", "(bootstrapped)": ":", "(penalty 1)": "--"}
+HOW = "median, 33rd to 67th percentile, single runs thin"
+BUDGET_WIDTH = 12
+"""Letters of a title per inch."""
+TABLE_2 = {  # the paper's, in the order of NAMES
+    "Hand": (2.0317, 1.6623, 0.3436, 0.2272),
+    "HandWall": (5.0574, 4.6005, 0.9606, 0.5971),
+    "Robot": (2.3201, 1.9909, 0.8609, 0.3113),
+}
+
+
+def label(method: str) -> str:
+    """A method's label as legends print it: "her-ibs (10 x 10)" is "HER-IBS (10 x 10)"."""
+    base, _, variant = method.partition(" ")
+    return " ".join([NAMES.get(base, base), *([variant] if variant else [])])
+
+
+def styles(methods: list[str]) -> dict[str, dict]:
+    """A method has one colour in all figures; its variants are dashed."""
+    base = method_styles(list(NAMES))
+    return {m: base[m.partition(" ")[0]] | ({"linestyle": DASHES.get(m.partition(" ")[2], "-")}) for m in methods}
+
+
+class Data(Grid):
+    """The rows of an experiment, and figures that say how much of it is missing."""
+
+    def __init__(self, results: Results, experiment: str, scale: str):
+        from papers.bias_reduced_her.evidence.experiments import (
+            EXPERIMENTS,  # loads torch, which listing the figures must not
+        )
+
+        super().__init__(results, experiment, scale, EXPERIMENTS[experiment](scale))
+
+    def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (3.2, 2.4)):
+        """new_figure with a title that fits its width: what it shows, scale, runs and episodes, what is missing."""
+        missing = f"; {len(self.missing)} of {len(self.wanted)} runs are missing" if self.missing else ""
+        text = f"{budget(self.frame, self.scale).replace('step', 'episode')}{missing}; {note}"
+        return new_figure(rows, cols, title, budget=textwrap.fill(text, int(BUDGET_WIDTH * size[0] * cols)), size=size)
+
+
+def panel(ax: Axes, data: Data, env: str, metric: str, ylabel: str) -> None:
+    """One metric of one task over training episodes."""
+    curves(
+        ax, data.of(env), metric, kind="median-33-67", order=data.methods, styles=styles(data.methods),
+        labels={method: label(method) for method in data.methods}, ylabel=ylabel, xlabel="training episodes",
+    )  # fmt: skip
+
+
+def rows_of_curves(
+    experiment: str, title: str, metrics: dict[str, str], note: str = ""
+) -> Callable[[Results, str, Path], None]:
+    """A figure with one row per metric (name -> label of its axis) and one column per task."""
+
+    def draw(results: Results, scale: str, out: Path) -> None:
+        data = Data(results, experiment, scale)
+        data.frame = with_bias(data.frame)
+        how = f"{HOW}. {note}" if note else HOW
+        size = (3.2 if len(data.envs) > 1 else 6.0, 2.2)
+        canvas, axes = data.canvas(len(metrics), len(data.envs), title, how, size)
+        for row, (metric, ylabel) in zip(axes, metrics.items()):
+            for ax, env in zip(row, data.envs):
+                panel(ax, data, env, metric, ylabel)
+                ax.set_title(env)
+            drawn = [ax for ax in row if ax.lines]
+            for ax in drawn:  # one range of values, so that tasks can be compared
+                ax.set_ylim(min(a.get_ylim()[0] for a in drawn), max(a.get_ylim()[1] for a in drawn))
+        for ax in axes[:-1].flat:
+            ax.set_xlabel("")
+        for ax in axes[:, 1:].flat:
+            ax.set_ylabel("")
+        legend(canvas)
+        save(canvas, out)
+
+    return draw
+
+
+def with_bias(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows and further ones of the metric ``bias``: the estimate less the return that it should equal."""
+    keys = ["experiment", "scale", "method", "env", "seed", "step"]
+    table = frame[frame["metric"].isin(["q_estimate", "return"])].pivot(index=keys, columns="metric", values="value")
+    bias = (table["q_estimate"] - table["return"]).rename("value").reset_index()
+    return pd.concat([frame, bias.assign(metric="bias", hours=np.nan)], ignore_index=True)
+
+
+def heat_map(data: Data, method: str, env: str, cells: int) -> np.ndarray:
+    """Mean over runs of the proposal distribution [cells, cells], first index along x. MissingData without runs."""
+    frame = data.of(env)
+    frame = frame[(frame["method"] == method) & frame["metric"].str.startswith("virtual ")]
+    if frame.empty:
+        raise MissingData(f"no virtual goals of {method} on {env}")
+    shares = np.zeros((cells, cells))
+    places = frame["metric"].str.extract(r"virtual (\d+) (\d+)").astype(int).to_numpy()
+    np.add.at(shares, tuple(places.T), frame["value"].to_numpy())
+    return shares / frame["seed"].nunique()
+
+
+def table1(results: Results, scale: str, out: Path) -> None:
+    """Table 1: where the virtual goals of each method lie in each task."""
+    from envs.throwing import GOAL_BOX
+    from papers.bias_reduced_her.train import Config
+
+    data, cells = Data(results, "training", scale), Config().grid
+    note = f"share of each of {cells} x {cells} cells of the square, mean over runs; brighter is more; box: real goals"
+    title = "Bias-reduced HER Table 1: virtual goals stored in training"
+    canvas, axes = data.canvas(len(data.envs), len(NAMES), title, note, (2.0, 1.85))
+    norm = PowerNorm(0.5, vmin=0, vmax=0.05)  # the root keeps the few cells with most goals from hiding the others
+    for row, env in zip(axes, data.envs):
+        for ax, method in zip(row, NAMES):
+            ax.set(xticks=[], yticks=[])
+            ax.grid(False)
+            try:
+                shares = heat_map(data, method, env, cells)
+            except MissingData:
+                ax.text(0.5, 0.5, "not run", ha="center", va="center", color="0.5")
+                continue
+            ax.imshow(shares.T, origin="lower", extent=(0, 1, 0, 1), cmap="inferno", norm=norm)
+            x, y = GOAL_BOX[0], GOAL_BOX[2]
+            corner = Rectangle((x, y), GOAL_BOX[1] - x, GOAL_BOX[3] - y, fill=False, edgecolor="w", linewidth=0.8)
+            ax.add_patch(corner)
+        row[0].set_ylabel(env)
+        canvas.colorbar(ScalarMappable(norm, "inferno"), ax=row[-1], extend="max")
+    for ax, name in zip(axes[0], NAMES.values()):
+        ax.set_title(name)
+    save(canvas, out)
+
+
+def table2(results: Results, scale: str, out: Path) -> None:
+    """Table 2: Kullback-Leibler divergence from target to proposal distribution, the paper's beside ours."""
+    data = Data(results, "training", scale)
+    cells = []
+    for env in data.envs:
+        row = [env]
+        for method, paper in zip(NAMES, TABLE_2[env]):
+            try:
+                kl = final(data.frame, "kl", method, env)
+                ours = f"{kl.mean():.2f} ± {kl.std(ddof=1):.2f}" if len(kl) > 1 else f"{kl.mean():.2f}"
+            except MissingData:
+                ours = "not run"
+            row += [f"{paper:.2f}", ours]
+        cells.append(row)
+    note = "mean and standard deviation over runs; target of $\\sigma^2 = 0.2$, one goal added to each cell"
+    title = "Bias-reduced HER Table 2: KL(q* || q) of the virtual goals stored in training"
+    canvas, axes = data.canvas(1, 1, title, note, (9.2, 1.6))
+    ax = axes[0, 0]
+    ax.axis("off")
+    names = [name.replace("-IBS", "\n-IBS") if name.startswith("Filtered") else name for name in NAMES.values()]
+    header = ["", *(f"{name}\n{whose}" for name in names for whose in ("paper", "ours"))]
+    table = ax.table([header, *cells], loc="center", cellLoc="center", bbox=[0, 0, 1, 1], edges="horizontal")
+    table.auto_set_font_size(False)
+    table.set_fontsize(9)
+    for (line, column), cell in table.get_celld().items():
+        cell.set_edgecolor("0.7")
+        cell.set_height(2 if line == 0 else 1)  # relative: the table fills its axes
+        bold = line == 0 or column == 0
+        cell.set_text_props(weight="bold" if bold else None, color="0.45" if column % 2 and line else "0")
+    save(canvas, out)
+
+
+FIG3 = {"success": "success rate", "distance": "distance to goal"}
+FIG4 = {"q_estimate": "$Q(s_0, \\pi(s_0))$", "return": "discounted return", "bias": "Q - return"}
+
+
+def _elsewhere(module: str, name: str) -> Callable[[Results, str, Path], None]:
+    """A drawing function of another file, which is imported when it is needed."""
+
+    def draw(results: Results, scale: str, out: Path) -> None:
+        from importlib import import_module
+
+        getattr(import_module(f"papers.bias_reduced_her.evidence.{module}"), name)(results, scale, out)
+
+    return draw
+
+
+FIGURES: dict[str, Figure] = {
+    "fig1": Figure((), _elsewhere("figures_environments", "fig1"), "pictures of the three tasks"),
+    "fig2": Figure((), _elsewhere("figures_environments", "fig2"), "target distribution of virtual goals"),
+    "table1": Figure(("training",), table1, "virtual goals stored in training"),
+    "table2": Figure(("training",), table2, "divergence of the virtual goals from their target distribution"),
+    "fig3": Figure(
+        ("training",),
+        rows_of_curves("training", "Bias-reduced HER Figure 3: success rate and distance to the goal", FIG3),
+        "success rate and distance to the goal of four kinds of hindsight",
+    ),
+    "fig4": Figure(
+        ("training",),
+        rows_of_curves(
+            "training", "Bias-reduced HER Figure 4: estimated and realised value of the first state", FIG4,
+            "An episode that fails counts as failing for ever",
+        ),
+        "estimated against realised value of the first state",
+    ),
+    "bitflip": Figure(("bitflip",), _elsewhere("figures_bitflip", "bitflip"), "bias of a useless action's value"),
+    "appendix-a": Figure(
+        ("appendix-a",), _elsewhere("figures_appendix_a", "appendix_a"), "goal distributions as Gaussian mixtures"
+    ),
+    "own-grid": Figure(
+        ("own-grid",),
+        rows_of_curves(
+            "own-grid", "Bias-reduced HER, own experiment: IBS with a quarter of the grid's cells",
+            FIG3 | {"kl": "KL(q* || q)"},
+        ),
+        "not in the paper: IBS with a coarser grid",
+    ),
+    "own-her": Figure(
+        ("own-her",),
+        rows_of_curves(
+            "own-her", "Bias-reduced HER, own experiment: the filter where replay is uniform,\nand where virtual "
+            "successes are bootstrapped", {"success": FIG3["success"], "bias": FIG4["bias"]},
+        ),
+        "not in the paper: the filter without prioritised replay, and with bootstrapped virtual successes",
+    ),
+    "own-penalty": Figure(
+        ("own-penalty",),
+        rows_of_curves(
+            "own-penalty", "Bias-reduced HER, own experiment: the filter with a penalty on actions",
+            FIG3 | {"bias": FIG4["bias"]},
+        ),
+        "not in the paper: the filter with a penalty on actions",
+    ),
+}  # fmt: skip

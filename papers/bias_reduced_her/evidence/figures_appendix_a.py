@@ -1,0 +1,146 @@
+"""Appendix A: a mixture of goals and its scores, three ways to estimate them, and goals that move."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from lab.plotting import PALETTE, budget, curves, legend, new_figure, save
+from lab.results import MissingData, Results, matrix
+from lab.stats import band
+from papers.bias_reduced_her.appendix_a import GOALS, PER_SIDE, SIGMA2, SMALL_FLOOR, env_label
+from papers.bias_reduced_her.goal_mixture import variances
+from papers.bias_reduced_her.instructional import Grid
+
+KIND = "median-33-67"
+LABELS = {
+    "monte-carlo": "uniform samples",
+    "importance-sampling": "importance sampling",
+    "her-ibs": "HER with IBS",
+    SMALL_FLOOR: "HER with IBS, floor 1e-6",
+    "her": "HER",
+}
+STYLES: dict[str, dict[str, Any]] = {
+    "monte-carlo": {"color": PALETTE[6], "linestyle": "-"},
+    "importance-sampling": {"color": PALETTE[3], "linestyle": "-"},
+    "her": {"color": PALETTE[0], "linestyle": "-"},  # HER with and without IBS as in the other figures
+    "her-ibs": {"color": PALETTE[1], "linestyle": "-"},
+    SMALL_FLOOR: {"color": PALETTE[1], "linestyle": "--"},
+}
+EM_STYLES = [{"color": PALETTE[2], "linestyle": dash} for dash in ("-", "--", ":")]
+ESTIMATES = ("monte-carlo", "importance-sampling")
+SELECTIONS = ("her", "her-ibs", SMALL_FLOOR)
+SHOWN = 0.04
+"""sigma^2 of the panel with the estimates' errors."""
+
+
+def sigma_squared(sigma2: float) -> str:
+    """As axes and legends print it."""
+    return f"$\\sigma^2$ = {sigma2:g}"
+
+
+def appendix_a(results: Results, scale: str, out: Path) -> None:
+    """The known mixture, errors and variances of the estimates of mu, and KL(q* || q) when the goals jump."""
+    frame = results.at("appendix-a", scale)
+    cost = budget(frame, scale).replace("steps", "samples or episodes")
+    title = "Bias-reduced HER Appendix A: goals that are not spread evenly, and goals that move"
+    canvas, axes = new_figure(2, 3, title, budget=f"{cost}; median, 33rd to 67th percentile, single seeds thin")
+    draw_mixture(axes[0, 0])
+    draw_errors(axes[0, 1], frame)
+    draw_variances(axes[0, 2], frame)
+    draw_em(axes[1, 0], frame)
+    for ax, sigma2 in zip(axes[1, 1:], SIGMA2[1:]):
+        draw_jump(ax, frame, sigma2)
+    legend(canvas)
+    save(canvas, out)
+
+
+def draw_mixture(ax: Axes) -> None:
+    """The density of the goals, and lines at equal parts of the largest mu. Nothing here is measured."""
+    grid = Grid((100, 100))
+    x, y = grid.centres.reshape(100, 100, 2).transpose(2, 0, 1)
+    ax.pcolormesh(x, y, GOALS.density(grid.centres).reshape(100, 100), cmap="Greys", shading="nearest", rasterized=True)
+    for sigma2, style in zip(SIGMA2[1:], EM_STYLES[1:]):
+        mu = GOALS.score(grid.centres, sigma2**0.5).reshape(100, 100)
+        look: dict[str, Any] = {"color": PALETTE[4], "linestyle": style["linestyle"]}
+        ax.contour(x, y, mu / mu.max(), [0.25, 0.5, 0.75], colors=look["color"], linestyles=look["linestyle"])
+        ax.plot([], [], **look, label=f"$\\mu$, {sigma_squared(sigma2)}")
+    ax.set(title="(a) goals, and 1/4, 1/2, 3/4 of max $\\mu$", xlabel="x", ylabel="y", aspect="equal")
+    ax.grid(False)
+
+
+def draw_errors(ax: Axes, frame: pd.DataFrame) -> None:
+    """Error of both estimates over the number of samples, and what the closed form of their variance predicts."""
+    env = env_label("mixture", SHOWN)
+    for method in ESTIMATES:
+        log_curve(ax, frame, "error", method, env, LABELS[method], STYLES[method])
+        try:
+            steps, values = matrix(frame, "predicted_error", method, env)
+        except MissingData:
+            continue
+        ax.plot(steps, values[0], color=STYLES[method]["color"], linestyle=":", linewidth=1.0, label="formula")
+    log_axes(ax, f"(b) estimates of $\\mu$, {sigma_squared(SHOWN)}", "samples", "relative error of $\\mu$")
+
+
+def draw_variances(ax: Axes, frame: pd.DataFrame) -> None:
+    """Variance of one sample over sigma^2: lines by formula, dots measured with the most samples."""
+    grid = np.geomspace(0.005, 4.0, 60)
+    goals = Grid((PER_SIDE, PER_SIDE)).centres
+    scale = np.array([(GOALS.score(goals, sigma2**0.5) ** 2).mean() for sigma2 in grid])
+    formula = np.array([[v.mean() for v in variances(goals, sigma2**0.5, GOALS, 1.0)] for sigma2 in grid])
+    for method, line in zip(ESTIMATES, (formula / scale[:, None]).T):
+        ax.plot(grid, line, color=STYLES[method]["color"], linestyle=":", linewidth=1.0)
+        for sigma2 in SIGMA2:
+            try:
+                _, values = matrix(frame, "variance", method, env_label("mixture", sigma2))
+            except MissingData:
+                continue
+            centre, low, high = band(values[:, -1:], KIND)
+            bar, color = [centre - low, high - centre], STYLES[method]["color"]
+            ax.errorbar([sigma2], centre, bar, fmt="o", markersize=4, color=color)
+    ax.axvline(1 / (2 * np.pi), color="0.6", linewidth=0.8)
+    log_axes(ax, "(c) variance of one sample", "$\\sigma^2$ of the kernel", "variance / mean of $\\mu^2$")
+    place = (1 / (2 * np.pi), 0.98)
+    look: dict[str, Any] = {"va": "top", "ha": "right", "rotation": 90, "color": "0.4", "fontsize": 8}
+    ax.annotate("$2\\pi\\sigma^2$ = area", place, xycoords=("data", "axes fraction"), **look)
+
+
+def draw_em(ax: Axes, frame: pd.DataFrame) -> None:
+    """Error of mu of the mixture that EM has fitted, over the number of goals it was given."""
+    for sigma2, style in zip(SIGMA2, EM_STYLES):
+        log_curve(ax, frame, "error", "em", env_label("mixture", sigma2), f"EM, {sigma_squared(sigma2)}", style)
+    log_axes(ax, "(d) $\\mu$ of the mixture that EM finds", "goals", "relative error of $\\mu$")
+
+
+def draw_jump(ax: Axes, frame: pd.DataFrame, sigma2: float) -> None:
+    """KL(q* || q) over the episodes, the goals jumping after half of them."""
+    rows = frame[frame["env"] == env_label("moving goals", sigma2)]
+    curves(
+        ax, rows, "kl", kind=KIND, order=SELECTIONS, labels=LABELS, styles=STYLES, ylabel="KL(q* || q) [nats]",
+        xlabel="episodes",
+    )  # fmt: skip
+    ax.set_title(f"({'e' if sigma2 == SIGMA2[1] else 'f'}) goals jump, {sigma_squared(sigma2)}")
+    if len(rows):
+        ax.axvline(rows["step"].max() / 2, color="0.6", linewidth=0.8)
+        ax.set_ylim(bottom=0)
+
+
+def log_curve(
+    ax: Axes, frame: pd.DataFrame, metric: str, method: str, env: str, label: str, style: dict[str, Any]
+) -> None:
+    """Median, band and single seeds of a metric over the number of samples; nothing where there are no data."""
+    try:
+        steps, values = matrix(frame, metric, method, env)
+    except MissingData:
+        return
+    centre, low, high = band(values, KIND)
+    ax.plot(steps, values.T, **style, linewidth=0.5, alpha=0.35)
+    ax.fill_between(steps, low, high, color=style["color"], alpha=0.18, linewidth=0)
+    ax.plot(steps, centre, **style, linewidth=1.6, label=label)
+
+
+def log_axes(ax: Axes, title: str, xlabel: str, ylabel: str) -> None:
+    """Logarithmic axes and their texts."""
+    ax.set(xscale="log", yscale="log", title=title, xlabel=xlabel, ylabel=ylabel)

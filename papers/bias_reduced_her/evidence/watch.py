@@ -1,0 +1,27 @@
+"""How `lab.watch` plays what this paper's DDPG has learnt on goal environments."""
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from papers.bias_reduced_her import train
+from papers.bias_reduced_her.ddpg import DDPG
+
+HEADLINE = ("Hand", "filtered-her-ibs")
+CONFIGS = (train.Config,)
+
+
+def player(config: train.Config, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callable[..., Any]]:
+    """The run's environment and act(observation, info, rng) -> action: greedy, as in evaluation."""
+    env: Any = train.make_env(config.env)
+    sizes = (env.observation_space[name].shape[0] for name in ("observation", "desired_goal"))
+    agent = DDPG(sum(sizes), env.action_space.shape[0])
+    agent.actor.load_state_dict(weights)
+
+    def act(observation: dict[str, np.ndarray], info: dict[str, Any], rng: np.random.Generator) -> np.ndarray:
+        inputs = np.concatenate([observation["observation"], observation["desired_goal"]], dtype=np.float32)
+        return agent.act(inputs[None])[0]
+
+    return env, act

@@ -1,0 +1,89 @@
+"""The paper's figures and tables, drawn from tidy results: FIGURES maps a name to what it needs and how it is drawn.
+
+Curves are the paper's: mean and standard deviation over runs. A figure draws what there is; its title says what of the
+experiment is missing.
+"""
+
+from pathlib import Path
+
+from lab.plotting import PALETTE, Figure, curves, legend, save
+from lab.results import Results
+from papers.ners.evidence.figures_data import HOW, Data, averaged, outer_labels, panel, split, task
+from papers.ners.evidence.figures_draws import fig1
+from papers.ners.evidence.figures_law import fig5, own_law
+from papers.ners.evidence.figures_tables import comparison, table3
+from papers.ners.evidence.paper_values import BASELINES, TABLE1, TABLE2
+
+RETURN = "return of evaluations"
+ALL = ("ners", *BASELINES)
+
+
+def learning_curves(experiment: str, number: str, title: str) -> Figure:
+    """Returns over steps: a row for each agent and a column for each task; one agent's tasks go on in further rows."""
+
+    def draw(results: Results, scale: str, out: Path) -> None:
+        data = Data(results, [experiment], scale)
+        cols = len(data.envs) if len(data.agents) > 1 else min(len(data.envs), 4)
+        rows = len(data.agents) if len(data.agents) > 1 else -(-len(data.envs) // cols)
+        canvas, axes = data.canvas(rows, cols, f"Figure {number}: {title}", HOW)
+        cells = [(agent, env) for agent in data.agents for env in data.envs]
+        for ax, (agent, env) in zip(axes.flat, cells):
+            panel(ax, data, agent, env, ALL, "return", RETURN)
+        for ax in axes.flat[len(cells) :]:
+            ax.set_axis_off()
+        outer_labels(axes)
+        legend(canvas)
+        save(canvas, out)
+
+    return Figure((experiment,), draw, title)
+
+
+def fig4(results: Results, scale: str, out: Path) -> None:
+    """Fig. 4: (a) NERS with parts left out, then NERS* beside all samplers; SAC, on the tasks there are."""
+    data = Data(results, ["fig4"], scale)
+    parts, rewards = ("ners", "ners few", "ners no-global"), ("ners", "ners*", *BASELINES)
+    panels = [
+        *((env, parts) for env in data.envs if data.has("sac ners few", env)),
+        *((env, rewards) for env in data.envs if data.has("sac ners*", env)),
+    ]
+    canvas, axes = data.canvas(1, len(panels), "Figure 4: what NERS is made of, and its replay reward", HOW, (3.6, 2.8))
+    for letter, ax, (env, samplers) in zip("abcdefgh", axes[0], panels):
+        panel(ax, data, "sac", env, samplers, "return", RETURN)
+        ax.set_title(f"({letter}) {ax.get_title()}")
+    outer_labels(axes)
+    legend(canvas)
+    save(canvas, out)
+
+
+def own_td3_lr(results: Results, scale: str, out: Path) -> None:
+    """Not in the paper: TD3 with RANDOM at the learning rate it prints and at two lower ones, beside its number."""
+    data = Data(results, ["own-td3-lr"], scale)
+    note = f"{HOW}; dashed: RANDOM in the paper's Table 1, after 500,000 steps"
+    title = "own experiment: TD3's learning rate, uniform sampling"
+    canvas, axes = data.canvas(1, len(data.envs), title, note, (4.6, 3.0))
+    for ax, env in zip(axes[0], data.envs):
+        names = {m: f"learning rate {split(m)[1].removeprefix('lr ')}" for m in data.methods if data.has(m, env)}
+        looks = {m: {"color": colour, "linestyle": "-"} for m, colour in zip(names, PALETTE)}
+        rows = averaged(data.rows("return", names, env))
+        curves(ax, rows, "return", kind="mean-sd", order=list(names), labels=names, styles=looks, ylabel=RETURN)
+        if ("td3", env) in TABLE1 and ax.lines:
+            ax.axhline(TABLE1["td3", env]["random"], color="0.4", linestyle="--", linewidth=1.2, label="paper's RANDOM")
+        ax.set_title(f"{task(env)} (TD3)")
+    outer_labels(axes)
+    legend(canvas)
+    save(canvas, out)
+
+
+FIGURES: dict[str, Figure] = {
+    "fig1": Figure(("fig1",), fig1, "what is drawn by TD error, by Q and uniformly"),
+    "fig3": learning_curves("fig3", "3", "four samplers on classical and Box2D tasks"),
+    "fig4": Figure(("fig4",), fig4, "NERS without parts of it, and NERS*"),
+    "fig5": Figure(("fig3", "table1"), fig5, "Q and TD error of the replayed transitions"),
+    "table1": comparison("table1", "1", "returns of TD3 and SAC on MuJoCo", TABLE1),
+    "table2": comparison("table2", "2", "returns of Rainbow on Atari", TABLE2),
+    "table3": Figure(("table3",), table3, "statistics of replayed transitions, Pendulum"),
+    "fig-c1": learning_curves("table1", "C.1", "four samplers on MuJoCo"),
+    "fig-c2": learning_curves("table2", "C.2", "four samplers on Atari, Rainbow"),
+    "own-law": Figure(("fig3", "table1", "table2"), own_law, "not in the paper: how far the samplers are from uniform"),
+    "own-td3-lr": Figure(("own-td3-lr",), own_td3_lr, "not in the paper: TD3's learning rate"),
+}

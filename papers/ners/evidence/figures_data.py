@@ -1,0 +1,166 @@
+"""What the figures share: names and colours, the runs of experiments, titles that say what is missing, one panel."""
+
+import textwrap
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from lab.plotting import budget, curves, new_figure
+from lab.results import Grid, MissingData, Results
+
+AGENTS = {"td3": "TD3", "sac": "SAC", "rainbow": "Rainbow"}
+SAMPLERS = {
+    "ners": "NERS",
+    "random": "RANDOM",
+    "per": "PER",
+    "ero": "ERO",
+    "ners*": "NERS* (training returns)",
+    "ners few": "NERS, only reward, TD error and time",
+    "ners no-global": "NERS without global context",
+}
+COLOURS = {
+    "ners": "#0072B2",
+    "random": "#000000",
+    "per": "#E69F00",
+    "ero": "#009E73",
+    "ners*": "#CC79A7",
+    "ners few": "#D55E00",
+    "ners no-global": "#56B4E9",
+}
+TASKS = {
+    "SparsePendulum": "Pendulum*",
+    "Pendulum-v1": "Pendulum",
+    "LunarLanderContinuous-v3": "LunarLander",
+    "BipedalWalker-v3": "BipedalWalker",
+    "Hopper-v4": "Hopper",
+    "Walker2d-v4": "Walker2d",
+    "Ant-v4": "Ant",
+}
+"""Names as the paper has them; an Atari game is its own name."""
+POINTS = 100
+"""Most points of a curve."""
+HOW = f"mean and SD over seeds, single seeds thin; averaged to at most {POINTS} points"
+INCH = 12
+"""Letters of a title per inch."""
+
+
+def split(method: str) -> tuple[str, str]:
+    """Agent and sampler of a method's label: "sac ners few" is ("sac", "ners few")."""
+    agent, _, sampler = method.partition(" ")
+    return agent, sampler
+
+
+def task(env: str) -> str:
+    """A task's name in titles."""
+    return TASKS.get(env, env)
+
+
+def label(method: str) -> str:
+    """A method's label as titles print it: "sac per" is "SAC with PER"."""
+    agent, sampler = split(method)
+    return f"{AGENTS.get(agent, agent)} with {SAMPLERS.get(sampler, sampler)}"
+
+
+class Data:
+    """The rows of one or more experiments at a scale, what of them is missing, and canvases whose titles say so.
+
+    MissingData when none of the experiments has rows.
+    """
+
+    def __init__(self, results: Results, experiments: Sequence[str], scale: str):
+        from papers.ners.evidence.experiments import EXPERIMENTS  # loads torch, which listing the figures must not
+
+        self.scale, frames, absent = scale, [], []
+        wanted: dict[tuple[str, str, int], None] = {}
+        for experiment in experiments:
+            entries = EXPERIMENTS[experiment](scale)
+            wanted |= dict.fromkeys((entry.method, entry.env, entry.seed) for entry in entries)
+            try:
+                frames.append(Grid(results, experiment, scale, entries).frame)
+            except MissingData as error:
+                absent.append(error)
+        if not frames:
+            raise absent[0]
+        self.frame = pd.concat(frames).dropna(subset="value")
+        done = set(self.frame[["method", "env", "seed"]].drop_duplicates().itertuples(index=False, name=None))
+        self.wanted = list(wanted)
+        """(method, env, seed) of every run."""
+        self.missing = [run for run in self.wanted if run not in done]
+        self.methods = list(dict.fromkeys(method for method, _, _ in self.wanted))
+        self.envs = list(dict.fromkeys(env for _, env, _ in self.wanted))
+        self.agents = [agent for agent in AGENTS if agent in {split(method)[0] for method in self.methods}]
+        cells = dict.fromkeys((split(method)[0], env) for method, env, _ in self.wanted)
+        self.cells = sorted(cells, key=lambda cell: self.agents.index(cell[0]))
+        """(agent, env) of every row of a table."""
+
+    @cached_property
+    def _groups(self) -> dict[Hashable, pd.DataFrame]:
+        return dict(iter(self.frame.groupby(["metric", "method", "env"])))
+
+    def rows(self, metric: str, methods: Iterable[str], env: str) -> pd.DataFrame:
+        """The rows of a metric of some methods on a task."""
+        found = [rows for method in methods if (rows := self._groups.get((metric, method, env))) is not None]
+        return pd.concat(found) if found else self.frame.iloc[:0]
+
+    def has(self, method: str, env: str) -> bool:
+        """Whether a method's runs on a task belong to the experiments, run or not."""
+        return any(run[:2] == (method, env) for run in self.wanted)
+
+    def not_run(self) -> str:
+        """Text like "not run: SAC with PER on Ant, 1 of 5 seeds"; empty when the grid is complete."""
+        of = Counter((method, env) for method, env, _ in self.wanted)
+        short = [
+            f"{label(method)} on {task(env)}, {n} of {of[method, env]} seeds"
+            for (method, env), n in Counter((method, env) for method, env, _ in self.missing).items()
+        ]
+        more = f" and {len(short) - 3} more" if len(short) > 3 else ""
+        return f"not run: {'; '.join(short[:3])}{more}" if short else ""
+
+    def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (3.2, 2.4)):
+        """A canvas and axes [rows, cols]; the title says what is shown, scale, seeds, steps, and what is missing."""
+        return titled(rows, cols, title, [f"{budget(self.frame, self.scale)}; {note}", self.not_run()], size)
+
+
+def titled(rows: int, cols: int, title: str, lines: Iterable[str], size: tuple[float, float]):
+    """new_figure with lines below the title that are wrapped to its width."""
+    size = (max(size[0], 6.4 / cols), size[1])
+    wrapped = [part for line in lines for part in textwrap.wrap(line, int(INCH * size[0] * cols))]
+    return new_figure(rows, cols, f"NERS {title}", budget="\n".join(wrapped), size=size)
+
+
+def averaged(frame: pd.DataFrame, points: int = POINTS) -> pd.DataFrame:
+    """Rows of one task in which every metric has at most `points` steps: neighbouring steps are averaged.
+
+    The paper evaluates one episode at a time, up to 2,500 times a run. A step's new name is the last of its group.
+    """
+    parts = []
+    for _, rows in frame.groupby("metric"):
+        steps = np.sort(rows["step"].unique())
+        size = -(-len(steps) // points)
+        if size > 1:
+            last = {step: steps[min(i - i % size + size, len(steps)) - 1] for i, step in enumerate(steps)}
+            keys = ["method", "env", "seed", "metric", "step"]
+            rows = rows.assign(step=rows["step"].map(last)).groupby(keys, as_index=False)["value"].mean()
+        parts.append(rows)
+    return pd.concat(parts) if parts else frame
+
+
+def panel(ax: Axes, data: Data, agent: str, env: str, samplers: Iterable[str], metric: str, ylabel: str) -> None:
+    """One metric of an agent on a task over environment steps, one line for each sampler."""
+    names = {f"{agent} {sampler}": sampler for sampler in samplers}
+    curves(
+        ax, averaged(data.rows(metric, names, env)), metric, kind="mean-sd", order=list(names), ylabel=ylabel,
+        labels={method: SAMPLERS.get(sampler, sampler) for method, sampler in names.items()},
+        styles={method: {"color": COLOURS[sampler], "linestyle": "-"} for method, sampler in names.items()},
+    )  # fmt: skip
+    ax.set_title(f"{task(env)} ({AGENTS[agent]})")
+
+
+def outer_labels(axes: np.ndarray) -> None:
+    """Labels of y at the left edge only."""
+    for ax in axes[:, 1:].flat:
+        ax.set_ylabel("")

@@ -1,0 +1,101 @@
+"""What the samplers replay, over training: Fig. 5 (Q and TD error) and our own look at the sampling laws."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
+
+from lab.plotting import legend, save
+from lab.results import MissingData, Results, matrix
+from papers.ners.evidence.figures_data import AGENTS, COLOURS, HOW, SAMPLERS, Data, outer_labels, panel
+from papers.ners.evidence.paper_values import SAMPLERS as FOUR
+
+PAPERS = ("BipedalWalker-v3", "Ant-v4", "Walker2d-v4")
+"""Tasks of the paper's Fig. 5."""
+
+
+def fig5(results: Results, scale: str, out: Path) -> None:
+    """Fig. 5: mean Q (first row) and mean log TD error (second) of what SAC replays, a column for each task."""
+    data = Data(results, ["fig3", "table1"], scale)
+    data.methods = [method for method in data.methods if method.startswith("sac ")]
+    data.frame = data.frame[data.frame["method"].isin(data.methods)]
+    data.missing = [run for run in data.missing if run[0] in data.methods]
+    if data.frame.empty:
+        raise MissingData(f"no {scale} runs of SAC in fig3 or table1")
+    envs = list(data.frame["env"].unique())
+    envs = sorted(envs, key=lambda env: PAPERS.index(env) if env in PAPERS else len(PAPERS))
+    title = "Figure 5: what SAC's batches hold"
+    canvas, axes = data.canvas(2, len(envs), title, HOW, (2.8, 2.3))
+    for column, env in zip(axes.T, envs):
+        panel(column[0], data, "sac", env, FOUR, "q_mean", "mean Q")
+        panel(column[1], data, "sac", env, FOUR, "log_td", "mean log |TD error|")
+    outer_labels(axes)
+    legend(canvas)
+    save(canvas, out)
+
+
+MEASURES = {
+    "tv": "total variation\nfrom uniform",
+    "kl": "KL from uniform",
+    "ess": "effective sample size\n/ stored",
+    "first_time": "share of draws that are\na transition's first",
+    "log_score_sd": "sd of log score",
+    "age": "mean age of draws\n/ steps so far",
+}
+"""Metric -> label."""
+TINY = 1e-9
+LOGARITHMIC = ("tv", "kl", "first_time", "log_score_sd")
+
+
+def by_share(rows: pd.DataFrame, metric: str, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
+    """A metric over the share of training: shares and means over seeds, both [T]. Age is divided by the steps.
+
+    rows: of the metric. MissingData when there are none.
+    """
+    steps, values = matrix(rows, metric, method, env)
+    mean = values.mean(axis=0) / (steps if metric == "age" else 1)
+    return steps / steps[-1], np.where(np.abs(mean) < TINY, 0.0, mean)  # a deviation of equal numbers is not quite 0
+
+
+def law_panel(ax: Axes, data: Data, agent: str, metric: str) -> None:
+    """One measure for an agent: a thin line for each task, a thick one for the mean over tasks."""
+    for sampler in FOUR:
+        found = []
+        for env in data.envs:
+            method = f"{agent} {sampler}"
+            try:
+                found.append(by_share(data.rows(metric, [method], env), metric, method, env))
+            except MissingData:
+                continue
+        for shares, values in found:
+            marker = "o" if len(shares) == 1 else None  # a curve of one point is no line
+            ax.plot(shares, values, color=COLOURS[sampler], linewidth=0.5, alpha=0.5, marker=marker)
+        if found:
+            grid = np.linspace(max(shares[0] for shares, _ in found), 1.0, 50)
+            mean = np.mean([np.interp(grid, *curve) for curve in found], axis=0)
+            ax.plot(grid, mean, color=COLOURS[sampler], linewidth=1.6, label=SAMPLERS[sampler])
+    if metric in LOGARITHMIC and any((np.asarray(line.get_ydata()) > 0).any() for line in ax.lines):
+        ax.set_yscale("log", nonpositive="mask")  # RANDOM's 0 is left out
+    if not ax.lines:
+        ax.text(0.5, 0.5, "not logged", transform=ax.transAxes, ha="center", va="center", color="0.5")
+    ax.xaxis.set_major_formatter(PercentFormatter(1.0))
+    ax.set(xlim=(0, 1), xlabel="share of training", ylabel=MEASURES[metric], title=AGENTS[agent])
+
+
+def own_law(results: Results, scale: str, out: Path) -> None:
+    """Not in the paper: how far the laws of the draws are from uniform; rows are agents, columns measures."""
+    data = Data(results, ["fig3", "table1", "table2"], scale)
+    agents = [agent for agent in data.agents if data.frame["method"].str.startswith(f"{agent} ").any()]
+    note = (
+        "thick: mean over tasks, thin: each task (mean over seeds); ERO: given the subset drawn last; logarithmic axes "
+        "leave out 0, which RANDOM has"
+    )
+    title = "own experiment: how far from uniform the samplers are"
+    canvas, axes = data.canvas(len(agents), len(MEASURES), title, note, (2.5, 2.2))
+    for row, agent in zip(axes, agents):
+        for ax, metric in zip(row, MEASURES):
+            law_panel(ax, data, agent, metric)
+    legend(canvas)
+    save(canvas, out)

@@ -1,0 +1,115 @@
+"""Tables 1 to 3: the paper's numbers beside ours."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.transforms import Bbox
+
+from lab.claims import number
+from lab.plotting import Figure, save
+from lab.results import MissingData, Results, final
+from lab.stats import bootstrap_interval
+from papers.ners.evidence.figures_data import AGENTS, SAMPLERS, Data, task
+from papers.ners.evidence.paper_values import SAMPLERS as COLUMNS
+from papers.ners.evidence.paper_values import STATISTICS, TABLE3, best_baseline, margin
+from papers.ners.evidence.pooled import replayed
+
+LAST = 10
+"""Evaluations at the end of a run whose mean is its score. The paper does not say how it reads its curves' ends."""
+NOT_RUN = "not run"
+
+
+def scores(data: Data, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
+    """Score of each run, and its very last evaluation, float64[seeds] each."""
+    return (final(data.frame, "return", method, env, LAST), final(data.frame, "return", method, env))
+
+
+def with_interval(values: np.ndarray) -> str:
+    """Mean, and below it the 95 % bootstrap interval where there is more than one value."""
+    low, high = bootstrap_interval(values)
+    interval = f"\n[{number(low)}, {number(high)}]" if len(values) > 1 else ""
+    return f"{number(float(values.mean()))}{interval}"
+
+
+def with_share(row: Mapping[str, float]) -> str:
+    """NERS's margin over the best baseline, and what share of that baseline it is where this is positive."""
+    best = row[best_baseline(row)]
+    return number(margin(row), "+") + (f"\n({margin(row) / best:+.0%})" if best > 0 else "")
+
+
+def comparison(experiment: str, label: str, title: str, paper: Mapping[tuple[str, str], Mapping[str, float]]) -> Figure:
+    """Table 1 or 2: returns of the four samplers, the paper's beside ours, a row for each agent and task."""
+
+    def draw(results: Results, scale: str, out: Path) -> None:
+        data = Data(results, [experiment], scale)
+        header = [f"{SAMPLERS[sampler]}\n{whose}" for sampler in COLUMNS for whose in ("paper", "ours")]
+        cells, bold = [], set()
+        for i, (agent, env) in enumerate(data.cells, start=1):
+            theirs, ours, texts = paper.get((agent, env), {}), {}, [f"{AGENTS[agent]} {task(env)}"]
+            for sampler in COLUMNS:
+                texts.append(number(theirs[sampler]) if theirs else "-")
+                try:
+                    score, last = scores(data, f"{agent} {sampler}", env)
+                except MissingData:
+                    texts.append(NOT_RUN)
+                    continue
+                ours[sampler] = float(score.mean())
+                texts.append(f"{with_interval(score)}\nlast {number(float(last.mean()))}")
+            texts.append(with_share(theirs) if theirs else "-")
+            texts.append(with_share(ours) if len(ours) == len(COLUMNS) else NOT_RUN)
+            cells.append(texts)
+            for place, values in enumerate((theirs, ours)):
+                if len(values) == len(COLUMNS):
+                    bold.add((i, 1 + place + 2 * COLUMNS.index(max(values, key=lambda s: values[s]))))
+        note = (
+            f"score: mean of the last {LAST} evaluations, over seeds, with 95 % bootstrap interval; last: mean of the "
+            "very last evaluations; margin: of NERS over the best of the others; bold: best of a row"
+        )
+        canvas, axes = data.canvas(1, 1, f"Table {label}: {title}", note, (13.5, 0.5 + 0.62 * len(cells)))
+        lay_table(axes[0, 0], ["", *header, "margin\npaper", "margin\nours"], cells, bold, lines=3)
+        save(canvas, out)
+
+    return Figure((experiment,), draw, title)
+
+
+def table3(results: Results, scale: str, out: Path) -> None:
+    """Table 3: deviation and mean of squared TD errors and of Q over everything that SAC replayed on Pendulum."""
+    data = Data(results, ["table3"], scale)
+    cells = []
+    for sampler in COLUMNS:
+        rows = data.frame[data.frame["method"] == f"sac {sampler}"]
+        try:
+            ours = [with_interval(values) for values in replayed(rows).T]
+        except MissingData:  # a run of a few steps has no statistics
+            ours = [NOT_RUN if rows.empty else "-"] * len(STATISTICS)
+        theirs = [number(value) for value in TABLE3[sampler]]
+        cells.append([SAMPLERS[sampler], *(text for pair in zip(theirs, ours) for text in pair)])
+    note = (
+        "all transitions replayed in a run: mean over seeds with 95 % bootstrap interval. The paper writes TD error; "
+        "numbers as large as its are squared ones"
+    )
+    canvas, axes = data.canvas(1, 1, "Table 3: what SAC replays on Pendulum", note, (10.5, 2.4))
+    header = [f"{statistic}\n{whose}" for statistic in STATISTICS for whose in ("paper", "ours")]
+    lay_table(axes[0, 0], ["", *header], cells, set(), lines=2)
+    save(canvas, out)
+
+
+def lay_table(
+    ax: Axes, header: Sequence[str], cells: Sequence[Sequence[str]], bold: set[tuple[int, int]], lines: int
+) -> None:
+    """A table that fills its axes; the paper's columns, every other one, are grey. bold: (row, column), header is 0."""
+    ax.axis("off")
+    widths = [1.5, *[1.0] * (len(header) - 1)]
+    table = ax.table(
+        [list(header), *map(list, cells)], loc="center", cellLoc="center", bbox=Bbox.unit(), edges="horizontal",
+        colWidths=widths,
+    )  # fmt: skip
+    table.auto_set_font_size(False)
+    table.set_fontsize(9)
+    for (row, column), cell in table.get_celld().items():
+        cell.set_edgecolor("0.7")
+        cell.set_height(2 if row == 0 else lines)  # relative, in lines of text
+        strong = row == 0 or column == 0 or (row, column) in bold
+        cell.set_text_props(weight="bold" if strong else None, color="0.45" if column % 2 else "0")

@@ -1,0 +1,31 @@
+"""How `lab.watch` plays what this paper's SAC and TD3 have learnt."""
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from papers.ners import train
+from papers.ners.sac import SAC
+from papers.ners.tasks import make_env
+from papers.ners.td3 import TD3
+
+HEADLINE = ("LunarLanderContinuous-v3", "sac-ners")
+CONFIGS = (train.Config,)
+PART = "actor."
+"""What the names of the acting network's parameters begin with."""
+
+
+def player(config: train.Config, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callable[..., Any]]:
+    """The run's environment and act(observation, info, rng) -> action: the policy without noise, as in evaluation."""
+    env: Any = make_env(config.env)
+    learner = SAC if config.agent == "sac" else TD3
+    agent = learner(env.observation_space.shape[0], env.action_space.shape[0])
+    actor = {name.removeprefix(PART): value for name, value in weights.items() if name.startswith(PART)}
+    agent.actor.load_state_dict(actor)
+
+    def act(observation: np.ndarray, info: dict[str, Any], rng: np.random.Generator) -> np.ndarray:
+        return agent.act(np.asarray(observation, np.float32))
+
+    return env, act

@@ -1,0 +1,105 @@
+"""How a run's divergence and share of far samples go over time: what the claims about Figures 2, 3 and 5 share.
+
+All look at the bins after a fifth of training (SETTLED), by when the controller of beta has had time to act.
+"""
+
+import numpy as np
+
+from lab.claims import Verdict, combine
+from papers.ref_er.evidence.claims_runs import SETTLED, TINY, Rule, Runs
+from papers.ref_er.evidence.claims_tasks import Judge
+from papers.ref_er.evidence.figures import TOLERANCE
+from papers.ref_er.evidence.implied_kl import implied_kl
+
+FAR = 0.02
+"""Largest mean distance of the share of far samples from D that counts as held."""
+FACTOR = 2.0
+"""Largest ratio of two divergences that counts as agreement with a number."""
+DECLINE = 0.5
+"""Ratio of the last divergence to the first that counts as a decrease. The annealing implies 0.23."""
+RISE = 0.1
+"""Rise above the lowest divergence before, as a share of it, that still counts as smooth."""
+
+
+def largest_rise(kl: np.ndarray) -> np.ndarray:
+    """By what share of it divergences [runs, bins] ever exceed the lowest of the bins before, (runs,); 0: monotone."""
+    lowest = np.maximum(np.minimum.accumulate(kl, axis=1), TINY)
+    return (kl / lowest).max(axis=1) - 1.0
+
+
+def roughness(kl: np.ndarray) -> np.ndarray:
+    """Standard deviation of the changes of ln(divergence) from bin to bin, (runs,); 0 for a steady decay."""
+    return np.diff(np.log(np.maximum(kl, TINY)), axis=1).std(axis=1)
+
+
+def factor_from_implied(kl: np.ndarray, c_max: np.ndarray) -> np.ndarray:
+    """Largest factor, up or down, between divergences and those that D implies, both [runs, bins], (runs,)."""
+    unique, where = np.unique(c_max, return_inverse=True)
+    implied = np.array([implied_kl(float(c), TOLERANCE) for c in unique])[where].reshape(c_max.shape)
+    return np.exp(np.abs(np.log(np.maximum(kl, TINY) / implied)).max(axis=1))
+
+
+def declines(method: str) -> Judge:
+    """Judge of "the divergence falls smoothly"."""
+
+    def judge(runs: Runs, env: str) -> Verdict:
+        kl = runs.curve("kl", method, env, SETTLED)
+        last = kl[:, -1] / np.maximum(kl[:, 0], TINY)
+        return combine(
+            {
+                "last / first": runs.at_most(last, DECLINE, method, env),
+                "largest rise": runs.at_most(largest_rise(kl), RISE, method, env),
+            }
+        )
+
+    return judge
+
+
+def follows_implied(method: str) -> Judge:
+    """Judge of "the divergence is what D implies, within FACTOR, in all bins"."""
+
+    def judge(runs: Runs, env: str) -> Verdict:
+        kl, c_max = (runs.curve(metric, method, env, SETTLED) for metric in ("kl", "c_max"))
+        return runs.at_most(factor_from_implied(kl, c_max), FACTOR, method, env)
+
+    return judge
+
+
+def held(method: str) -> Judge:
+    """Judge of "the share of far samples stays at D, within FAR on average"."""
+
+    def judge(runs: Runs, env: str) -> Verdict:
+        away = np.abs(runs.curve("far", method, env, SETTLED) - TOLERANCE).mean(axis=1)
+        return runs.at_most(away, FAR, method, env)
+
+    return judge
+
+
+def rougher(x: str, y: str) -> Judge:
+    """Judge of "x's divergence is more erratic than y's"."""
+
+    def judge(runs: Runs, env: str) -> Verdict:
+        first, second = (roughness(runs.curve("kl", method, env, SETTLED)) for method in (x, y))
+        return runs.exceeds(first, second, (x, y), env)
+
+    return judge
+
+
+def larger(x: str, y: str, rule: Rule) -> Judge:
+    """Judge of "x's divergence ends that many times as large as y's", see `times` and `similar`."""
+
+    def judge(runs: Runs, env: str) -> Verdict:
+        first, second = (runs.late("kl", method, env) for method in (x, y))
+        return runs.ratio(first, second, (x, y), env, rule)
+
+    return judge
+
+
+def rises_more(x: str, y: str) -> Judge:
+    """Judge of "the largest deviation of x's policies, over all of training, is above that of y's"."""
+
+    def judge(runs: Runs, env: str) -> Verdict:
+        first, second = (runs.curve("std", method, env, 0.0).max(axis=1) for method in (x, y))
+        return runs.exceeds(first, second, (x, y), env)
+
+    return judge

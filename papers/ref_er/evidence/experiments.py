@@ -1,0 +1,153 @@
+"""What is run for each figure, at each scale.
+
+``smoke`` only proves that everything is wired. ``full`` is the paper's protocol: ten tasks, 10 million steps, 5 seeds.
+``quick`` has 200,000 steps and 3 seeds, and everything that depends on the length of training is scaled with it: the
+annealing reaches the same end (A times steps is 5), the memory holds 16,384 steps (the smallest power of two with room
+for ten episodes of 1,000 steps), and beta, whose rate follows the size of the memory, starts at 0.3.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from lab.entry import Entry
+from papers.ref_er import train, train_acer, train_ppo
+from papers.ref_er.tasks import TASKS
+
+
+def _hopper(entry: Entry) -> bool:
+    return entry.env == "Hopper-v5" and entry.method in ("vracer refer", "vracer er")
+
+
+HEADLINE = {"fig4": _hopper, "fig5": _hopper}
+"""What `make reproduce` trains: figures, and which of their runs fit into an hour beside the other papers."""
+
+SEEDS = {"smoke": 1, "quick": 3, "full": 5}
+SCHEDULES: dict[str, dict[str, Any]] = {
+    "smoke": dict(steps=300, bins=2, capacity=1024, warmup=600, batch_size=32, beta=0.3, annealing=5 / 300),
+    "quick": dict(steps=200_000, bins=20, capacity=2**14, warmup=2**14, beta=0.3, annealing=5 / 200_000),
+    "full": dict(),
+}
+PPO_SCHEDULES: dict[str, dict[str, Any]] = {
+    "smoke": dict(steps=300, bins=2, warmup=300, rollout=100, batch_size=32, annealing=5 / 300),
+    "quick": dict(steps=200_000, bins=20, warmup=2**14, annealing=5 / 200_000),
+    "full": dict(),
+}
+ACER_SCHEDULES: dict[str, dict[str, Any]] = {
+    "smoke": dict(steps=60, bins=2, warmup=300, capacity=1024, episodes=4, segment=5, annealing=5 / 60),
+    "quick": dict(steps=200_000, bins=20, warmup=2**14, capacity=2**14, segment=10, annealing=5 / 200_000),
+    "full": dict(),
+}
+"""Quick has segments of 10 steps, so that a gradient step sees 240 steps, about as many as V-RACER's; with the 4,800 of
+the full protocol, a run of 200,000 steps would take hours."""
+ENVS: dict[str, tuple[str, ...]] = {
+    "smoke": ("Hopper-v5", "InvertedPendulum-v5"),
+    "quick": ("HalfCheetah-v5", "Walker2d-v5", "Hopper-v5"),
+    "full": tuple(TASKS),
+}
+SOME_ENVS = {**ENVS, "quick": ("HalfCheetah-v5",)}
+"""For NAF, PPO and ACER, of which quick shows one task."""
+SENSITIVITY_ENVS: dict[str, tuple[str, ...]] = {
+    "smoke": ("InvertedPendulum-v5",),
+    "quick": ("Walker2d-v5", "HalfCheetah-v5"),
+    "full": ("Humanoid-v5", "Ant-v5", "Walker2d-v5", "HalfCheetah-v5"),
+}
+"""Of Figs. 7 and 8. Their values are those of the authors' scripts; the paper's are in its pictures only."""
+REPLAYS = ("er", "per", "refer", "refer-1", "refer-2")
+
+
+def entries(scale: str, env: str, method: Any, replays: Iterable[Any], suffix: str = "", **settings) -> list[Entry]:
+    """A learner with several kinds of replay on one task with every seed; `suffix` names what `settings` change."""
+    found = []
+    for replay in replays:
+        values: dict[str, Any] = SCHEDULES[scale] | settings
+        if method == "ddpg" and replay in ("er", "per"):
+            values["annealing"] = 0.0  # annealing makes them worse, Sec. 5.1
+        for seed in range(SEEDS[scale]):
+            config = train.Config(env, method, replay, seed, **values)
+            found.append(Entry(f"{method} {replay}{suffix}", env, seed, f"{train.__name__}:main", config))
+    return found
+
+
+def fig1(scale: str) -> list[Entry]:
+    """Figs. 1 and 2: DDPG; and with plain replay also without what the paper found necessary then (Sec. 5.1): the
+    critic's weight decay, and noise that is correlated in time."""
+    found = []
+    for env in ENVS[scale]:
+        found += entries(scale, env, "ddpg", REPLAYS)
+        found += entries(scale, env, "ddpg", ("er",), " (untuned)", weight_decay=0.0, theta=1.0)
+    return found
+
+
+def fig3(scale: str) -> list[Entry]:
+    """NAF."""
+    return [entry for env in SOME_ENVS[scale] for entry in entries(scale, env, "naf", REPLAYS)]
+
+
+def fig4(scale: str) -> list[Entry]:
+    """Figs. 4 and 5: V-RACER, PPO, and ACER with two learning rates of its policy."""
+    found = [
+        entry for env in ENVS[scale] for entry in entries(scale, env, "vracer", ("refer", "refer-1", "refer-2", "er"))
+    ]
+    for env in SOME_ENVS[scale]:
+        for seed in range(SEEDS[scale]):
+            ppo = train_ppo.Config(env, seed=seed, **PPO_SCHEDULES[scale])
+            found.append(Entry("ppo", env, seed, f"{train_ppo.__name__}:main", ppo))
+        for lr in (1e-5, 1e-4):
+            for seed in range(SEEDS[scale]):
+                acer = train_acer.Config(env, seed=seed, lr=lr, **ACER_SCHEDULES[scale])
+                found.append(Entry(f"acer (lr {lr:g})", env, seed, f"{train_acer.__name__}:main", acer))
+    return found
+
+
+def fig7(scale: str) -> list[Entry]:
+    """V-RACER's sensitivity to C, D, the memory's size N, the batch B, steps per gradient step F, and learning rate."""
+    sizes = [SCHEDULES[scale].get("capacity", train.Config.capacity) * factor for factor in (2, 4)]
+    settings: list[tuple[str, dict]] = [
+        *((f"C {c:g}", dict(c=c)) for c in (2.0, 8.0)),
+        *((f"D {d:g}", dict(tolerance=d)) for d in (0.05, 0.15, 0.2)),
+        *((f"N 2^{n.bit_length() - 1}", dict(capacity=n, warmup=n)) for n in sizes),
+        *((f"B {b}", dict(batch_size=b)) for b in (64, 128, 512)),
+        *((f"F {f:g}", dict(steps_per_update=f)) for f in (0.2, 0.5, 2.0, 4.0)),
+        *((f"lr {lr:g}", dict(lr=lr)) for lr in (3e-5, 3e-4)),
+    ]
+    return sensitivity(scale, settings)
+
+
+def fig8(scale: str) -> list[Entry]:
+    """V-RACER's sensitivity to the annealing A, the width S of the network, and a closed-form advantage."""
+    settings: list[tuple[str, dict]] = [
+        ("A 0", dict(annealing=0.0)),
+        *((f"S {s}", dict(hidden=s)) for s in (92, 180)),
+        *((f"advantage {kind}", dict(advantage=kind)) for kind in ("quadratic", "gaussian")),
+    ]
+    return sensitivity(scale, settings)
+
+
+def sensitivity(scale: str, settings: Iterable[tuple[str, dict]]) -> list[Entry]:
+    """V-RACER with ReF-ER as it is, and with each of the settings, (name, what changes)."""
+    return [
+        entry
+        for env in SENSITIVITY_ENVS[scale]
+        for name, changed in [("", {}), *settings]
+        for entry in entries(scale, env, "vracer", ("refer",), f" ({name})" if name else "", **changed)
+    ]
+
+
+def own_kl(scale: str) -> list[Entry]:
+    """Both directions of Rule 2's divergence: the paper's, and that of the authors' program."""
+    return [
+        entry
+        for env in SENSITIVITY_ENVS[scale][-1:]
+        for suffix, reverse in (("", False), (" (reverse KL)", True))
+        for entry in entries(scale, env, "vracer", ("refer",), suffix, reverse_kl=reverse)
+    ]
+
+
+EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
+    "fig1": fig1,
+    "fig3": fig3,
+    "fig4": fig4,
+    "fig7": fig7,
+    "fig8": fig8,
+    "own-kl": own_kl,
+}

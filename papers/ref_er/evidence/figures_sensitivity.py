@@ -1,0 +1,96 @@
+"""Figs. 7 and 8: V-RACER with ReF-ER, one hyper-parameter varied at a time."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+
+from lab.plotting import curves
+from lab.results import Results
+from papers.ref_er.evidence import figures
+from papers.ref_er.evidence.figures import SYMBOLS, Data, cut_below, left_labels, short
+
+HYPERPARAMETERS = {  # as methods are labelled -> field of a config, text of a legend
+    "C": ("c", "C, width of\n$c_{max}$ at first"),
+    "D": ("tolerance", "D, far share"),
+    "N": ("capacity", "N, steps\nin memory"),
+    "B": ("batch_size", "B, batch size"),
+    "F": ("steps_per_update", "F, steps per\ngradient step"),
+    "lr": ("lr", "η, learning rate"),
+    "A": ("annealing", "A, annealing\nper step"),
+    "S": ("hidden", "S, units\nper layer"),
+    "advantage": ("advantage", "advantage"),
+}
+UNSET: dict[str, Any] = {"batch_size": 256, "annealing": 5e-7}
+"""V-RACER's values where a config leaves them open."""
+DEFAULT = "vracer refer"
+HOW = "mean over runs, 20th-80th percentile of the runs' means, single runs thin; dashed: the values of other figures"
+
+
+def variants(data: Data, name: str) -> dict[str, str]:
+    """Methods that differ in a hyper-parameter alone, and the one that all rows share -> its value, in their order."""
+    found = {m: m.split(" (")[1][len(name) + 1 : -1] for m in data.methods if m.startswith(f"{DEFAULT} ({name} ")}
+    field, _ = HYPERPARAMETERS[name]
+    value = getattr(data.configs[DEFAULT], field)
+    value = UNSET[field] if value is None else value
+    if name == "N":
+        value = f"2^{value.bit_length() - 1}"
+    found[DEFAULT] = value if isinstance(value, str) else f"{value:g}"
+    return dict(sorted(found.items(), key=lambda item: size(item[1])))
+
+
+def size(value: str) -> float:
+    """What values are sorted by: "2^15" and "3e-05" as numbers, "none" before and other words behind all of them."""
+    if re.fullmatch(r"2\^\d+", value):
+        return 2.0 ** int(value[2:])
+    try:
+        return float(value)
+    except ValueError:
+        return -np.inf if value == "none" else np.inf
+
+
+def draw(results: Results, scale: str, out: Path, experiment: str, title: str, names: tuple[str, ...]) -> None:
+    """Returns: a row for each of the hyper-parameters `names`, a column for each task."""
+    data = Data(results, experiment, scale)
+    canvas, axes = data.canvas(len(names), len(data.envs), title, HOW, (3.4, 1.9))
+    for row, name in zip(axes, names):
+        values = variants(data, name)
+        others = [method for method in values if method != DEFAULT]
+        shades = colormaps["viridis"](np.linspace(0, 0.85, len(others)))
+        looks: dict[str, dict] = {m: {"color": shade, "linestyle": "-"} for m, shade in zip(others, shades)}
+        looks[DEFAULT] = {"color": "black", "linestyle": "--"}
+        texts = {method: short(value) for method, value in values.items()}
+        for ax, env in zip(row, data.envs):
+            curves(
+                ax, data.of(env), "return", kind="mean-20-80", order=list(values), styles=looks, labels=texts,
+                ylabel=f"return, by {SYMBOLS.get(name, name)}",
+            )  # fmt: skip
+            if ax.lines:
+                ax.set_xlim(0, None)
+                cut_below(ax)
+        handles, labels = max((ax.get_legend_handles_labels() for ax in row), key=lambda found: len(found[1]))
+        if labels:
+            beside, title = (1.01, 1.05), HYPERPARAMETERS[name][1]
+            row[-1].legend(handles, labels, loc="upper left", bbox_to_anchor=beside, title=title, alignment="left")
+    for ax, env in zip(axes[0], data.envs):
+        ax.set_title(env)
+    for ax in axes[:-1].flat:
+        ax.set_xlabel("")
+    left_labels(axes.flat)
+    figures.save(canvas, out)
+
+
+def fig7(results: Results, scale: str, out: Path) -> None:
+    """Fig. 7: C and D of ReF-ER, size of the memory and of the batch, steps per gradient step, learning rate."""
+    names = ("C", "D", "N", "B", "F", "lr")
+    draw(results, scale, out, "fig7", "Figure 7: V-RACER with ReF-ER, hyper-parameters", names)
+
+
+def fig8(results: Results, scale: str, out: Path) -> None:
+    """Fig. 8: annealing, size of the network, and the closed-form advantages of App. E."""
+    title = "Figure 8: V-RACER with ReF-ER, annealing, network size and advantage"
+    draw(results, scale, out, "fig8", title, ("A", "S", "advantage"))

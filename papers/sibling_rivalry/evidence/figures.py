@@ -1,0 +1,343 @@
+"""The paper's figures, drawn from tidy results: FIGURES maps a name to what it needs and how it is drawn.
+
+Curves are as in the paper: the mean over runs, plus and minus a standard deviation, and single runs thin behind. A
+figure draws what there is; its title says what of the experiment's grid is missing.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure as Canvas
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import EngFormatter, MaxNLocator
+
+from lab.plotting import Figure, budget, curves, legend, new_figure, save
+from lab.results import Grid, MissingData, Results, matrix
+from papers.sibling_rivalry.evidence.paper_values import CURVES, EPISODES
+
+if TYPE_CHECKING:
+    from envs.point_maze import PointMaze
+
+NAMES = {
+    "ppo": "PPO",
+    "ppo-sr": "PPO+SR",
+    "ppo-icm": "PPO+ICM",
+    "ppo-rnd": "PPO+RND",
+    "ppo-go": "PPO+GO",
+    "ddpg-her": "DDPG+HER",
+    "dqn": "DQN (dense reward)",
+    "dqn-her": "DQN+HER",
+}
+STYLES: dict[str, dict] = {  # dashes where several methods stay at 0, so that all of them can be seen there
+    "ppo": {"color": "#0072B2", "linestyle": "-"},
+    "ppo-sr": {"color": "#D55E00", "linestyle": "-"},
+    "ppo-icm": {"color": "#009E73", "linestyle": "--"},
+    "ppo-rnd": {"color": "#56B4E9", "linestyle": ":"},
+    "ppo-go": {"color": "#7B4FB5", "linestyle": "-"},
+    "ddpg-her": {"color": "#CC79A7", "linestyle": "-"},
+    "dqn": {"color": "#E69F00", "linestyle": "-"},
+    "dqn-her": {"color": "#CC79A7", "linestyle": "-"},
+}
+VARIANTS: dict[str, dict] = {  # shades of Sibling Rivalry's and of the oracle's colour
+    "(epsilon 1)": {"color": "#F7B787", "linestyle": "-"},
+    "(epsilon 2)": {"color": "#EE8A3C", "linestyle": "--"},
+    "(epsilon 3)": {"color": "#B84E00", "linestyle": "-."},
+    "(epsilon 5)": {"color": "#662B00", "linestyle": "-"},
+    "(independent starts)": {"color": "#662B00", "linestyle": "--"},
+    "(side 1)": {"color": "#B598DC", "linestyle": "-"},
+    "(side 2)": {"color": "#7B4FB5", "linestyle": "--"},
+    "(side 3)": {"color": "#3B1A6B", "linestyle": "-"},
+}
+START, GOAL = "#0072B2", "#D55E00"
+"""Colours of the squares in which starts and goals lie."""
+HOW = "mean ± SD, single runs thin"
+SUCCESS, DISTANCE, APART = "success rate", "final distance to goal", "distance between siblings"
+EPISODES_LABEL = "training episodes"
+CHECKPOINTS = 15
+"""Evaluations whose ends Fig. 3 shows, the first of training."""
+LETTERS = 12
+"""Letters of a title per inch."""
+
+
+def label(method: str) -> str:
+    """A method's label as legends print it: "ppo-sr (epsilon 5)" is "PPO+SR (ε = 5)"."""
+    base, _, variant = method.partition(" ")
+    return " ".join([NAMES.get(base, base), *([variant.replace("epsilon", "ε =")] if variant else [])])
+
+
+def styles(methods: Iterable[str]) -> dict[str, dict]:
+    """A method has one colour in all figures, its variants have shades of it."""
+    parts = {method: method.partition(" ") for method in methods}
+    return {method: STYLES[base] | VARIANTS.get(variant, {}) for method, (base, _, variant) in parts.items()}
+
+
+class Data(Grid):
+    """The rows of an experiment, and figures that say how much of it is missing."""
+
+    def __init__(self, results: Results, experiment: str, scale: str):
+        from papers.sibling_rivalry.evidence.experiments import (
+            EXPERIMENTS,  # loads torch, which listing the figures must not
+        )
+
+        super().__init__(results, experiment, scale, EXPERIMENTS[experiment](scale))
+
+    def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float]):
+        """new_figure with a title that fits its width: what it shows, scale, runs and episodes, what is missing."""
+        missing = f"; {len(self.missing)} of {len(self.wanted)} runs are missing" if self.missing else ""
+        text = f"{budget(self.frame, self.scale).replace('step', 'episode')}{missing}; {note}"
+        wrapped = textwrap.fill(text, int(LETTERS * size[0] * cols))
+        return new_figure(rows, cols, f"Sibling Rivalry {title}", budget=wrapped, size=size)
+
+
+# ---- panels ----------------------------------------------------------------------------------------------------------
+
+
+def panel(
+    ax: Axes, frame: pd.DataFrame, metric: str, ylabel: str, looks: dict[str, dict], names: dict[str, str] | None = None
+) -> None:
+    """One metric of one task over training episodes, of the methods that `looks` has styles for.
+
+    Success lies in [0, 1], and its band is cut there, as the paper's. names: in the legend, instead of the labels.
+    """
+    curves(
+        ax, frame, metric, kind="mean-sd", order=list(looks), styles=looks, ylabel=ylabel, xlabel=EPISODES_LABEL,
+        labels=names or {method: label(method) for method in looks},
+    )  # fmt: skip
+    if ax.lines:
+        ax.set_xlim(0, None)
+        ax.set_ylim(*((-0.02, 1.02) if metric == "success" else (0, None)))
+
+
+def paper_panel(ax: Axes, figure: str) -> None:
+    """The paper's own curves of a figure."""
+    for method, values in CURVES[figure].items():
+        ax.plot(EPISODES, values, **STYLES[method], linewidth=1.6, label=NAMES[method])
+    ax.set(xlabel=EPISODES_LABEL, ylabel=SUCCESS, ylim=(-0.02, 1.02), xlim=(0, None))
+    _episodes(ax)
+
+
+def _episodes(ax: Axes) -> None:
+    """Few round numbers of training episodes along x."""
+    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
+    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+
+
+def not_run(ax: Axes) -> None:
+    box = {"color": "white", "pad": 1.0}  # over the walls of a maze
+    ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="0.5", bbox=box)
+
+
+def bare(ax: Axes) -> None:
+    """No axes around a picture."""
+    ax.set(xticks=[], yticks=[])
+    ax.grid(False)
+    ax.spines[:].set_visible(False)
+
+
+def draw_maze(ax: Axes, maze: PointMaze, up: float = 0.0) -> None:
+    """Walls of a maze, and the squares in which starts and goals lie; shifted upwards by `up`."""
+    for wall in maze.walls() + [0.0, up]:
+        ax.plot(*wall.T, color="0.2", linewidth=1.2, solid_capstyle="round", zorder=2)
+    for (x, y), colour in ((maze.start_cell, START), (maze.goal_cell, GOAL)):
+        ax.add_patch(Rectangle((x - 0.5, y - 0.5 + up), 1, 1, color=colour, alpha=0.3, linewidth=0))
+    ax.set_aspect("equal")
+    bare(ax)
+
+
+def scatter(ax: Axes, data: Data, env: str, method: str, maze: PointMaze) -> None:
+    """Where the first episodes of each of the first evaluations ended, in the run with the smallest seed."""
+    draw_maze(ax, maze)
+    frame = data.of(env)
+    frame = frame[(frame["method"] == method) & frame["metric"].str.startswith("end ")]
+    ax.set_title(f"{label(method)}: ends of episodes")
+    if frame.empty:
+        not_run(ax)
+        return
+    seed = frame["seed"].min()
+    points = ends(frame[frame["seed"] == seed])
+    order = np.unique(points.index.get_level_values("step"), return_inverse=True)[1]
+    early = order < CHECKPOINTS
+    ax.scatter(
+        points["x"][early], points["y"][early], c=order[early], cmap="viridis", s=7, linewidths=0, vmin=0,
+        vmax=CHECKPOINTS - 1, zorder=3,
+    )  # fmt: skip
+    ax.set_xlabel(f"seed {seed}")
+
+
+def ends(frame: pd.DataFrame) -> pd.DataFrame:
+    """Where episodes ended: x and y by seed, step and episode, from the rows of the metrics "end 3 x", "end 3 y"."""
+    parts = frame["metric"].str.extract(r"^end (\d+) ([xy])$")
+    rows = frame.assign(episode=parts[0], axis=parts[1]).dropna(subset="axis")
+    return rows.pivot(index=["seed", "step", "episode"], columns="axis", values="value")
+
+
+def heat_map(ax: Axes, data: Data, env: str, metric: str, thresholds: dict[str, int], text: str) -> None:
+    """Means over runs of a metric: thresholds upwards, episodes to the right; what was not run is left white."""
+    rows = {}
+    for method, threshold in thresholds.items():
+        try:
+            steps, runs = matrix(data.of(env), metric, method, env)
+        except MissingData:
+            continue
+        rows[threshold] = pd.Series(runs.mean(axis=0), index=steps)
+    ax.grid(False)
+    if not rows:
+        ax.set(xticks=[], yticks=[])
+        return not_run(ax)
+    table = pd.DataFrame(rows).sort_index().reindex(columns=list(thresholds.values())).T
+    norm = Normalize(0, 1 if metric == "success" else np.nanmax(table.to_numpy()))
+    low, high = min(thresholds.values()), max(thresholds.values())
+    ax.imshow(
+        table.to_numpy(), origin="lower", aspect="auto", cmap="viridis", norm=norm, interpolation="nearest",
+        extent=(0, table.columns[-1], low - 0.5, high + 0.5),
+    )  # fmt: skip
+    ax.set(ylabel="ε", xlabel=EPISODES_LABEL, yticks=range(low, high + 1, 2))
+    _episodes(ax)
+    cast(Canvas, ax.figure).colorbar(ScalarMappable(norm, "viridis"), ax=ax, label=text)
+
+
+# ---- figures ---------------------------------------------------------------------------------------------------------
+
+
+def fig3(results: Results, scale: str, out: Path) -> None:
+    """Fig. 3, row of the point maze: success, distance, and where early evaluations ended."""
+    from envs.point_maze import point_maze
+
+    data, maze = Data(results, "maze", scale), point_maze()
+    [env] = data.envs
+    note = f"{HOW}. Below: epochs 1 to {CHECKPOINTS}, dark to bright"
+    canvas, axes = data.canvas(2, 4, "Figure 3: the point maze", note, (2.9, 2.6))
+    draw_maze(axes[0, 0], maze)
+    axes[0, 0].set_title("starts (blue) and goals (orange)")
+    panel(axes[0, 1], data.of(env), "success", SUCCESS, styles(data.methods))
+    paper_panel(axes[0, 2], "fig3")
+    panel(axes[0, 3], data.of(env), "distance", DISTANCE, styles(data.methods))
+    for ax, title in zip(axes[0, 1:], ("ours", "the paper's", "ours")):
+        ax.set_title(title)
+    for ax, method in zip(axes[1], ("ppo", "ppo-sr", "ppo-icm", "ddpg-her")):
+        scatter(ax, data, env, method, maze)
+    legend(canvas)
+    save(canvas, out)
+
+
+def fig4(results: Results, scale: str, out: Path) -> None:
+    """Fig. 4: the pixel grid."""
+    from papers.sibling_rivalry.tasks import make_task
+
+    data = Data(results, "grid", scale)
+    [env] = data.envs
+    task, rng = make_task(env), np.random.default_rng(0)
+    canvas, axes = data.canvas(1, 4, f"Figure 4: the pixel grid ({env})", HOW, (2.9, 2.6))
+    axes[0, 0].imshow(task.picture(task.starts(1, rng)[0], task.goals(1, rng)[0]))
+    bare(axes[0, 0])
+    panel(axes[0, 1], data.of(env), "success", SUCCESS, styles(data.methods))
+    paper_panel(axes[0, 2], "fig4")
+    panel(axes[0, 3], data.of(env), "distance", "wrong pixels at the end", styles(data.methods))
+    for ax, title in zip(axes[0], ("a start, and its goal", "ours", "the paper's, 13 x 13 pixels", "ours")):
+        ax.set_title(title)
+    legend(canvas)
+    save(canvas, out)
+
+
+def fig6(results: Results, scale: str, out: Path) -> None:
+    """Fig. 6: corridors and U mazes of growing length; thresholds and other methods on the longest."""
+    from papers.sibling_rivalry.evidence.experiments import LENGTHS, SHAPES_EPSILON
+    from papers.sibling_rivalry.tasks import make_task
+
+    data = Data(results, "shapes", scale)
+    canvas, axes = data.canvas(2, 3, "Figure 6: corridors and U mazes", HOW, (4.0, 2.5))
+    shades = dict(zip(LENGTHS, colormaps["viridis"](np.linspace(0, 0.9, len(LENGTHS)))))
+    others = styles(method for method in data.methods if method != "ppo-sr")
+    rows = (("Corridor", "corridors", LENGTHS, 2), ("UMaze", "U mazes", LENGTHS[::2], 4))
+    for (pictures, by_length, longest), (name, title, shown, pitch) in zip(axes, rows):
+        for i, length in enumerate(shown):  # one above the other
+            maze = cast("PointMaze", make_task(f"{name}-{length}"))
+            draw_maze(pictures, maze, pitch * i)
+            pictures.text(length + 1.0, pitch * i + (maze.height - 1) / 2, str(length), va="center")
+        pictures.set(title=title, xlim=(-1, LENGTHS[-1] + 2))
+        tasks = {f"{name}-{length}": length for length in LENGTHS}
+        frame = data.frame[(data.frame["method"] == "ppo-sr") & data.frame["env"].isin(tasks)]
+        looks = {task: {"color": shades[length], "linestyle": "-"} for task, length in tasks.items()}
+        names = {task: f"length {length}" for task, length in tasks.items()}
+        panel(by_length, frame.assign(method=frame["env"], env=name), "success", SUCCESS, looks, names)
+        panel(longest, data.of(f"{name}-{LENGTHS[-1]}"), "success", SUCCESS, others)
+        by_length.set_title(f"{title}, PPO+SR (ε = {SHAPES_EPSILON:g})")
+        longest.set_title(f"{title} of length {LENGTHS[-1]}")
+    for column in axes.T[1:]:  # a legend for each of them, as they have no line in common
+        drawn = [ax.get_legend_handles_labels() for ax in column if ax.lines]
+        if drawn:
+            column[1].legend(*max(drawn, key=len), loc="upper center", bbox_to_anchor=(0.5, -0.25), ncols=3)
+    save(canvas, out)
+
+
+def fig7(results: Results, scale: str, out: Path) -> None:
+    """Fig. 7: success, distance to the goal and distance between siblings for every threshold, as lines and as maps."""
+    data = Data(results, "epsilon", scale)
+    [env] = data.envs
+    canvas, axes = data.canvas(3, 2, "Figure 7: the inclusion threshold ε on the point maze", HOW, (4.4, 2.3))
+    thresholds = {method: int(method.strip(")").split()[-1]) for method in data.methods}
+    shades = colormaps["viridis"](np.linspace(0, 0.95, len(thresholds)))
+    looks = {method: {"color": shade, "linestyle": "-"} for method, shade in zip(thresholds, shades)}
+    names = {method: f"ε = {threshold}" for method, threshold in thresholds.items()}
+    for (lines, heat), (metric, text) in zip(axes, {"success": SUCCESS, "distance": DISTANCE, "apart": APART}.items()):
+        panel(lines, data.of(env), metric, text, looks, names)
+        heat_map(heat, data, env, metric, thresholds, text)
+    legend(canvas)
+    save(canvas, out)
+
+
+def fig8(results: Results, scale: str, out: Path) -> None:
+    """Fig. 8: siblings with one start and with two."""
+    data = Data(results, "starts", scale)
+    canvas, axes = data.canvas(1, len(data.envs), "Figure 8: siblings with starts of their own", HOW, (4.2, 2.5))
+    for ax, env in zip(axes[0], data.envs):
+        panel(ax, data.of(env), "success", SUCCESS, styles(data.methods))
+        ax.set_title(env)
+    legend(canvas)
+    save(canvas, out)
+
+
+def fig9(results: Results, scale: str, out: Path) -> None:
+    """Fig. 9, the point maze: the Grid Oracle."""
+    data = Data(results, "oracle", scale)
+    [env] = data.envs
+    note = f"{HOW}; side: that of the oracle's regions"
+    canvas, axes = data.canvas(1, 2, "Figure 9: the Grid Oracle on the point maze", note, (4.2, 2.5))
+    panel(axes[0, 0], data.of(env), "success", SUCCESS, styles(data.methods))
+    panel(axes[0, 1], data.of(env), "distance", DISTANCE, styles(data.methods))
+    legend(canvas)
+    save(canvas, out)
+
+
+def _elsewhere(module: str, name: str) -> Callable[[Results, str, Path], None]:
+    """A drawing function of another file, which is imported when it is needed."""
+
+    def draw(results: Results, scale: str, out: Path) -> None:
+        from importlib import import_module
+
+        getattr(import_module(f"papers.sibling_rivalry.evidence.{module}"), name)(results, scale, out)
+
+    return draw
+
+
+FIGURES: dict[str, Figure] = {
+    "fig1": Figure(("track",), _elsewhere("figures_track", "fig1"), "a track on which the naive reward is a trap"),
+    "fig2": Figure(("track",), _elsewhere("figures_track", "fig2"), "Sibling Rivalry on the track, sibling by sibling"),
+    "fig3": Figure(("maze",), fig3, "the point maze: shaping, curiosity and hindsight"),
+    "fig4": Figure(("grid",), fig4, "the pixel grid: shaping, curiosity and hindsight"),
+    "fig6": Figure(("shapes",), fig6, "corridors and U mazes of growing length"),
+    "fig7": Figure(("epsilon",), fig7, "the inclusion threshold on the point maze"),
+    "fig8": Figure(("starts",), fig8, "siblings with independent starts"),
+    "fig9": Figure(("oracle",), fig9, "the Grid Oracle on the point maze"),
+    "own-tasks": Figure((), _elsewhere("figures_tasks", "tasks"), "not in the paper: pictures of all tasks"),
+}

@@ -1,0 +1,72 @@
+"""Figure 2: the chain, and what a number of backups makes of it under each replay method."""
+
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.patches import Circle, FancyArrowPatch
+
+from lab.plotting import budget, curves, legend, new_figure, save
+from lab.results import Results
+from papers.ter.evidence.figures import styles
+from papers.ter.nchain import METHODS
+
+LABELS = {
+    "uer": "UER",
+    "per": "PER (largest priority)",
+    "per-proportional": "PER (proportional)",
+    "ebu": "EBU",
+    "discor": "DisCor",
+    "ter": "TER",
+}
+
+
+def draw_chain(ax: Axes) -> None:
+    """Fig. 2a: states as circles, transitions as arrows, the middle of the chain left out."""
+    names = ["$s_1$", "$s_2$", "$s_3$", "", "$s_{N-1}$", "$s_N$"]
+    gap = 3
+    for x, name in enumerate(names):
+        if x == gap:
+            ax.text(x, 0, "· · ·", ha="center", va="center", fontsize=14)
+            continue
+        color = "#009E73" if x == len(names) - 1 else "#EBEBEB"
+        ax.add_patch(Circle((x, 0), 0.3, facecolor=color, edgecolor="0.2"))
+        ax.text(x, 0, name, ha="center", va="center", fontsize=7.5 if "N-1" in name else 9)
+    for x in range(len(names) - 1):
+        _arrow(ax, (x + 0.2, 0.22), (x + 0.8, 0.22), 0.5)
+        if x < len(names) - 2:  # the last state is terminal
+            _arrow(ax, (x + 0.8, -0.22), (x + 0.2, -0.22), 0.5)
+    _arrow(ax, (-0.12, -0.28), (-0.28, -0.12), 2.2)  # backward at the left end stays
+    ax.text(len(names) / 2 - 0.5, 0.75, "forward", ha="center")
+    ax.text(len(names) / 2 - 0.5, -0.75, "backward", ha="center", va="top")
+    ax.text(len(names) - 1.5, 0.5, "+1", ha="center", weight="bold")
+    ax.set(xlim=(-0.8, len(names) - 0.5), ylim=(-1.5, 1.5), aspect="equal")
+    ax.axis("off")
+
+
+def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], bend: float) -> None:
+    style: dict[str, Any] = {
+        "arrowstyle": "-|>",
+        "mutation_scale": 8,
+        "color": "0.2",
+        "linewidth": 0.9,
+        "shrinkA": 0,
+        "shrinkB": 0,
+    }
+    ax.add_patch(FancyArrowPatch(start, end, connectionstyle=f"arc3,rad={-bend}", **style))
+
+
+def fig2(results: Results, scale: str, out: Path) -> None:
+    """Fig. 2: (a) the chain, (b) normalised return and value error over backups."""
+    frame = results.at("fig2", scale)
+    cost = budget(frame, scale).replace("step", "backup")
+    canvas, axes = new_figure(1, 3, "TER Figure 2: NChain, N = 20, one fixed data set per seed", budget=cost)
+    draw_chain(axes[0, 0])
+    axes[0, 0].set_title("(a) NChain")
+    panels = {"return": "normalised return", "value_error": "mean |Q - Q*|"}
+    for ax, (metric, ylabel) in zip(axes[0, 1:], panels.items()):
+        look: dict[str, Any] = {"order": list(METHODS), "labels": LABELS, "styles": styles(METHODS)}
+        curves(ax, frame, metric, kind="mean-ci95", ylabel=ylabel, xlabel="backups", **look)
+        ax.set_title(f"(b) {ylabel}")
+    legend(canvas)
+    save(canvas, out)

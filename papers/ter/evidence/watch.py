@@ -1,0 +1,42 @@
+"""How `lab.watch` plays what this paper's scripts have trained on Sokoban and MiniGrid."""
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+
+from common.networks import NatureConv
+from envs.sokoban import Sokoban
+from lab.errors import UserError
+from papers.ter import train, train_sokoban
+
+HEADLINE = ("5x5-1", "ter")
+CONFIGS = (train_sokoban.Config, train.Config)
+
+
+def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callable[..., Any]]:
+    """The run's environment and act(observation, info, rng) -> action.
+
+    Greedy but for the share of random actions that the paper's evaluation has (App. C). UserError for runs on Atari.
+    """
+    env: Any = train.make_env(config) if isinstance(config, train.Config) else _sokoban(config)
+    q = NatureConv(env.observation_space.shape, int(env.action_space.n))
+    q.load_state_dict(weights)
+
+    @torch.no_grad()
+    def act(observation: np.ndarray, info: dict[str, Any], rng: np.random.Generator) -> int:
+        if rng.random() < config.eval_noise:
+            return int(rng.integers(env.action_space.n))
+        frame = torch.from_numpy(observation).permute(2, 0, 1).float() / 255
+        return int(q(frame[None]).argmax())
+
+    return env, act
+
+
+def _sokoban(config: train_sokoban.Config) -> Sokoban:
+    if config.env not in train_sokoban.TASKS:
+        raise UserError(f"{config.env!r} is no task of Sokoban or MiniGrid; runs on others cannot be watched")
+    size, boxes = train_sokoban.TASKS[config.env]
+    return Sokoban((size, size), boxes, pixels=config.pixels)

@@ -1,0 +1,145 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.collections import FillBetweenPolyCollection
+
+from lab import plotting
+from lab.results import COLUMNS
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def frame(methods=("uer", "ter"), env="Chain", seeds=3, steps=(0, 50_000, 100_000)) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = [
+        ("fig2", "quick", method, env, seed, step, "return", rng.normal() + i, 0.1)
+        for i, method in enumerate(methods)
+        for seed in range(seeds)
+        for step in steps
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def draw(path: Path) -> None:
+    data = frame()
+    canvas, axes = plotting.new_figure(1, 2, "Fig. 2", budget=plotting.budget(data, "quick"))
+    for ax in axes.flat:
+        plotting.curves(ax, data, "return", kind="mean-ci95", order=["uer", "ter"])
+    plotting.legend(canvas)
+    plotting.save(canvas, path)
+
+
+def test_the_same_bytes_twice_also_from_another_process(tmp_path):
+    draw(tmp_path / "a.png")
+    draw(tmp_path / "b.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(PNG)
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+    here = Path(__file__).resolve()
+    code = (
+        f"import sys, pathlib; sys.path[:0] = [{str(here.parent)!r}, {str(here.parents[2])!r}]\n"
+        "import test_plotting; test_plotting.draw(pathlib.Path('c.png'))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "c.png").read_bytes()
+
+
+def test_nothing_of_the_time_or_the_version_is_in_the_file(tmp_path):
+    draw(tmp_path / "a.png")
+    data = (tmp_path / "a.png").read_bytes()
+    assert b"Software" not in data and b"tEXt" not in data and b"tIME" not in data
+
+
+def test_single_runs_lie_behind_the_band():
+    data = frame(seeds=3)
+    _, axes = plotting.new_figure(1, 1, "t", budget="b")
+    ax = axes[0, 0]
+    plotting.curves(ax, data, "return", kind="mean-sd", order=["uer", "ter"])
+    [thin, thick] = [[line for line in ax.lines if (line.get_linewidth() < 1) == is_thin] for is_thin in (True, False)]
+    bands = [c for c in ax.collections if isinstance(c, FillBetweenPolyCollection)]
+    assert (len(thin), len(bands), len(thick)) == (6, 2, 2)
+    assert max(line.get_zorder() for line in thin) < min(b.get_zorder() for b in bands)
+    assert max(b.get_zorder() for b in bands) < min(line.get_zorder() for line in thick)
+    rows = data[(data["method"] == "uer") & (data["seed"] == 1)]
+    assert any(np.array_equal(line.get_ydata(), rows["value"]) for line in thin)
+    means = data[data["method"] == "ter"].groupby("step")["value"].mean()
+    np.testing.assert_allclose(thick[1].get_ydata(), means)
+
+
+def test_title_holds_the_budget():
+    canvas, _ = plotting.new_figure(1, 1, "Fig. 2: NChain", budget=plotting.budget(frame(), "quick"))
+    assert canvas.get_suptitle() == "Fig. 2: NChain\nquick: 3 seeds, 100,000 steps"
+
+
+def test_budget_names_ranges():
+    mixed = pd.concat([frame(["a"], seeds=1, steps=(1,)), frame(["b"], seeds=5, steps=(1, 2000))])
+    assert plotting.budget(mixed, "full") == "full: 1 to 5 seeds, 1 to 2,000 steps"
+    assert plotting.budget(frame(seeds=1, steps=(1,)), "smoke") == "smoke: 1 seed, 1 step"
+
+
+def colours(ax) -> dict[str, str]:
+    return {line.get_label(): line.get_color() for line in ax.lines if not line.get_label().startswith("_")}
+
+
+def test_a_method_keeps_its_colour():
+    order = ["uer", "per", "ter"]
+    _, axes = plotting.new_figure(1, 3, "t", budget="b")
+    plotting.curves(axes[0, 0], frame(order), "return", kind="mean-sd", order=order)
+    plotting.curves(axes[0, 1], frame(["ter"]), "return", kind="mean-sd", order=order)
+    everything = plotting.method_styles(["ebu", *order])
+    plotting.curves(axes[0, 2], frame(["ter"]), "return", kind="mean-sd", order=["ter"], styles=everything)
+    assert colours(axes[0, 0])["ter"] == colours(axes[0, 1])["ter"] == plotting.PALETTE[2]
+    assert colours(axes[0, 2])["ter"] == plotting.PALETTE[3]
+    assert list(colours(axes[0, 0])) == order
+
+
+def test_styles_are_distinct():
+    styles = plotting.method_styles([str(i) for i in range(2 * len(plotting.PALETTE))])
+    assert len({tuple(style.values()) for style in styles.values()}) == len(styles)
+
+
+def test_one_legend_for_all_panels():
+    canvas, axes = plotting.new_figure(1, 2, "t", budget="b")
+    labels = {"uer": "uniform", "ter": "TER"}
+    plotting.curves(axes[0, 0], frame(["uer"]), "return", kind="mean-sd", order=["uer", "ter"], labels=labels)
+    plotting.curves(axes[0, 1], frame(), "return", kind="mean-sd", order=["uer", "ter"], labels=labels)
+    plotting.legend(canvas)
+    [legend] = canvas.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["uniform", "TER"]
+    empty, _ = plotting.new_figure(1, 1, "t", budget="b")
+    plotting.legend(empty)
+    assert empty.legends == []
+
+
+def test_axis_labels():
+    _, axes = plotting.new_figure(1, 2, "t", budget="b")
+    plotting.curves(axes[0, 0], frame(), "return", kind="mean-sd", order=["ter"], ylabel="return (reward units)")
+    assert (axes[0, 0].get_xlabel(), axes[0, 0].get_ylabel()) == ("environment steps", "return (reward units)")
+    plotting.curves(axes[0, 1], frame(), "return", kind="mean-sd", order=["ter"], xlabel="backups")
+    assert (axes[0, 1].get_xlabel(), axes[0, 1].get_ylabel()) == ("backups", "return")
+
+
+def test_what_was_not_run_says_so(tmp_path):
+    canvas, axes = plotting.new_figure(1, 2, "t", budget="b")
+    plotting.curves(axes[0, 0], frame(), "return", kind="mean-sd", order=["per"])
+    plotting.curves(axes[0, 1], frame().iloc[:0], "return", kind="mean-sd", order=["per"])
+    assert [ax.texts[0].get_text() for ax in axes.flat] == ["not run", "not run"]
+    plotting.save(canvas, tmp_path / "a.png")
+
+
+@pytest.mark.parametrize("seeds, steps", [(1, (0, 1)), (3, (5,)), (1, (5,))])
+def test_little_data_draws_without_a_warning(tmp_path, seeds, steps, recwarn):
+    canvas, axes = plotting.new_figure(1, 1, "t", budget="b")
+    plotting.curves(axes[0, 0], frame(seeds=seeds, steps=steps), "return", kind="mean-ci95", order=["ter"])
+    plotting.save(canvas, tmp_path / "a.png")
+    assert not recwarn.list
+
+
+def test_two_envs_in_one_panel_are_refused():
+    _, axes = plotting.new_figure(1, 1, "t", budget="b")
+    both = pd.concat([frame(), frame(env="Maze")])
+    with pytest.raises(ValueError, match="curves draws one env, got Chain, Maze"):
+        plotting.curves(axes[0, 0], both, "return", kind="mean-sd", order=["ter"])

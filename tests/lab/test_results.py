@@ -1,0 +1,357 @@
+import json
+import math
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lab import results
+from lab.entry import Entry
+from lab.errors import UserError
+from lab.results import (
+    COLUMNS,
+    Grid,
+    MissingData,
+    Results,
+    best_scale,
+    collect,
+    final,
+    matrix,
+    merge_trees,
+    read,
+)
+from lab.runs import Run
+
+AWKWARD = [0.1 + 0.2, 1 / 3, 1e-323, 1.7976931348623157e308, -0.0, float(np.float32(0.1)), 1e16, 123456.0]
+
+
+@dataclass
+class Config:
+    env: str = "Chain"
+    method: str = "ter"
+    seed: int = 0
+    rate: float = 0.1
+
+
+def entry(seed: int = 0, method: str = "ter", rate: float = 0.1) -> Entry:
+    return Entry(method, "Chain", seed, "nowhere:main", Config("Chain", method, seed, rate))
+
+
+def write_run(runs: Path, run: Entry, rows: list[tuple], done: bool = True) -> Path:
+    directory = run.run_dir(runs)
+    directory.mkdir(parents=True, exist_ok=True)
+    text = "".join(f"{step},{metric},{value!r},{hours}\n" for step, metric, value, hours in rows)
+    (directory / "metrics.csv").write_text("step,metric,value,hours\n" + text)
+    (directory / "config.json").write_text(json.dumps({"config": {"seed": run.seed}, "commit": "abc", "dirty": False}))
+    if done:
+        (directory / "done.json").write_text("{}")
+    return directory
+
+
+def curve(value: float, hours: float = 0.5) -> list[tuple]:
+    return [(step, "return", value + step, hours) for step in (100, 200)]
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def one_line(error: pytest.ExceptionInfo) -> str:
+    message = str(error.value)
+    assert "\n" not in message
+    return message
+
+
+def test_collect_takes_what_a_real_run_writes(tmp_path):
+    run = entry(seed=3)
+    with Run.open(run.config, run.run_dir(tmp_path / "runs")) as open_run:
+        open_run.load()
+        open_run.log(10, {"return": 0.1 + 0.2, "loss": math.nan})
+        open_run.finish({})
+    path = collect("fig2", "quick", [run], tmp_path / "runs", tmp_path / "results")
+    frame = read(tmp_path / "results", "fig2", "quick")
+    assert path == tmp_path / "results" / "quick" / "fig2.csv"
+    assert list(frame.columns) == COLUMNS
+    assert frame["metric"].tolist() == ["loss", "return"]
+    assert frame["value"][1] == 0.1 + 0.2 and math.isnan(frame["value"][0])
+    provenance = json.loads((tmp_path / "results/quick/fig2.provenance.json").read_text())
+    assert list(provenance) == ["ter|Chain|3"]
+    assert provenance["ter|Chain|3"]["config"]["rate"] == 0.1
+    assert {"commit", "dirty", "versions", "machine", "threads"} <= set(provenance["ter|Chain|3"])
+    # a run with a NaN in it is the same run the second time
+    assert collect("fig2", "quick", [run], tmp_path / "runs", tmp_path / "results") == path
+
+
+def test_floats_survive_exactly(tmp_path):
+    write_run(tmp_path / "runs", entry(), [(i, "x", value, 0.0) for i, value in enumerate(AWKWARD)])
+    collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "a")
+    once = read(tmp_path / "a", "e", "quick")
+    assert [v.hex() for v in once["value"].tolist()] == [v.hex() for v in AWKWARD]
+    merge_trees(tmp_path / "a", tmp_path / "b")
+    assert snapshot(tmp_path / "a") == snapshot(tmp_path / "b")
+
+
+def test_collect_is_idempotent_and_sorted_whatever_the_order(tmp_path):
+    runs = [entry(seed, method) for seed in (10, 2, 0) for method in ("uer", "ter")]
+    for run in runs:
+        write_run(tmp_path / "runs", run, curve(run.seed))
+    collect("e", "quick", runs, tmp_path / "runs", tmp_path / "a")
+    first = snapshot(tmp_path / "a")
+    collect("e", "quick", runs, tmp_path / "runs", tmp_path / "a")
+    assert snapshot(tmp_path / "a") == first
+    for run in reversed(runs):
+        collect("e", "quick", [run], tmp_path / "runs", tmp_path / "b")
+    assert snapshot(tmp_path / "b") == first
+    frame = read(tmp_path / "a", "e", "quick")
+    assert frame["method"].unique().tolist() == ["ter", "uer"]
+    assert frame["seed"].unique().tolist() == [0, 2, 10]  # as numbers, not as text
+
+
+def test_rows_of_other_machines_stay(tmp_path):
+    write_run(tmp_path / "there", entry(0), curve(1.0))
+    write_run(tmp_path / "here", entry(1), curve(2.0))
+    for runs in ("there", "here"):
+        path = collect("e", "quick", [entry(0), entry(1)], tmp_path / runs, tmp_path / "results")
+    assert read(tmp_path / "results", "e", "quick")["seed"].unique().tolist() == [0, 1]
+    assert set(json.loads(path.with_suffix(".provenance.json").read_text())) == {"ter|Chain|0", "ter|Chain|1"}
+
+
+def test_only_finished_runs_count(tmp_path):
+    write_run(tmp_path / "runs", entry(0), curve(1.0), done=False)
+    assert collect("e", "quick", [entry(0), entry(1)], tmp_path / "runs", tmp_path / "results") is None
+    assert not (tmp_path / "results").exists()
+    write_run(tmp_path / "runs", entry(1), curve(1.0))
+    collect("e", "quick", [entry(0), entry(1)], tmp_path / "runs", tmp_path / "results")
+    assert read(tmp_path / "results", "e", "quick")["seed"].unique().tolist() == [1]
+
+
+def test_the_same_run_with_other_hours_is_fine_and_the_old_hours_stay(tmp_path):
+    write_run(tmp_path / "runs", entry(), curve(1.0, hours=0.5))
+    collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "results")
+    before = snapshot(tmp_path / "results")
+    write_run(tmp_path / "runs", entry(), curve(1.0, hours=0.7))
+    collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "results")
+    assert snapshot(tmp_path / "results") == before
+
+
+@pytest.mark.parametrize(
+    "rows, words",
+    [
+        (curve(1.5), "return at step 100 is 101.0 in the first and 101.5 in the second"),
+        (curve(1.0)[:1], "return at step 200 is 201.0 in the first and nothing in the second"),
+        (curve(1.0) + [(300, "return", 7.0, 0.1)], "return at step 300 is nothing in the first and 7.0 in the second"),
+    ],
+)
+def test_two_results_of_one_run_are_refused(tmp_path, rows, words):
+    write_run(tmp_path / "runs", entry(), curve(1.0))
+    path = collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "results")
+    before = snapshot(tmp_path / "results")
+    directory = write_run(tmp_path / "runs", entry(), rows)
+    write_run(tmp_path / "runs", entry(1), curve(1.0))
+    with pytest.raises(UserError) as error:
+        collect("e", "quick", [entry(1), entry()], tmp_path / "runs", tmp_path / "results")
+    message = one_line(error)
+    for part in ("run ter|Chain|0 of e", str(path), str(directory), words, "delete"):
+        assert part in message
+    assert snapshot(tmp_path / "results") == before
+    # both remedies of the message work
+    shutil.rmtree(directory)
+    collect("e", "quick", [entry(1), entry()], tmp_path / "runs", tmp_path / "results")
+    write_run(tmp_path / "runs", entry(), rows)
+    path.unlink()
+    collect("e", "quick", [entry(1), entry()], tmp_path / "runs", tmp_path / "results")
+    taken = read(tmp_path / "results", "e", "quick").query("seed == 0")
+    assert taken["value"].tolist() == [row[2] for row in rows]
+
+
+def test_two_configs_under_one_label_are_a_bug_of_the_experiment(tmp_path):
+    with pytest.raises(ValueError, match=r"two configs as ter\|Chain\|0"):
+        collect("e", "quick", [entry(rate=0.1), entry(rate=0.2)], tmp_path, tmp_path / "results")
+
+
+def test_the_same_entry_twice_is_one_run(tmp_path):
+    write_run(tmp_path / "runs", entry(), curve(1.0))
+    collect("e", "quick", [entry(), entry()], tmp_path / "runs", tmp_path / "results")
+    assert len(read(tmp_path / "results", "e", "quick")) == 2
+
+
+def test_merge_trees(tmp_path):
+    for where, seeds in (("a", (0, 1)), ("b", (1, 2))):
+        runs = [entry(seed) for seed in seeds]
+        for run in runs:
+            write_run(tmp_path / where, run, curve(run.seed, hours=seeds[0]))
+        collect("e", "full", runs, tmp_path / where, tmp_path / f"{where}-results")
+    write_run(tmp_path / "b", entry(9), curve(9))
+    collect("other", "quick", [entry(9)], tmp_path / "b", tmp_path / "b-results")
+    written = merge_trees(tmp_path / "b-results", tmp_path / "a-results")
+    assert written == [tmp_path / "a-results/full/e.csv", tmp_path / "a-results/quick/other.csv"]
+    frame = read(tmp_path / "a-results", "e", "full")
+    assert frame.groupby("seed")["hours"].first().tolist() == [0, 0, 1]  # the target's copy of seed 1 stays
+    provenance = json.loads((tmp_path / "a-results/full/e.provenance.json").read_text())
+    assert list(provenance) == [f"ter|Chain|{seed}" for seed in range(3)]
+    before = snapshot(tmp_path / "a-results")
+    merge_trees(tmp_path / "b-results", tmp_path / "a-results")
+    assert snapshot(tmp_path / "a-results") == before
+
+
+def test_merge_trees_writes_nothing_when_one_run_differs(tmp_path):
+    for where, value in (("a", 1.0), ("b", 2.0)):
+        write_run(tmp_path / where, entry(), curve(value))
+        collect("e", "quick", [entry()], tmp_path / where, tmp_path / f"{where}-results")
+    write_run(tmp_path / "b", entry(5), curve(5))
+    collect("a", "quick", [entry(5)], tmp_path / "b", tmp_path / "b-results")
+    before = snapshot(tmp_path / "a-results")
+    with pytest.raises(UserError, match=r"run ter\|Chain\|0 of e has two different results.*remove the run's rows"):
+        merge_trees(tmp_path / "b-results", tmp_path / "a-results")
+    assert snapshot(tmp_path / "a-results") == before
+
+
+def test_merge_trees_without_results(tmp_path):
+    with pytest.raises(UserError, match="is not a directory"):
+        merge_trees(tmp_path / "nowhere", tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match="holds no results"):
+        merge_trees(tmp_path / "empty", tmp_path)
+
+
+HEADER = ",".join(COLUMNS)
+ROW = "e,quick,ter,Chain,0,100,return,1.0,0.5"
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        (HEADER.replace("metric,", "") + "\n", "column 'metric' is missing"),
+        ("", "column 'experiment' is missing"),
+        (f"{HEADER}\n{ROW.replace('1.0', 'high')}\n", "line 2, column 'value': 'high' is not a number"),
+        (f"{HEADER}\n{ROW}\n{ROW.replace('100', '2e2')}\n", "line 3, column 'step': '2e2' is not a whole number"),
+        (f"{HEADER}\n{ROW[:-8]}\n", "line 2 has 7 of 9 columns"),
+        (f"{HEADER}\n{ROW}\n{ROW}\n", "seed 0 step 100 metric return occurs twice"),
+        (f"{HEADER}\n{ROW.replace('quick', 'smoke')}\n", "column 'scale' holds 'smoke', expected 'quick'"),
+        (f"{HEADER}\n{ROW.replace('e,', 'f,', 1)}\n", "column 'experiment' holds 'f', expected 'e'"),
+        (f'{HEADER}\n"e,quick\n', "cannot be read as CSV"),
+        (b"\xff\xfe\x00", "cannot be read as CSV"),
+    ],
+)
+def test_damaged_file_is_named(tmp_path, text, words):
+    path = tmp_path / "quick" / "e.csv"
+    path.parent.mkdir()
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(UserError) as error:
+        read(tmp_path, "e", "quick")
+    message = one_line(error)
+    assert str(path) in message and words in message
+
+
+def test_damaged_run_is_named(tmp_path):
+    directory = write_run(tmp_path / "runs", entry(), curve(1.0))
+    (directory / "config.json").write_text("{")
+    with pytest.raises(UserError, match=r"config.json cannot be read .*; delete .* and run it again"):
+        collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "results")
+    (directory / "metrics.csv").write_text("step,value,hours\n")
+    with pytest.raises(UserError, match=r"metrics.csv: column 'metric' is missing"):
+        collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "results")
+    (directory / "metrics.csv").unlink()
+    with pytest.raises(UserError, match=r"No such file.*delete .* and run it again"):
+        collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "results")
+    assert not (tmp_path / "results").exists()
+
+
+def test_awkward_names_survive(tmp_path):
+    run = Entry('a "b", c', "ALE/Pong-v5", 0, "nowhere:main", Config())
+    write_run(tmp_path / "runs", run, curve(1.0))
+    collect("e", "quick", [run], tmp_path / "runs", tmp_path / "results")
+    frame = read(tmp_path / "results", "e", "quick")
+    assert set(frame["method"]) == {run.method} and set(frame["env"]) == {run.env}
+
+
+def test_a_crash_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
+    write_run(tmp_path / "runs", entry(), curve(1.0))
+    collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "results")
+    before = snapshot(tmp_path / "results")
+    write_run(tmp_path / "runs", entry(1), curve(1.0))
+
+    def crash(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("lab.checkpoints._to_disk", crash)
+    with pytest.raises(OSError):
+        collect("e", "quick", [entry(), entry(1)], tmp_path / "runs", tmp_path / "results")
+    assert snapshot(tmp_path / "results") == before
+
+
+def test_an_equal_file_is_not_written_again(tmp_path):
+    assert results.write_if_changed(tmp_path / "a" / "x", b"1")
+    stamp = (tmp_path / "a" / "x").stat().st_mtime_ns
+    assert not results.write_if_changed(tmp_path / "a" / "x", b"1")
+    assert (tmp_path / "a" / "x").stat().st_mtime_ns == stamp
+    assert results.write_if_changed(tmp_path / "a" / "x", b"2")
+    assert (tmp_path / "a" / "x").read_bytes() == b"2"
+
+
+def add_file(root: Path, scale: str, experiment: str = "e") -> None:
+    (root / scale).mkdir(parents=True, exist_ok=True)
+    row = f"{experiment},{scale},ter,Chain,0,100,return,1.0,0.5"
+    (root / scale / f"{experiment}.csv").write_text(f"{HEADER}\n{row}\n")
+
+
+def test_reader_prefers_full_and_never_takes_smoke(tmp_path):
+    add_file(tmp_path, "smoke")
+    assert best_scale(tmp_path, "e") is None and Results(tmp_path)("e") is None
+    with pytest.raises(MissingData, match="no full or quick results of e"):
+        Results(tmp_path).need("e")
+    add_file(tmp_path, "quick")
+    frame, scale = Results(tmp_path)("e")
+    assert scale == "quick" and set(frame["scale"]) == {"quick"}
+    add_file(tmp_path, "full")
+    frame, scale = Results(tmp_path).need("e")
+    assert scale == "full" and set(frame["scale"]) == {"full"}
+    assert set(Results(tmp_path).at("e", "smoke")["scale"]) == {"smoke"}  # a figure may show it
+    with pytest.raises(MissingData, match="no quick results of other"):
+        Results(tmp_path).at("other", "quick")
+
+
+def test_reader_hands_out_copies(tmp_path):
+    add_file(tmp_path, "quick")
+    reader = Results(tmp_path)
+    frame = reader.at("e", "quick")
+    frame["value"] = -1.0
+    assert reader.at("e", "quick")["value"].tolist() == [1.0]
+
+
+def tidy(rows: list[tuple]) -> pd.DataFrame:
+    return pd.DataFrame([("e", "quick", *row, 0.0) for row in rows], columns=COLUMNS)
+
+
+def test_matrix_and_final():
+    frame = tidy(
+        [("ter", "Chain", seed, step, "return", 10.0 * seed + step) for seed in (2, 10) for step in (3, 1, 2)]
+        + [("ter", "Chain", 10, 4, "return", 99.0), ("uer", "Chain", 0, 1, "return", 7.0), ("ter", "B", 0, 1, "x", 7.0)]
+    )
+    steps, values = matrix(frame, "return", "ter", "Chain")
+    assert steps.tolist() == [1, 2, 3]  # step 4 is seed 10's alone
+    assert values.tolist() == [[21, 22, 23], [101, 102, 103]]
+    assert final(frame, "return", "ter", "Chain").tolist() == [23, 103]
+    assert final(frame, "return", "ter", "Chain", last=2).tolist() == [22.5, 102.5]
+    with pytest.raises(MissingData, match="no loss of ter on Chain"):
+        matrix(frame, "loss", "ter", "Chain")
+    apart = tidy([("ter", "Chain", seed, seed, "return", 1.0) for seed in (1, 2)])
+    with pytest.raises(MissingData, match="no step of return in common"):
+        matrix(apart, "return", "ter", "Chain")
+
+
+def test_a_grid_knows_its_runs_and_what_is_missing(tmp_path):
+    path = tmp_path / "quick" / "demo.csv"
+    path.parent.mkdir()
+    rows = [("demo", "quick", method, "Chain", 0, 10, "return", 1.0, 0.1) for method in ("ter", "other")]
+    pd.DataFrame(rows, columns=COLUMNS).to_csv(path, index=False)
+    grid = Grid(Results(tmp_path), "demo", "quick", [entry(0), entry(1), entry(0, "uer"), entry(1)])
+    assert (grid.methods, grid.envs, grid.scale) == (["ter", "uer"], ["Chain"], "quick")
+    assert grid.wanted == [("ter", "Chain", 0), ("ter", "Chain", 1), ("uer", "Chain", 0)]
+    assert grid.missing == [("ter", "Chain", 1), ("uer", "Chain", 0)]
+    assert list(grid.frame["method"]) == ["ter"] == list(grid.of("Chain")["method"]) and grid.of("Maze").empty
+    with pytest.raises(MissingData, match="none of the quick runs of demo"):
+        Grid(Results(tmp_path), "demo", "quick", [entry(0, "uer")])

@@ -1,0 +1,346 @@
+"""Watching trained agents: what is committed plays well, runs of one's own play, mistakes cost one line."""
+
+import dataclasses
+import json
+import shutil
+from io import BytesIO
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from lab.errors import UserError
+from lab.watch import agents, display, film
+from lab.watch.__main__ import main
+from lab.watch.moment import Moment
+from lab.watch.playing import play
+from papers.ners import train as ners_train
+from papers.ref_er import train as ref_er_train
+from papers.ref_er import train_acer, train_ppo
+from papers.sibling_rivalry import train as sibling_train
+from papers.sibling_rivalry import train_off_policy
+from papers.ter import train as ter_train
+
+AGENTS = {(paper, *key): agent for paper in agents.papers() for key, agent in agents.trained(paper).items()}
+NAMES = ["-".join(key) for key in AGENTS]
+GAINS = {
+    ("bias_reduced_her", "Hand", "filtered-her-ibs"): (60, 3.0),
+    ("bias_reduced_her", "Hand", "her"): (60, 3.0),
+    ("ners", "LunarLanderContinuous-v3", "sac-ners"): (2, 250.0),
+    ("ners", "LunarLanderContinuous-v3", "sac-random"): (2, 250.0),
+    ("ref_er", "Hopper-v5", "vracer-er"): (1, 500.0),
+    ("ref_er", "Hopper-v5", "vracer-refer"): (3, 500.0),
+    ("sibling_rivalry", "PointMaze", "ppo"): (20, 0.0),  # the trap of the paper's Fig. 3: it never gets there
+    ("sibling_rivalry", "PointMaze", "ppo-sr"): (20, 0.2),
+    ("ter", "5x5-1", "ter"): (40, 5.0),
+    ("ter", "5x5-1", "uer"): (40, 5.0),
+}
+"""(paper, env, method) -> episodes to be played, and by how much their mean return exceeds that of random actions."""
+
+
+def returns(env, act, episodes: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return np.array([play(env, act, 2 * i + 1, rng, lambda now: None).total for i in range(episodes)])
+
+
+def fails(capsys, *arguments: object) -> str:
+    """The one line on stderr with which the command ends."""
+    with pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    error = capsys.readouterr().err
+    assert end.value.code == 2 and error.count("\n") == 1
+    return error
+
+
+def copied(tmp_path, paper: str = "ter", env: str = "5x5-1", method: str = "ter"):
+    """A committed agent as a run of its own, in a folder called after its paper."""
+    folder = tmp_path / paper / "run"
+    shutil.copytree(AGENTS[paper, env, method].folder, folder)
+    return folder
+
+
+def changed(folder, **settings) -> None:
+    path = folder / "config.json"
+    content = json.loads(path.read_text())
+    content["config"] |= settings
+    path.write_text(json.dumps(content))
+
+
+# ---- what is committed -----------------------------------------------------------------------------------------------
+
+
+def test_every_paper_has_its_headline():
+    assert AGENTS.keys() == GAINS.keys()
+    for paper, module in agents.papers().items():
+        assert agents.find(paper) == agents.trained(paper)[module.HEADLINE]
+
+
+@pytest.mark.parametrize("key", AGENTS, ids=NAMES)
+def test_committed_agents_are_small_and_play_as_they_did(key):
+    folder = AGENTS[key].folder
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 1_000_000
+    assert {path.name for path in folder.iterdir()} == {"config.json", "weights.pt"}
+    origin = json.loads((folder / "config.json").read_text())
+    assert origin["config"]["seed"] == 0 and origin["dirty"] is False
+    episodes, gain = GAINS[key]
+    env, act = agents.load(AGENTS[key])
+    env.action_space.seed(0)
+    ours, theirs = returns(env, act, episodes), returns(env, lambda *_: env.action_space.sample(), 2 * episodes)
+    assert ours.mean() >= theirs.mean() + gain
+
+
+@pytest.mark.parametrize("key", AGENTS, ids=NAMES)
+def test_every_committed_agent_has_a_short_small_gif(key):
+    folder = AGENTS[key].folder
+    path = folder.parent / f"{folder.name}.gif"
+    assert path.stat().st_size <= film.GIF_BYTES
+    frames, seconds = of_gif(path)
+    assert frames > 10 and seconds <= film.GIF_SECONDS
+    assert Image.open(path).width <= 400
+
+
+def of_gif(path) -> tuple[int, float]:
+    """Number of pictures and length in seconds."""
+    total = 0
+    with Image.open(path) as image:
+        for i in range(image.n_frames):
+            image.seek(i)
+            total += image.info["duration"]
+        return image.n_frames, total / 1000
+
+
+# ---- every kind of run that the scripts write ------------------------------------------------------------------------
+
+
+def state(observation):
+    return np.asarray(observation, np.float32)
+
+
+def goal(observation):
+    return observation["observation"][None], observation["desired_goal"][None]
+
+
+PENDULUM = dict(env="InvertedPendulum-v5", warmup=300)
+REF_ER = dict(**PENDULUM, capacity=1024, batch_size=32)
+OFF_POLICY = dict(capacity=40_000, warmup=100, batch_size=32, episodes=4)
+SMALL_TER = dict(capacity=64, warmup=64)
+RUNS = {
+    "ter minigrid": (
+        "ter", ter_train, ter_train.Config("SimpleCrossing-Easy", "uer", eval_noise=0.0, **SMALL_TER),
+        lambda t, o, i: t.agent.act(t.draw(i["tiles"][None]))[0],
+    ),
+    "ners td3": ("ners", ners_train, ners_train.Config("Pendulum-v1", "random", "td3", capacity=5000),
+                 lambda t, o, i: t.agent.act(state(o))),
+    "sibling rivalry ddpg": (
+        "sibling_rivalry", train_off_policy, train_off_policy.Config("PointMaze", "ddpg-her", **OFF_POLICY),
+        lambda t, o, i: t.agent.act(*goal(o))[0],
+    ),
+    "sibling rivalry dqn": (
+        "sibling_rivalry", train_off_policy, train_off_policy.Config("PixelGrid-5-12", "dqn", **OFF_POLICY),
+        lambda t, o, i: t.agent.act(*goal(o), i["legal"][None])[0],
+    ),
+    "sibling rivalry grid": (
+        "sibling_rivalry", sibling_train, sibling_train.Config("PixelGrid-5-12", "ppo-sr"),
+        lambda t, o, i: t.agent.act(*goal(o), i["legal"][None], np.random.default_rng(5))[0],
+    ),
+    "ref-er ddpg": ("ref_er", ref_er_train, ref_er_train.Config(method="ddpg", **REF_ER),
+                    lambda t, o, i: 3 * t.agent.act(t.memory.scale(state(o)))[0]),
+    "ref-er naf": ("ref_er", ref_er_train, ref_er_train.Config(method="naf", **REF_ER),
+                   lambda t, o, i: 3 * t.agent.act(t.memory.scale(state(o)))[0]),
+    "ref-er ppo": ("ref_er", train_ppo, train_ppo.Config(**PENDULUM), None),
+    "ref-er acer": ("ref_er", train_acer, train_acer.Config(**PENDULUM, capacity=1024), None),
+}  # fmt: skip
+"""Name -> paper, script, config, and what the trained agent does: None where that is drawn."""
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_acts_as_its_trainer(name, tmp_path):
+    paper, script, config, expected = RUNS[name]
+    trainer = script.Trainer(config)
+    agent = trainer.agent
+    if paper == "ref_er":
+        mean = np.full(trainer.player.sizes[0], 0.1, np.float32)
+        units = trainer.memory if hasattr(trainer, "memory") else trainer
+        units.mean, units.inverse_std = mean, 2 + mean
+        weights = agent.weights() | {"states": {"mean": torch.tensor(mean), "inverse_std": torch.tensor(2 + mean)}}
+    elif paper == "ter":
+        weights = agent.q.state_dict()
+    else:
+        weights = agent.weights() if hasattr(agent, "weights") else agent.policy.state_dict()
+    folder = tmp_path / paper / "run"
+    folder.mkdir(parents=True)
+    # a learner on a GPU is watched on the CPU; its seed says nothing about its weights
+    written = dataclasses.asdict(dataclasses.replace(config, device="cuda", seed=7))
+    (folder / "config.json").write_text(json.dumps({"config": written}))
+    torch.save(weights, folder / "weights.pt")
+    env, act = agents.load(agents.of_run(folder))
+    observation, info = env.reset(seed=1)
+    chosen = act(observation, info, np.random.default_rng(5))
+    if expected is not None:
+        np.testing.assert_allclose(chosen, expected(trainer, observation, info), rtol=1e-5)
+    assert play(env, act, 1, np.random.default_rng(0), lambda now: None).over
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------
+
+
+def test_without_a_paper_it_lists_what_can_be_watched(capsys):
+    assert main([]) == main(["--paper", "", "--env", "", "--method", ""]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "make watch PAPER=ref-er ENV=Hopper-v5 METHOD=vracer-refer  (the headline)" in lines
+    assert len([line for line in lines if line.startswith("make watch")]) == 2 * len(GAINS)
+
+
+def test_a_gif_is_written_once(tmp_path, capsys):
+    out = tmp_path / "new" / "maze.gif"
+    assert main(["--paper", "TER", "--episodes", "2", "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "episode 2: step" in printed and "success in" in printed and str(out) in printed
+    frames, seconds = of_gif(out)
+    assert frames > 2 and 2 * film.HOLD < seconds <= film.GIF_SECONDS
+    before = out.read_bytes()
+    assert "exists; choose another name" in fails(capsys, "--paper", "ter", "--out", out)
+    assert out.read_bytes() == before
+
+
+def test_a_run_in_a_window(tmp_path, capsys, monkeypatch):
+    pygame = pytest.importorskip("pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    monkeypatch.setattr(pygame.time, "wait", lambda ms: None)
+    sizes = []
+    monkeypatch.setattr(pygame.display, "flip", lambda: sizes.append(pygame.display.get_surface().get_size()))
+    assert main(["--run", str(copied(tmp_path)), "--episodes", "1"]) == 0
+    steps = int(capsys.readouterr().out.split()[3].rstrip(","))
+    assert sizes == [(film.WINDOW_WIDTH, film.WINDOW_WIDTH + film.BAR)] * (steps + 1)
+
+
+def test_a_window_needs_a_display(capsys, monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    assert "OUT=agent.gif" in fails(capsys, "--paper", "ter")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "no such driver")
+    assert "cannot open a window" in fails(capsys, "--paper", "ter")
+
+
+def test_mistakes_cost_one_line(tmp_path, capsys):
+    assert "did you mean ter?" in fails(capsys, "--paper", "tet")
+    assert "unknown env of ter '9x9'" in fails(capsys, "--paper", "ter", "--env", "9x9")
+    assert "right are: ter, uer" in fails(capsys, "--paper", "ter", "--method", "sarsa")
+    assert "name the paper" in fails(capsys, "--env", "5x5-1")
+    assert "must end in .gif" in fails(capsys, "--paper", "ter", "--out", tmp_path / "x.mp4")
+    assert "'0' is not a number of episodes" in fails(capsys, "--paper", "ter", "--episodes", 0)
+    assert "seed -1 is negative" in fails(capsys, "--paper", "ter", "--seed", -1, "--out", tmp_path / "x.gif")
+    assert "leave --env" in fails(capsys, "--run", tmp_path, "--env", "5x5-1")
+    assert "add --paper" in fails(capsys, "--run", tmp_path)
+    assert "config.json is missing" in fails(capsys, "--run", tmp_path, "--paper", "ter", "--out", tmp_path / "x.gif")
+    assert not list(tmp_path.glob("*.gif"))
+
+
+def test_damaged_runs_cost_one_line(tmp_path, capsys):
+    folder = copied(tmp_path)
+    watched = ("--run", folder, "--out", tmp_path / "x.gif")
+    changed(folder, pixels=84)
+    assert "do not fit its config.json" in fails(capsys, *watched)
+    changed(folder, pixels=40, colour="red")
+    assert "unknown settings, colour" in fails(capsys, *watched)
+    assert "unknown settings" in fails(capsys, *watched, "--paper", "ners")
+    shutil.copy(AGENTS["ter", "5x5-1", "ter"].folder / "config.json", folder)
+    changed(folder, env="Freeway")
+    assert "cannot be watched" in fails(capsys, *watched)
+    (folder / "config.json").write_text("{")
+    assert "it is not the config.json of a run" in fails(capsys, *watched)
+    shutil.copy(AGENTS["ter", "5x5-1", "ter"].folder / "config.json", folder)
+    (folder / "weights.pt").write_bytes(b"no weights")
+    assert "cannot read" in fails(capsys, *watched)
+    torch.save([1.0], folder / "weights.pt")
+    assert "not parameters by name" in fails(capsys, *watched)
+    (folder / "weights.pt").unlink()
+    assert "has not finished" in fails(capsys, *watched)
+
+
+def test_a_refer_run_without_the_units_of_its_states(tmp_path, capsys):
+    folder = copied(tmp_path, "ref_er", "Hopper-v5", "vracer-er")
+    weights = torch.load(folder / "weights.pt")
+    del weights["states"]
+    torch.save(weights, folder / "weights.pt")
+    assert "lacks the units of states" in fails(capsys, "--run", folder, "--out", tmp_path / "x.gif")
+
+
+def test_settings_that_a_config_did_not_have_yet_get_their_defaults(tmp_path):
+    values = dataclasses.asdict(ners_train.Config(capacity=7))
+    del values["tau"], values["sampling"]["features"]
+    assert agents.rebuild([ners_train.Config], values, tmp_path) == ners_train.Config(capacity=7)
+    values["sampling"]["colour"] = "red"
+    with pytest.raises(UserError, match="unknown settings, colour"):
+        agents.rebuild([ners_train.Config], values, tmp_path)
+
+
+# ---- pictures --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "fps, steps, episodes", [(125, 1000, 1), (125, 1000, 3), (10, 50, 4), (4, 1, 8), (50, 300, 20)]
+)
+@pytest.mark.parametrize("gap", sorted({gap for gap, _ in film.GIF_TRIES}))
+def test_a_gif_shows_every_end_and_lasts_ten_seconds_at_most(fps, steps, episodes, gap):
+    shots, blank = film.Film(fps), np.zeros((2, 2, 3), np.uint8)
+    for _ in range(episodes):
+        for step in range(steps + 1):
+            shots.show(blank, "title", "caption", Moment(step, over=step == steps))
+    kept, milliseconds = shots._cut(gap)
+    assert [now.steps for *_, now in kept].count(0) == sum(now.over for *_, now in kept) == episodes
+    assert 20 <= min(milliseconds) and sum(milliseconds) <= 1000 * film.GIF_SECONDS
+    assert len(kept) <= film.GIF_SECONDS / gap + 2 * episodes
+    if episodes == 1:  # in its own time where that is short enough
+        assert sum(milliseconds) == pytest.approx(1000 * (steps / fps + film.HOLD), rel=0.15)
+
+
+def test_colours_of_small_things_survive_in_a_gif():
+    picture = np.full((100, 400, 3), 250, np.uint8)
+    picture[:, :, 0] = np.arange(400) % 256
+    picture[50:53, 200:203] = (0, 114, 178)
+    shots = film.Film(10)
+    shots.show(picture, "title", "caption", Moment())
+    shots.show(picture[::-1], "title", "caption", Moment(1, over=True))
+    shown = np.asarray(Image.open(BytesIO(shots.gif())).convert("RGB")).astype(int)
+    assert np.abs(shown - (0, 114, 178)).sum(axis=2).min() < 40
+
+
+def test_captions_fit_and_say_how_it_ended():
+    assert str(Moment(3, -1.5, True, False)) == "step 3, return -1.5, no success"
+    assert str(Moment(3, 2600.123, True)) == "step 3, return 2600"
+    assert str(Moment(3, 1.0, False, False)) == "step 3, return 1"
+    picture = np.zeros((50, 80, 3), np.uint8)
+    short = np.asarray(film.captioned(picture, 320, "a", "b"))
+    assert short.shape == (200 + film.BAR, 320, 3) and (short[film.BAR :] == 0).all()
+    long = np.asarray(film.captioned(picture, 320, "a" * 45, "b" * 45))
+    assert (long[: film.BAR, -4:] == 255).all() and (long[: film.BAR, 200:-4] < 128).any()
+
+
+def test_mujoco_that_cannot_draw_says_what_to_install(monkeypatch):
+    monkeypatch.setenv("MUJOCO_GL", "egl")
+
+    def render():
+        raise AttributeError("'NoneType' object has no attribute 'eglQueryString'")
+
+    robot = SimpleNamespace(unwrapped=SimpleNamespace(mujoco_renderer=None), render=render)
+    with pytest.raises(UserError, match="apt install libegl1"):
+        display.picture(robot)
+
+
+def test_opengl_that_is_missing_at_import_says_so_too(monkeypatch, capsys, tmp_path):
+    def player(config, weights):
+        raise ImportError("no library OSMesa")
+
+    monkeypatch.setenv("MUJOCO_GL", "osmesa")
+    monkeypatch.setattr(agents.papers()["ref_er"], "player", player)
+    assert "(no library OSMesa); install OpenGL" in fails(capsys, "--paper", "ref-er", "--out", tmp_path / "x.gif")
+
+
+def test_mujoco_is_seen_from_the_camera_that_follows():
+    env, _ = agents.load(AGENTS["ref_er", "Hopper-v5", "vracer-er"])
+    camera = env.unwrapped.mujoco_renderer.camera_id
+    assert env.unwrapped.model.camera(camera).name == "track"  # nothing is drawn here: OpenGL may be missing

@@ -1,0 +1,72 @@
+"""Made-up results in the grid of an experiment, for the tests of figures and claims."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from lab.results import COLUMNS
+from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
+
+POINTS = 8
+"""Evaluations per run; success and distance have their last values from the fourth on."""
+STEP = 200
+"""Episodes between two of them."""
+START = 0.75
+"""Distance to the goal in the first evaluation."""
+
+Level = Callable[[str, str], float]
+"""(method, env) -> a number."""
+
+
+def write(
+    root: Path,
+    experiment: str,
+    scale: str,
+    success: Level,
+    *,
+    bias: Level = lambda method, env: 5.0,
+    fall: Level = lambda method, env: 0.02,
+    kl: Level = lambda method, env: 1.0,
+    floor: Level = lambda method, env: 0.25,
+    spread: Level = lambda method, env: 0.0,
+    seeds: int | None = None,
+    keep: Callable[[str, str, int], bool] = lambda method, env, seed: True,
+) -> None:
+    """Write <root>/<scale>/<experiment>.csv.
+
+    success: last success rate. bias: of the estimate. fall: of the distance to the goal. kl: divergence. floor: share
+    of virtual goals in cell (2, 0); the others are in cell (14, 7). Seeds lie evenly around these means: up to `spread`
+    away in success, and a hundredth in everything. seeds: how many, else the grid's. keep: which runs were made.
+    """
+    rows: list[tuple] = []
+    runs = dict.fromkeys((entry.method, entry.env, entry.seed) for entry in EXPERIMENTS[experiment](scale))
+    if seeds is not None:
+        runs = dict.fromkeys((method, env, seed) for method, env, _ in runs for seed in range(seeds))
+    for run in runs:
+        kind = run[:2]
+        last = max(seed for *other, seed in runs if tuple(other) == kind)
+        away = 2 * run[2] / last - 1 if last else 0.0  # from -1 to 1
+        apart, factor = away * spread(*kind), 1 + 0.01 * away
+        if not keep(*run):
+            continue
+        for i in range(POINTS):
+            rise = min(i / 3, 1.0)
+            rate = float(np.clip((success(*kind) * factor + apart) * rise, 0, 1))
+            value = -50 * (1 - rate)
+            metrics = {
+                "success": rate,
+                "distance": START - fall(*kind) * factor * rise,
+                "return": value,
+                "q_estimate": value + bias(*kind) * factor,
+                "env_steps": 9_000.0 * (i + 1),
+                "kl": kl(*kind) * factor,
+            }
+            if i == POINTS - 1:
+                share = floor(*kind) * factor
+                metrics |= {"virtual 2 0": share, "virtual 14 7": 1 - share}
+            rows += [(experiment, scale, *run, STEP * (i + 1), name, value, 0.1) for name, value in metrics.items()]
+    path = root / scale / f"{experiment}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(rows, columns=COLUMNS).to_csv(path, index=False)

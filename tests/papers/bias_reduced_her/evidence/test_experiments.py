@@ -1,0 +1,112 @@
+"""Every experiment at every scale: what is run, with which settings, and what is shared."""
+
+import dataclasses
+import importlib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from papers.bias_reduced_her import train
+from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS, HEADLINE, entries
+from papers.bias_reduced_her.evidence.figures import FIGURES, NAMES, TABLE_2
+from papers.bias_reduced_her.train import METHODS, TASKS, Config
+
+SCALES = ("smoke", "quick", "full")
+TRAINED = ("training", "own-grid", "own-her", "own-penalty")
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_builds(name, scale):
+    found = EXPERIMENTS[name](scale)
+    assert found
+    assert max(Counter((entry.method, entry.env, entry.seed) for entry in found).values()) == 1
+    for entry in found:
+        module, function = entry.target.split(":")
+        assert callable(getattr(importlib.import_module(module), function))
+        assert entry.config.seed == entry.seed
+        if isinstance(entry.config, Config):
+            train.check(entry.config)
+            assert entry.env == entry.config.env and entry.method.split()[0] == entry.config.method
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_unknown_scale_is_an_error(name):
+    with pytest.raises(KeyError):
+        EXPERIMENTS[name]("huge")
+
+
+@pytest.mark.parametrize(("scale", "seeds"), [("smoke", 1), ("quick", 5), ("full", 15)])
+def test_three_tasks_four_methods_and_the_seeds(scale, seeds):
+    found = [(entry.env, entry.method, entry.seed) for entry in EXPERIMENTS["training"](scale)]
+    assert len(found) == 3 * 4 * seeds
+    assert set(found) == {(env, method, seed) for env in TASKS for method in METHODS for seed in range(seeds)}
+
+
+@pytest.mark.parametrize(("scale", "epochs"), [("quick", 40), ("full", 200)])
+def test_nothing_but_the_length_differs_from_the_defaults(scale, epochs):
+    """The defaults are the paper's values, where it states any (test_train.py)."""
+    for entry in EXPERIMENTS["training"](scale):
+        assert entry.config == Config(entry.env, entry.method, entry.seed, epochs=epochs)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_one_budget_for_all_methods(scale):
+    same = dict(env="", method="her", seed=0)
+    assert len({dataclasses.replace(entry.config, **same) for entry in EXPERIMENTS["training"](scale)}) == 1
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("own-grid", {"her-ibs (10 x 10)": dict(grid=10), "filtered-her-ibs (10 x 10)": dict(grid=10)}),
+        (
+            "own-her",
+            {
+                "her (uniform replay)": dict(per_alpha=0.0),
+                "filtered-her (uniform replay)": dict(per_alpha=0.0),
+                "her (bootstrapped)": dict(end_at_success=False),
+                "filtered-her (bootstrapped)": dict(end_at_success=False),
+            },
+        ),
+        (
+            "own-penalty",
+            {"her (penalty 1)": dict(action_penalty=1.0), "filtered-her (penalty 1)": dict(action_penalty=1.0)},
+        ),
+    ],
+)
+def test_own_experiments_change_one_setting_each(name, changes, scale):
+    found = EXPERIMENTS[name](scale)
+    envs = set(TASKS) if name == "own-penalty" else {"Hand"}
+    assert {entry.method for entry in found} == set(changes) and {entry.env for entry in found} == envs
+    plain = {(entry.env, entry.method, entry.seed): entry.config for entry in EXPERIMENTS["training"](scale)}
+    for entry in found:
+        twin = plain[entry.env, entry.method.split()[0], entry.seed]  # a run of the figures to compare it with
+        assert entry.config == dataclasses.replace(twin, **changes[entry.method]) != twin
+
+
+def test_no_two_runs_share_a_directory():
+    found = [entry for name in EXPERIMENTS for scale in SCALES for entry in EXPERIMENTS[name](scale)]
+    assert len({entry.run_dir(Path("runs")) for entry in found}) == len({entry.config for entry in found})
+
+
+def test_smoke_is_small_and_quick_is_smaller_than_full():
+    def work(config):
+        return config.epochs * config.cycles * (config.episodes + config.updates)
+
+    for name in TRAINED:
+        smoke, quick, full = ({work(entry.config) for entry in EXPERIMENTS[name](scale)} for scale in SCALES)
+        assert max(smoke) <= 100 and max(quick) < min(full)
+
+
+def test_a_suffix_names_what_settings_change():
+    [entry] = entries("smoke", ["Robot"], ["her"], " (k = 8)", k=8)
+    assert (entry.method, entry.config.method, entry.config.k) == ("her (k = 8)", "her", 8)
+
+
+def test_names_are_the_same_everywhere():
+    assert set(HEADLINE) <= set(FIGURES)
+    assert set(NAMES) == set(METHODS) and list(TABLE_2) == list(TASKS)
+    assert {name for figure in FIGURES.values() for name in figure.experiments} <= set(EXPERIMENTS) | {"bitflip"}

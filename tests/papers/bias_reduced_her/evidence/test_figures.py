@@ -1,0 +1,277 @@
+"""Figs. 3 and 4, Tables 1 and 2 and our own experiments, drawn from made-up results."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lab.results import MissingData, Results
+from papers.bias_reduced_her.evidence import figures
+from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
+from papers.bias_reduced_her.evidence.figures import FIGURES, NAMES, TABLE_2, Data, heat_map, label, styles, with_bias
+from papers.bias_reduced_her.train import TASKS
+from tests.papers.bias_reduced_her.evidence.synthetic import START, write
+
+PNG = b"\x89PNG\r\n\x1a\n"
+CURVES = {"fig3": "training", "fig4": "training"} | {name: name for name in ("own-grid", "own-her", "own-penalty")}
+DRAWN = [*CURVES, "table1", "table2"]
+
+
+def level(method, env):
+    return {"her": 0.1, "her-ibs": 0.2, "filtered-her": 0.5, "filtered-her-ibs": 0.7}[method.split()[0]]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    root = tmp_path_factory.mktemp("results")
+    for experiment in set(CURVES.values()):
+        write(root, experiment, "smoke", level)
+    return Results(root)
+
+
+@pytest.fixture(scope="module")
+def draw(results, tmp_path_factory):
+    """Name of a figure -> (its canvas, the bytes of its file), drawn once."""
+    folder = tmp_path_factory.mktemp("figures")
+
+    @cache
+    def drawn(name):
+        canvases = []
+        with pytest.MonkeyPatch.context() as patch:
+            save = figures.save
+            patch.setattr(figures, "save", lambda canvas, path: (canvases.append(canvas), save(canvas, path)))
+            FIGURES[name].draw(results, "smoke", folder / f"{name}.png")
+        return canvases[0], (folder / f"{name}.png").read_bytes()
+
+    return drawn
+
+
+@pytest.fixture
+def canvases(monkeypatch):
+    """What a test draws, instead of files."""
+    drawn = []
+    monkeypatch.setattr(figures, "save", lambda canvas, path: drawn.append(canvas))
+    return drawn
+
+
+def plain(canvas) -> str:
+    return " ".join(canvas.get_suptitle().split())
+
+
+def cells(canvas) -> list[list[str]]:
+    """Texts of the table."""
+    [table] = canvas.axes[0].tables
+    return [[table[row, column].get_text().get_text() for column in range(9)] for row in range(4)]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_figure_draws_and_its_title_fits(name, draw):
+    canvas, picture = draw(name)
+    assert picture.startswith(PNG)
+    canvas.draw_without_rendering()
+    box = canvas._suptitle.get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= canvas.bbox.width
+    assert plain(canvas).startswith(("Bias-reduced HER Figure ", "Bias-reduced HER Table ", "Bias-reduced HER, own"))
+    assert "smoke: 1 seed, 1,600 episodes" in plain(canvas) and "missing" not in plain(canvas)
+
+
+@pytest.mark.parametrize("name", ["fig4", "table1", "table2"])
+def test_the_same_data_draw_the_same_bytes(name, draw, results, tmp_path):
+    FIGURES[name].draw(results, "smoke", tmp_path / "again.png")
+    assert (tmp_path / "again.png").read_bytes() == draw(name)[1]
+
+
+@pytest.mark.parametrize(("name", "experiment"), CURVES.items())
+def test_axes_and_legend_of_curves(name, experiment, draw):
+    canvas, _ = draw(name)
+    entries = EXPERIMENTS[experiment]("smoke")
+    [shown] = canvas.legends
+    assert {text.get_text() for text in shown.get_texts()} == {label(entry.method) for entry in entries}
+    envs = list(dict.fromkeys(entry.env for entry in entries))
+    axes = np.array(canvas.axes).reshape(-1, len(envs))
+    for line, row in enumerate(axes, start=1):
+        assert [ax.get_title() for ax in row] == envs
+        assert row[0].get_ylabel() and not any(ax.get_ylabel() for ax in row[1:])
+        assert len({ax.get_ylim() for ax in row}) == 1
+        assert [ax.get_xlabel() for ax in row] == ["training episodes" if line == len(axes) else ""] * len(envs)
+
+
+def curve(ax, name) -> np.ndarray:
+    [line] = [line for line in ax.lines if line.get_label() == name]
+    return line.get_ydata()
+
+
+def test_what_fig3_and_fig4_show(draw, results):
+    frame = results.at("training", "smoke")
+    for name, metrics in (("fig3", ["success", "distance"]), ("fig4", ["q_estimate", "return", "bias"])):
+        axes = np.array(draw(name)[0].axes).reshape(len(metrics), 3)
+        for row, metric in zip(axes, metrics):
+            for ax, env in zip(row, TASKS):
+                for method in NAMES:
+                    rows = frame[(frame["method"] == method) & (frame["env"] == env)].set_index("metric")["value"]
+                    parts = rows["q_estimate"], rows["return"]
+                    expected = parts[0].to_numpy() - parts[1].to_numpy() if metric == "bias" else rows[metric]
+                    np.testing.assert_allclose(curve(ax, NAMES[method]), expected, rtol=1e-12)
+    assert axes[2, 0].get_ylabel() == "Q - return"
+    assert curve(axes[2, 0], "HER") == pytest.approx(5.0, rel=0.05)
+
+
+def test_curves_are_medians_and_bands_percentiles(tmp_path, canvases):
+    write(tmp_path, "training", "quick", level, spread=lambda method, env: 0.1)
+    FIGURES["fig3"].draw(Results(tmp_path), "quick", None)
+    frame = Results(tmp_path).at("training", "quick")
+    rows = frame[(frame["method"] == "her") & (frame["env"] == "Hand") & (frame["metric"] == "distance")]
+    runs = rows.pivot(index="seed", columns="step", values="value").to_numpy()
+    assert runs.shape == (5, 8)
+    ax = canvases[0].axes[3]
+    np.testing.assert_allclose(curve(ax, "HER"), np.median(runs, axis=0))
+    corners = ax.collections[0].get_paths()[0].vertices
+    np.testing.assert_allclose(corners[:, 1].max(), np.percentile(runs, 67, axis=0).max())
+    assert "median, 33rd to 67th percentile" in plain(canvases[0])
+
+
+def test_with_bias_adds_rows_and_changes_none():
+    columns = ["experiment", "scale", "method", "env", "seed", "step", "metric", "value", "hours"]
+    keys = [("e", "s", "m", "Hand", seed, step) for seed in (0, 1) for step in (10, 20)]
+    values = {"q_estimate": [-10.0, -20.0, -5.0, -1.0], "return": [-50.0, -20.0, 0.0, -2.0], "kl": [1.0, 2.0, 3.0, 4.0]}
+    rows = [(*key, name, value, 0.1) for name in values for key, value in zip(keys, values[name])]
+    frame = pd.DataFrame(rows, columns=columns)
+    more = with_bias(frame)
+    pd.testing.assert_frame_equal(more[more["metric"] != "bias"].reset_index(drop=True), frame)
+    bias = more[more["metric"] == "bias"].sort_values(["seed", "step"])
+    assert bias["value"].tolist() == [40, 0, -5, 1] and bias["step"].tolist() == [10, 20, 10, 20]
+
+
+def test_the_heat_map_is_the_mean_over_runs(tmp_path):
+    shares = {0: 0.2, 1: 0.4, 2: 0.6}
+    write(tmp_path, "training", "quick", level, seeds=3)
+    path = tmp_path / "quick" / "training.csv"
+    frame = pd.read_csv(path)
+    here = (frame["method"] == "her") & (frame["env"] == "Robot")
+    for seed, share in shares.items():
+        mine = here & (frame["seed"] == seed)
+        frame.loc[mine & (frame["metric"] == "virtual 2 0"), "value"] = share
+        frame.loc[mine & (frame["metric"] == "virtual 14 7"), "value"] = 1 - share
+    frame.loc[here & (frame["seed"] == 2) & (frame["metric"] == "virtual 14 7"), "metric"] = "virtual 19 19"
+    frame.to_csv(path, index=False)
+    found = heat_map(Data(Results(tmp_path), "training", "quick"), "her", "Robot", 20)
+    expected = np.zeros((20, 20))
+    expected[2, 0], expected[14, 7], expected[19, 19] = 0.4, (0.8 + 0.6) / 3, 0.4 / 3
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_table_1_has_a_map_per_task_and_method_the_right_way_up(draw, results):
+    canvas, _ = draw("table1")
+    axes = np.array([ax for ax in canvas.axes if ax.get_subplotspec() and ax.get_label() != "<colorbar>"])
+    axes = axes.reshape(3, 4)
+    assert [ax.get_title() for ax in axes[0]] == list(NAMES.values())
+    assert [row[0].get_ylabel() for row in axes] == list(TASKS)
+    data = Data(results, "training", "smoke")
+    for row, env in zip(axes, TASKS):
+        for ax, method in zip(row, NAMES):
+            [image] = ax.images
+            drawn = np.asarray(image.get_array())
+            np.testing.assert_array_equal(drawn, heat_map(data, method, env, 20).T)
+            assert image.origin == "lower" and drawn[0, 2] > 0 and drawn[7, 14] > 0  # rows are y
+            assert ax.patches[0].get_bbox().extents == pytest.approx([0.65, 0.2, 0.95, 0.5])
+
+
+def test_table_2_holds_the_papers_numbers_and_ours(draw, tmp_path, canvases):
+    rows = cells(draw("table2")[0])
+    assert [row[0] for row in rows] == ["", *TASKS]
+    assert [text.replace("\n-IBS", "-IBS") for text in rows[0][1:]] == [
+        f"{name}\n{whose}" for name in NAMES.values() for whose in ("paper", "ours")
+    ]
+    for row, env in zip(rows[1:], TASKS):
+        assert row[1::2] == [f"{value:.2f}" for value in TABLE_2[env]]
+        assert all(float(text) == pytest.approx(1, abs=0.05) for text in row[2::2])  # one run: no deviation
+    write(tmp_path, "training", "quick", level, kl=lambda method, env: len(method))
+    FIGURES["table2"].draw(Results(tmp_path), "quick", None)
+    frame = Results(tmp_path).at("training", "quick")
+    last = frame[(frame["metric"] == "kl") & (frame["step"] == 1600)]
+    values = last[(last["method"] == "her") & (last["env"] == "HandWall")]["value"].to_numpy()
+    assert cells(canvases[0])[2][2] == f"{values.mean():.2f} ± {np.std(values, ddof=1):.2f}"
+
+
+def test_the_papers_divergences_fall_from_her_to_filtered_her_with_ibs():
+    for values in TABLE_2.values():
+        assert list(values) == sorted(values, reverse=True) and len(values) == len(NAMES)
+    assert list(NAMES) == ["her", "her-ibs", "filtered-her", "filtered-her-ibs"]
+
+
+def test_what_is_missing_is_said_and_the_rest_drawn(tmp_path, canvases):
+    def keep(method, env, seed):
+        return env == "Hand" and method != "her-ibs" and (method != "her" or seed < 2)
+
+    write(tmp_path, "training", "quick", level, keep=keep)
+    for name in ("fig3", "fig4", "table1", "table2"):
+        FIGURES[name].draw(Results(tmp_path), "quick", None)
+    fig3, fig4, table1, table2 = canvases
+    for canvas in canvases:
+        assert "quick: 2 to 5 seeds, 1,600 episodes" in plain(canvas)
+    for canvas in (fig3, fig4, table1):
+        texts = [text.get_text() for ax in canvas.axes for text in ax.texts]
+        assert "not run" in texts or canvas is not table1
+    [shown] = fig3.legends
+    assert {text.get_text() for text in shown.get_texts()} == {"HER", "Filtered-HER", "Filtered-HER-IBS"}
+    maps = [bool(ax.images) for ax in table1.axes if ax.get_label() != "<colorbar>"]
+    assert maps[0] and not maps[1] and maps[2] and maps[3]
+    assert cells(table2)[1][4] == "not run" and cells(table2)[1][2] != "not run"
+
+
+def test_runs_of_the_grid_that_are_missing_are_counted(tmp_path, canvases):
+    done = {"Hand": range(5), "HandWall": range(1, 5), "Robot": ()}
+    write(tmp_path, "training", "quick", level, keep=lambda method, env, seed: seed in done[env])
+    FIGURES["fig3"].draw(Results(tmp_path), "quick", None)
+    assert "; 24 of 60 runs are missing; " in plain(canvases[0])  # 4 methods x (5 seeds on Robot, 1 on HandWall)
+
+
+def test_a_task_without_runs_keeps_its_place(tmp_path, canvases):
+    write(tmp_path, "training", "quick", level, keep=lambda method, env, seed: env != "HandWall")
+    for name in ("fig3", "table1", "table2"):
+        FIGURES[name].draw(Results(tmp_path), "quick", None)
+    fig3, table1, table2 = canvases
+    assert [bool(ax.lines) for ax in fig3.axes] == [True, False, True] * 2
+    assert cells(table2)[2][2::2] == ["not run"] * 4
+    assert sum(bool(ax.images) for ax in table1.axes if ax.get_label() != "<colorbar>") == 8
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_no_results_at_all(name, tmp_path):
+    [experiment] = FIGURES[name].experiments
+    with pytest.raises(MissingData, match=f"no quick results of {experiment}"):
+        FIGURES[name].draw(Results(tmp_path), "quick", tmp_path / "a.png")
+    write(tmp_path, experiment, "quick", level, seeds=0)
+    with pytest.raises(MissingData, match=f"none of the quick runs of {experiment}"):
+        FIGURES[name].draw(Results(tmp_path), "quick", tmp_path / "a.png")
+
+
+@pytest.mark.parametrize("experiment", ["training", "own-grid", "own-her", "own-penalty"])
+def test_a_method_keeps_its_colour_and_no_two_look_the_same(experiment):
+    methods = list(dict.fromkeys(entry.method for entry in EXPERIMENTS[experiment]("full")))
+    found, base = styles(methods), styles(list(NAMES))
+    assert len({tuple(style.values()) for style in found.values()}) == len(methods)
+    for method, style in found.items():
+        assert style["color"] == base[method.split()[0]]["color"]
+        assert (style["linestyle"] == "-") == (method in NAMES)
+
+
+@pytest.mark.parametrize(
+    ("method", "text"),
+    [
+        ("her", "HER"),
+        ("her-ibs", "HER-IBS"),
+        ("filtered-her", "Filtered-HER"),
+        ("filtered-her-ibs (10 x 10)", "Filtered-HER-IBS (10 x 10)"),
+        ("her (uniform replay)", "HER (uniform replay)"),
+        ("none", "none"),
+    ],
+)
+def test_labels(method, text):
+    assert label(method) == text
+
+
+def test_made_up_results_are_as_they_are_said_to_be(results):
+    frame = results.at("training", "smoke").query("method == 'her' and env == 'Hand' and metric == 'distance'")
+    assert frame["value"].iloc[0] == START

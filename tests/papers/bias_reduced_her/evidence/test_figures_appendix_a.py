@@ -1,0 +1,108 @@
+"""The figure of Appendix A, drawn from the results of tiny runs."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lab.results import MissingData, Results, collect
+from papers.bias_reduced_her.appendix_a import SMALL_FLOOR, entries, main
+from papers.bias_reduced_her.evidence import figures_appendix_a
+from papers.bias_reduced_her.evidence.figures_appendix_a import LABELS, appendix_a
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Of the smoke scale, as a sweep leaves them."""
+    root = tmp_path_factory.mktemp("runs")
+    for entry in entries("smoke"):
+        main(entry.config, entry.run_dir(root))
+    collect("appendix-a", "smoke", entries("smoke"), root, root / "results")
+    return Results(root / "results")
+
+
+@pytest.fixture
+def canvases(monkeypatch):
+    """What a test draws, instead of files."""
+    drawn = []
+    monkeypatch.setattr(figures_appendix_a, "save", lambda canvas, path: drawn.append(canvas))
+    return drawn
+
+
+def only(results, tmp_path, keep):
+    """A copy of the results with the rows for which keep(method, env) is true."""
+    frame = results.at("appendix-a", "smoke")
+    frame = frame[[keep(method, env) for method, env in zip(frame["method"], frame["env"])]]
+    path = tmp_path / "smoke" / "appendix-a.csv"
+    path.parent.mkdir()
+    frame.to_csv(path, index=False)
+    return Results(tmp_path)
+
+
+def test_it_draws_and_is_the_same_twice(results, tmp_path):
+    for name in ("a.png", "b.png"):
+        appendix_a(results, "smoke", tmp_path / name)
+    picture = (tmp_path / "a.png").read_bytes()
+    assert picture.startswith(b"\x89PNG") and picture == (tmp_path / "b.png").read_bytes()
+
+
+def test_title_labels_and_legend(results, tmp_path, canvases):
+    appendix_a(results, "smoke", tmp_path / "a.png")
+    [canvas] = canvases
+    assert "smoke: 2 seeds, 40 to 100 samples or episodes" in canvas.get_suptitle()
+    assert all(ax.get_xlabel() and ax.get_ylabel() and ax.get_title() for ax in canvas.axes)
+    shown = {text.get_text() for text in canvas.legends[0].get_texts()}
+    assert shown >= set(LABELS.values()) and len([text for text in shown if text.startswith("EM")]) == 3
+
+
+def test_lines_are_the_medians_of_the_results(results, tmp_path, canvases):
+    appendix_a(results, "smoke", tmp_path / "a.png")
+    frame = results.at("appendix-a", "smoke")
+
+    def median(metric, method, env):
+        rows = frame[(frame["metric"] == metric) & (frame["method"] == method) & (frame["env"] == env)]
+        return rows.groupby("step")["value"].median()
+
+    def line(panel, label):
+        [found] = [line for line in canvases[0].axes[panel].lines if line.get_label() == label]
+        return pd.Series(found.get_ydata(), found.get_xdata())
+
+    for panel, label, key in [
+        (1, "uniform samples", ("error", "monte-carlo", "mixture, sigma^2 = 0.04")),
+        (1, "importance sampling", ("error", "importance-sampling", "mixture, sigma^2 = 0.04")),
+        (3, "EM, $\\sigma^2$ = 2", ("error", "em", "mixture, sigma^2 = 2")),
+        (4, "HER", ("kl", "her", "moving goals, sigma^2 = 0.2")),
+        (5, "HER with IBS, floor 1e-6", ("kl", SMALL_FLOOR, "moving goals, sigma^2 = 0.04")),
+    ]:
+        drawn, expected = line(panel, label), median(*key)
+        assert list(drawn.index) == list(expected.index)
+        np.testing.assert_allclose(drawn, expected)
+
+
+def test_measured_variances_lie_on_the_lines_of_the_formula(results, tmp_path, canvases):
+    """The smoke runs have 100 samples, hence the tolerance."""
+    appendix_a(results, "smoke", tmp_path / "a.png")
+    panel = canvases[0].axes[2]
+    formula = {line.get_color(): line for line in panel.lines if len(line.get_xdata()) > 2}
+    assert len(panel.containers) == 6
+    for bars in panel.containers:
+        x, y = (float(part[0]) for part in bars.lines[0].get_data())
+        line = formula[bars.lines[0].get_color()]
+        assert np.log(y / np.interp(np.log(x), np.log(line.get_xdata()), line.get_ydata())) == pytest.approx(0, abs=0.7)
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        lambda method, env: method == "em",
+        lambda method, env: env == "moving goals, sigma^2 = 0.2",
+        lambda method, env: method != "importance-sampling",
+    ],
+)
+def test_incomplete_results_are_drawn_as_far_as_they_go(keep, results, tmp_path):
+    appendix_a(only(results, tmp_path, keep), "smoke", tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_nothing_to_draw(tmp_path):
+    with pytest.raises(MissingData):
+        appendix_a(Results(tmp_path), "smoke", tmp_path / "a.png")

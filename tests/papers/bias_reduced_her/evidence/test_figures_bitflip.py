@@ -1,0 +1,103 @@
+"""The figure of bit flipping, drawn from the results of tiny runs."""
+
+import numpy as np
+import pytest
+
+from lab.results import MissingData, Results, collect, matrix
+from papers.bias_reduced_her.bitflip import entries, main
+from papers.bias_reduced_her.evidence import figures_bitflip
+from papers.bias_reduced_her.evidence.figures import NAMES, styles
+from papers.bias_reduced_her.evidence.figures_bitflip import (
+    BIASES,
+    LABELS,
+    PLAIN,
+    READINGS,
+    STYLES,
+    bitflip,
+    by_distance,
+)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Of the smoke scale, as a sweep leaves them."""
+    root = tmp_path_factory.mktemp("runs")
+    for entry in entries("smoke"):
+        main(entry.config, entry.run_dir(root))
+    collect("bitflip", "smoke", entries("smoke"), root, root / "results")
+    return Results(root / "results")
+
+
+@pytest.fixture
+def canvases(monkeypatch):
+    """What a test draws, instead of files."""
+    drawn = []
+    monkeypatch.setattr(figures_bitflip, "save", lambda canvas, path: drawn.append(canvas))
+    return drawn
+
+
+def line(ax, method):
+    [found] = [line for line in ax.lines if line.get_label() == LABELS[method]]
+    return found.get_xdata(), found.get_ydata()
+
+
+def test_it_draws_and_is_the_same_twice(results, tmp_path):
+    for name in ("a.png", "b.png"):
+        bitflip(results, "smoke", tmp_path / name)
+    picture = (tmp_path / "a.png").read_bytes()
+    assert picture.startswith(b"\x89PNG") and picture == (tmp_path / "b.png").read_bytes()
+
+
+def test_title_labels_and_legend(results, canvases):
+    bitflip(results, "smoke", None)
+    [canvas] = canvases
+    assert "smoke: 1 seed, 16 episodes" in canvas.get_suptitle()
+    assert {text.get_text() for text in canvas.legends[0].get_texts()} == set(LABELS.values())
+    assert all(ax.get_xlabel() and ax.get_title() for ax in canvas.axes)
+    assert all(canvas.axes[place].get_ylabel().strip() for place in (0, 3, 6))
+
+
+def test_every_panel_shows_its_metric(results, canvases):
+    bitflip(results, "smoke", None)
+    axes = np.array(canvases[0].axes).reshape(3, 3)
+    frame = results.at("bitflip", "smoke")
+    for row, env in zip(axes, READINGS):
+        for method in ("her", "filtered-her"):
+            for ax, metric in zip(row, BIASES):
+                steps, values = matrix(frame, metric, method, env)
+                np.testing.assert_array_equal(line(ax, method), [steps, values[0]])
+            at_end = [matrix(frame, f"quit_bias {d}", method, env)[1][0, 0] for d in range(1, 11)]
+            np.testing.assert_array_equal(line(row[2], method), [range(1, 11), at_end])
+        assert all(any(np.array_equal(line.get_ydata(), [0, 0]) for line in ax.lines) for ax in row)
+    for ax, env in zip(axes[2], [*READINGS, PLAIN]):
+        assert ax.get_ylim() == (-0.03, 1.03)
+        for method in ("none" if env == PLAIN else "filtered-her", "her"):
+            np.testing.assert_array_equal(line(ax, method)[1], matrix(frame, "success", method, env)[1][0])
+
+
+def test_methods_look_as_in_the_other_figures():
+    for method in set(STYLES) & set(NAMES):
+        assert STYLES[method] == styles([method])[method] and LABELS[method] == NAMES[method]
+
+
+def test_by_distance_takes_nothing_else(results):
+    frame = results.at("bitflip", "smoke")
+    frame = by_distance(frame[frame["env"] == "BitFlip-10-timeout"])
+    assert set(frame["metric"]) == {"quit_bias"} and sorted(frame["step"].unique()) == list(range(1, 11))
+    assert len(frame) == 2 * 10
+
+
+@pytest.mark.parametrize(
+    "keep", [lambda row: row["method"] == "none", lambda row: row["env"] == "BitFlip-10-timeout" and row["step"] < 10]
+)
+def test_incomplete_results_are_drawn_as_far_as_they_go(keep, results, tmp_path):
+    frame = results.at("bitflip", "smoke")
+    (tmp_path / "smoke").mkdir()
+    frame[frame.apply(keep, axis=1)].to_csv(tmp_path / "smoke" / "bitflip.csv", index=False)
+    bitflip(Results(tmp_path), "smoke", tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_nothing_to_draw(tmp_path):
+    with pytest.raises(MissingData):
+        bitflip(Results(tmp_path), "smoke", tmp_path / "a.png")

@@ -1,0 +1,28 @@
+"""The paper's tables: the margins that it prints in brackets follow from its columns."""
+
+import pytest
+
+from papers.ners.evidence.paper_values import BASELINES, SAMPLERS, TABLE1, TABLE2, TABLE3, best_baseline, margin
+
+BRACKETS1 = (677.81, 378.62, 451.92, 678.20, 323.12, 354.18)
+BRACKETS2 = (
+    281.16, 18.85, 26.46, 80.90, 1500.19, 4.83, 125.87, 0.12, 280.88, 2971.23, 432.45, 0.26, 13.16, 136.34, 2596.17,
+    30.52,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "brackets"), [(TABLE1, BRACKETS1), (TABLE2, BRACKETS2)])
+def test_margins_are_those_in_brackets(table, brackets):
+    assert [round(margin(row), 2) for row in table.values()] == list(brackets)
+
+
+def test_the_best_baseline_is_never_ners():
+    found = [best_baseline(row) for row in (*TABLE1.values(), *TABLE2.values())]
+    assert {*found} == {*BASELINES} and "ners" in SAMPLERS and "ners" not in BASELINES
+    assert [found[6:].count(sampler) for sampler in BASELINES] == [5, 8, 3]  # of the sixteen games
+
+
+def test_table3_has_a_row_for_each_sampler():
+    assert {*TABLE3} == {*SAMPLERS}
+    td_sd, q_sd, _, q = zip(*(TABLE3[sampler] for sampler in SAMPLERS))
+    assert max(td_sd) == TABLE3["per"][0] and min(q_sd) == TABLE3["per"][1] and max(q) == TABLE3["ners"][3]

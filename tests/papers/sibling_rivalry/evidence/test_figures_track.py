@@ -1,0 +1,181 @@
+"""Figures 1 and 2, drawn from the results of tiny runs."""
+
+import math
+
+import numpy as np
+import pytest
+
+from envs.circular_track import GOAL, LOCAL_OPTIMUM
+from lab.results import MissingData, Results, collect, matrix
+from papers.sibling_rivalry.evidence import figures_track
+from papers.sibling_rivalry.evidence.figures_track import NAMES, PHASES, PLACES, STYLES, fig1, fig2, histograms, shapes
+from papers.sibling_rivalry.track import BINS, ENV, METHODS, entries, main
+
+FIGURES = {"fig1": fig1, "fig2": fig2}
+HEAT_MAPS = {
+    "fig1": {1: ("naive", ""), 2: ("fixed", "")},
+    "fig2": {0: ("sr", ""), 1: ("sr", "farther "), 2: ("sr", "closer ")},
+}
+"""Figure -> panel -> method and sibling."""
+CURVES = {"fig1": ("naive", "fixed"), "fig2": ("naive", "sr")}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Of the smoke scale, as a sweep leaves them."""
+    root = tmp_path_factory.mktemp("runs")
+    for entry in entries("smoke"):
+        main(entry.config, entry.run_dir(root))
+    collect("track", "smoke", entries("smoke"), root, root / "results")
+    return Results(root / "results")
+
+
+@pytest.fixture
+def canvases(monkeypatch):
+    """What a test draws, instead of files."""
+    drawn = []
+    monkeypatch.setattr(figures_track, "save", lambda canvas, path: drawn.append(canvas))
+    return drawn
+
+
+def write(root, table):
+    """Results of rows (method, seed, step, metric, value)."""
+    (root / "smoke").mkdir(parents=True)
+    lines = [f"track,smoke,{row[0]},{ENV},{','.join(map(str, row[1:]))},0" for row in table]
+    header = "experiment,scale,method,env,seed,step,metric,value,hours"
+    (root / "smoke" / "track.csv").write_text("\n".join([header, *lines]) + "\n")
+    return Results(root)
+
+
+# ---- what is drawn ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_it_draws_and_is_the_same_twice(name, results, tmp_path):
+    for file in ("a.png", "b.png"):
+        FIGURES[name](results, "smoke", tmp_path / file)
+    picture = (tmp_path / "a.png").read_bytes()
+    assert picture.startswith(b"\x89PNG") and picture == (tmp_path / "b.png").read_bytes()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_title_and_labels(name, results, canvases):
+    FIGURES[name](results, "smoke", None)
+    [canvas] = canvases
+    assert "smoke: 1 seed, 32 episodes" in canvas.get_suptitle()
+    assert {text.get_text() for text in canvas.legends[0].get_texts()} == {NAMES[method] for method in CURVES[name]}
+    for place in HEAT_MAPS[name]:
+        ax = canvas.axes[place]
+        assert ax.get_title() and ax.get_xlabel() == "phase" and ax.get_ylabel() == "episodes"
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_heat_maps_show_their_sibling_s_ends(name, results, canvases):
+    FIGURES[name](results, "smoke", None)
+    frame = results.at("track", "smoke")
+    for place, (method, role) in HEAT_MAPS[name].items():
+        [mesh] = canvases[0].axes[place].collections
+        _, shares = histograms(frame, method, role)
+        np.testing.assert_allclose(mesh.get_array().reshape(-1, BINS), shares[0])
+        corners = mesh.get_coordinates()
+        np.testing.assert_allclose(corners[0, :, 0], np.linspace(0, 2 * math.pi, BINS + 1))
+        assert corners[:, 0, 1].tolist() == [0, 16, 32]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_success_is_drawn_run_by_run(name, results, canvases):
+    FIGURES[name](results, "smoke", None)
+    ax = canvases[0].axes[3]
+    frame = results.at("track", "smoke")
+    for method in CURVES[name]:
+        [line] = [line for line in ax.lines if line.get_label() == NAMES[method]]
+        steps, values = matrix(frame, "success", method, ENV)
+        np.testing.assert_array_equal(line.get_xydata(), np.column_stack([steps, values[0]]))
+    assert len(ax.lines) == 4  # the single runs, too
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_crosses_mark_goal_and_local_optimum(name, results, canvases):
+    FIGURES[name](results, "smoke", None)
+    for place in HEAT_MAPS[name]:
+        points = [line for line in canvases[0].axes[place].lines if len(line.get_xdata()) == 1]
+        assert {line.get_xdata()[0]: line.get_color() for line in points} == PLACES
+    assert len(PLACES) == 2
+
+
+def test_the_reward_in_red_is_that_of_the_panel(results, canvases):
+    for figure in FIGURES.values():
+        figure(results, "smoke", None)
+    panels = [canvases[0].axes[1], canvases[0].axes[2], *canvases[1].axes[:3]]
+    for ax, name in zip(panels, ["naive", "fixed", "naive", "naive", "naive"]):
+        [red] = [line for line in ax.lines if len(line.get_xdata()) == len(PHASES)]
+        assert np.corrcoef(red.get_ydata(), shapes()[name])[0, 1] == pytest.approx(1)
+        assert red.get_ydata().min() >= 0 and red.get_ydata().max() <= 1
+
+
+def test_shapes_of_rewards_by_hand():
+    places = [np.abs(PHASES - phase).argmin() for phase in (0, GOAL, math.pi, LOCAL_OPTIMUM)]
+    far, nearer = -math.sqrt(2), -math.sqrt(2) + math.hypot(1, 0.4)
+    np.testing.assert_allclose(shapes()["naive"][places], [far, 1, far, -0.6], rtol=1e-3)
+    np.testing.assert_allclose(shapes()["fixed"][places], [nearer, 1, nearer, -0.6], rtol=1e-3)
+    assert shapes()["fixed"].argmin() == np.abs(PHASES - LOCAL_OPTIMUM).argmin()  # a trap no more
+    assert not ((shapes()["fixed"] > 0) & (shapes()["fixed"] < 1)).any()
+
+
+# ---- histograms from results -----------------------------------------------------------------------------------------
+
+
+def test_bins_that_are_not_in_the_results_are_empty(tmp_path):
+    table = [("sr", seed, step, "closer success", 0) for seed in (0, 1) for step in (10, 20, 30)]
+    table += [("sr", 0, 10, "closer phase 3", 0.25), ("sr", 0, 10, "closer phase 12", 0.75)]
+    table += [("sr", 0, 20, "closer phase 3", 1.0), ("sr", 1, 30, "closer phase 0", 1.0)]
+    table += [("sr", 0, 10, "phase 5", 0.5), ("sr", 0, 10, "farther phase 5", 0.5), ("naive", 0, 10, "phase 5", 0.5)]
+    steps, shares = histograms(write(tmp_path, table).at("track", "smoke"), "sr", "closer ")
+    expected = np.zeros((2, 3, BINS))
+    expected[0, 0, [3, 12]], expected[0, 1, 3], expected[1, 2, 0] = (0.25, 0.75), 1, 1
+    assert steps.tolist() == [10, 20, 30]
+    np.testing.assert_array_equal(shares, expected)
+
+
+def test_histograms_of_a_run_add_up_to_1(results):
+    frame = results.at("track", "smoke")
+    for method in METHODS:
+        for role in ("", "farther ", "closer ") if method == "sr" else ("",):
+            steps, shares = histograms(frame, method, role)
+            assert steps.tolist() == [16, 32] and shares.shape == (1, 2, BINS)
+            np.testing.assert_allclose(shares.sum(axis=2), 1, atol=1e-4)
+    both = (histograms(frame, "sr", "closer ")[1] + histograms(frame, "sr", "farther ")[1]) / 2
+    np.testing.assert_allclose(histograms(frame, "sr")[1], both, atol=1e-4)
+
+
+def test_heat_maps_are_means_over_the_seeds_that_there_are(tmp_path, canvases):
+    table = [("naive", seed, 10, "success", 0) for seed in (0, 1, 2)]
+    table += [("naive", 0, 10, "phase 3", 1.0), ("naive", 1, 10, "phase 3", 1.0), ("naive", 2, 10, "phase 4", 1.0)]
+    fig1(write(tmp_path, table), "smoke", None)
+    [mesh] = canvases[0].axes[1].collections
+    np.testing.assert_allclose(mesh.get_array().reshape(-1)[[3, 4, 5]], [2 / 3, 1 / 3, 0])
+
+
+# ---- incomplete results ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("keep", METHODS)
+def test_incomplete_results_are_drawn_as_far_as_they_go(keep, name, results, tmp_path, canvases):
+    frame = results.at("track", "smoke")
+    (tmp_path / "smoke").mkdir()
+    frame[frame["method"] == keep].to_csv(tmp_path / "smoke" / "track.csv", index=False)
+    FIGURES[name](Results(tmp_path), "smoke", None)
+    for place, (method, _) in HEAT_MAPS[name].items():
+        texts = [text.get_text() for text in canvases[0].axes[place].texts]
+        assert texts == ([] if method == keep else ["not run"])
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_nothing_to_draw(name, tmp_path):
+    with pytest.raises(MissingData):
+        FIGURES[name](Results(tmp_path), "smoke", tmp_path / "a.png")
+
+
+def test_every_method_has_a_name_and_a_style():
+    assert set(NAMES) == set(STYLES) == set(METHODS)
