@@ -187,14 +187,13 @@ def write_claims(house: House, *, show: bool = False) -> None:
 
     by_paper = {name: judge(paper) for name, paper in house.papers().items()}
     page = (house.runs if house.from_runs else house.root) / "RESULTS.md"
-    write_if_changed(page, claims.results_markdown(by_paper).encode())
+    write_if_changed(page, claims.results_markdown(by_paper, house.root).encode())
     if show:
         print(claims.judged_text(by_paper))
     if house.from_runs:
         print(f"written: {_shown(page)}; the pictures are in {_shown(house.runs / 'figures')}")
         return
-    table = [claims.summary_table(by_paper), "<details><summary>Every claim</summary>", claims.claims_table(by_paper)]
-    claims.update_readme(house.root / "README.md", "\n\n".join([*table, "</details>"]))
+    claims.update_readme(house.root / "README.md", claims.readme_markdown(by_paper))
     print(f"written: {_shown(page)} and the table in {_shown(house.root / 'README.md')}")
 
 

@@ -2,58 +2,65 @@
 
 from __future__ import annotations
 
+import functools
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lab.errors import UserError
-from lab.results import EVIDENCE, MissingData, Results, write_if_changed
+from lab.results import MissingData, Results, write_if_changed
 from lab.stats import difference_interval
+from lab.verdicts import LEVEL, MARGIN, MIN_SEEDS, STATUSES, Verdict, false_discovery_threshold, number, status_after
 
-STATUSES = ("reproduced", "partly", "not reproduced", "inconclusive", "not run")
-MIN_SEEDS = 3
+KINDS = ("paper", "own", "wiring")
 BEGIN, END = "<!-- claims:begin -->", "<!-- claims:end -->"
-
-
-@dataclass
-class Verdict:
-    """What the data say about a claim: effect and interval as printed, seeds per method, environment steps, scale."""
-
-    status: str
-    effect: str = ""
-    interval: str = ""
-    seeds: int = 0
-    steps: int = 0
-    scale: str = ""
-    note: str = ""
-
-    def __post_init__(self) -> None:
-        if self.status not in STATUSES:
-            raise ValueError(f"unknown status {self.status!r}; choose from {', '.join(STATUSES)}")
+NAMED = 3  # claims that a sentence about a paper names at most
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One checkable statement of a paper. `check` may raise MissingData: the claim is then "not run"."""
+    """One checkable statement. `check` may raise MissingData: the claim is then "not run".
+
+    kind: "paper" for what the paper says, in its words and at its budget or at one chosen before the data were seen;
+    "own" for what only we ask, or choose afterwards; "wiring" for what holds by construction. Only the first are
+    counted among the paper's. counted_with: id of the claim whose runs and question this one repeats; it is not counted
+    again.
+    """
 
     id: str
     figure: str
     text: str
     paper_value: str
     check: Callable[[Results], Verdict]
+    kind: str = "paper"
+    counted_with: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"unknown kind of claim {self.kind!r}; choose from {', '.join(KINDS)}")
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is counted among the paper's claims."""
+        return self.kind == "paper" and not self.counted_with
+
+    @property
+    def judge(self) -> tuple[str, str]:
+        """File (below the repository) and name of the function that judges it; no name for a lambda."""
+        function: Any = self.check
+        while isinstance(function, functools.partial):
+            function = function.func
+        name = function.__qualname__.partition(".")[0]
+        return function.__module__.replace(".", "/") + ".py", "" if "<" in name else name
 
 
 # ------------------------------------------------------------------------------------------------ judging
-
-
-def number(value: float, sign: str = "") -> str:
-    """Three significant digits without exponent for usual sizes; sign "+" prints it always."""
-    return f"{value:{sign},.0f}" if abs(value) >= 999.5 else f"{value:{sign}.3g}"
 
 
 def judge_difference(x: ArrayLike, y: ArrayLike, *, steps: int = 0, scale: str = "", note: str = "") -> Verdict:
@@ -104,25 +111,30 @@ def combine(parts: Mapping[str, Verdict]) -> Verdict:
 
 
 def evaluate(claims: Iterable[Claim], results: Results) -> list[tuple[Claim, Verdict]]:
-    """Each claim with its verdict. Data that are not there make it "not run"; any other error is a bug, and raised."""
-    judged: dict[str, tuple[Claim, Verdict]] = {}
-    # results of the full scale that do not hold all of a claim yet must not hide complete quick ones
-    readers = results, Results(results.root, results.scales[1:])
+    """Each claim with its verdict, from one scale: that at which most of its parts were run, of several the best.
+
+    Data that are not there make it "not run"; any other error is a bug, and raised. ValueError when two have one id.
+    """
+    found: dict[str, tuple[Claim, Verdict]] = {}
+    readers = [Results(results.root, (scale,)) for scale in results.scales]
     for claim in claims:
-        if claim.id in judged:
+        if claim.id in found:
             raise ValueError(f"two claims are called {claim.id}")
-        judged[claim.id] = claim, _check(claim, readers)
-    return list(judged.values())
+        verdicts = [_check(claim, reader) for reader in readers]
+        found[claim.id] = claim, max(verdicts, key=lambda verdict: verdict.run)
+    for claim, _ in found.values():
+        if claim.counted_with and claim.counted_with not in found:
+            raise ValueError(f"{claim.id} is counted with {claim.counted_with}, which is no claim")
+    return list(found.values())
 
 
-def _check(claim: Claim, readers: tuple[Results, ...]) -> Verdict:
-    missing = []
-    for results in readers:
-        try:
-            return claim.check(results)
-        except MissingData as error:
-            missing.append(str(error))
-    return Verdict("not run", note=missing[0])
+def _check(claim: Claim, results: Results) -> Verdict:
+    results.sources.clear()
+    try:
+        verdict = claim.check(results)
+    except MissingData as error:
+        return Verdict("not run", note=str(error))
+    return replace(verdict, sources=tuple(sorted(results.sources)))
 
 
 # ------------------------------------------------------------------------------------------------ reporting
@@ -137,25 +149,82 @@ def _table(header: list[str], rows: Iterable[list[str]]) -> str:
     return "\n".join([line(header), "|" + "---|" * len(header), *map(line, rows)])
 
 
+def threshold(by_paper: ByPaper) -> tuple[float, int, int]:
+    """The p value up to which comparisons of the papers' claims stay decided after Benjamini and Hochberg, how many
+    comparisons there are, and how many of them are decided without it."""
+    counted = [verdict for judged in by_paper.values() for claim, verdict in judged if claim.counts]
+    comparisons = [part for verdict in counted for part in verdict.comparisons()]
+    p_values = [part.p for part in comparisons if part.p is not None]
+    decided = sum(part.status in ("reproduced", "not reproduced") for part in comparisons)
+    return false_discovery_threshold(p_values), len(comparisons), decided
+
+
 def summary_table(by_paper: ByPaper) -> str:
-    """Markdown: one row per paper, the number of claims by status."""
-    counts = {paper: Counter(verdict.status for _, verdict in judged) for paper, judged in by_paper.items()}
-    rows = [[paper, str(count.total()), *(str(count[s]) for s in STATUSES)] for paper, count in counts.items()]
-    return _table(["paper", "claims", *STATUSES], rows)
+    """Markdown: one row per paper, the number of its claims by status, and our own claims apart."""
+    rows = []
+    for paper, judged in by_paper.items():
+        count = Counter(verdict.status for claim, verdict in judged if claim.counts)
+        own = Counter(verdict.status for claim, verdict in judged if claim.kind == "own" and not claim.counted_with)
+        ours = ", ".join(f"{own[status]} {status}" for status in STATUSES if own[status])
+        rows.append([paper, str(count.total()), *(str(count[s]) for s in STATUSES), ours])
+    return _table(["paper", "its claims", *STATUSES, "our own claims"], rows)
 
 
-def claims_table(by_paper: ByPaper) -> str:
-    """Markdown: one row per claim, the paper's value beside ours."""
-    header = ["paper", "figure", "claim", "paper's value", "ours [95 % interval]", "seeds", "steps", "scale", "verdict"]
-    return _table(header, (_row(paper, *pair) for paper, judged in by_paper.items() for pair in judged))
+def sentences(judged: Iterable[tuple[Claim, Verdict]]) -> list[str]:
+    """Three sentences on a paper, made of its verdicts: what holds here, what does not, what is open."""
+    by_status: dict[str, list[str]] = {status: [] for status in STATUSES}
+    for claim, verdict in judged:
+        if claim.counts:
+            by_status[verdict.status].append(claim.text)
+    partly, undecided, unrun = (len(by_status[status]) for status in ("partly", "inconclusive", "not run"))
+    n = sum(map(len, by_status.values()))
+    return [
+        f"Holds here ({len(by_status['reproduced'])} of {n} claims, {partly} more in part): "
+        + _named(by_status["reproduced"] or by_status["partly"]),
+        f"Does not hold here ({len(by_status['not reproduced'])}): " + _named(by_status["not reproduced"]),
+        f"Open ({undecided} undecided, {unrun} not run): " + _named(by_status["inconclusive"] + by_status["not run"]),
+    ]
 
 
-def _row(paper: str, claim: Claim, verdict: Verdict) -> list[str]:
-    seeds = str(verdict.seeds) if verdict.seeds else ""
-    steps = f"{verdict.steps:,}" if verdict.steps else ""
-    ours = f"{verdict.effect} {verdict.interval}".strip()
-    text = f"{claim.text} (`{claim.id}`)"
-    return [paper, claim.figure, text, claim.paper_value, ours, seeds, steps, verdict.scale, verdict.status]
+def _named(texts: list[str]) -> str:
+    more = f"; and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
+    return "; ".join(texts[:NAMED]) + more + "." if texts else "nothing."
+
+
+def claims_table(judged: Iterable[tuple[Claim, Verdict]], paper: str, root: Path, limit: float) -> str:
+    """Markdown: one row per claim of a paper, the paper's value beside ours, with links to picture, data and judge.
+
+    root: of the repository; only files that are there are linked. limit: the p value of `threshold`.
+    """
+    header = ["figure", "claim", "paper's value", "ours [95 % interval]", "seeds", "steps", "scale", "verdict",
+              "after BH", "data, judge"]  # fmt: skip
+    return _table(header, (_row(claim, verdict, f"papers/{paper}", root, limit) for claim, verdict in judged))
+
+
+def _row(claim: Claim, verdict: Verdict, room: str, root: Path, limit: float) -> list[str]:
+    def link(text: str, path: str) -> str:
+        return f"[{text}]({path})" if (root / path).is_file() else text
+
+    names = (claim.figure, claim.figure.replace("-", "_"))
+    pictures = [f"{room}/evidence/figures/{verdict.scale}/{name}.png" for name in names]
+    picture = next((path for path in pictures if (root / path).is_file()), pictures[0])
+    file, function = claim.judge
+    data = [link(source.partition("/")[2], f"{room}/evidence/results/{source}.csv") for source in verdict.sources]
+    places = [*data, link(f"`{function or 'claim'}`", file)]
+    status = verdict.status if claim.kind == "paper" else f"{verdict.status} ({claim.kind})"
+    after = status_after(verdict, limit)
+    return [
+        link(claim.figure, picture),
+        f"{claim.text} (`{claim.id}`" + (f"; counted with `{claim.counted_with}`)" if claim.counted_with else ")"),
+        claim.paper_value,
+        f"{verdict.effect} {verdict.interval}".strip(),
+        str(verdict.seeds) if verdict.seeds else "",
+        f"{verdict.steps:,}" if verdict.steps else "",
+        verdict.scale,
+        status,
+        "" if after == verdict.status else after,
+        ", ".join(places),
+    ]
 
 
 def judged_text(by_paper: ByPaper, width: int = 110) -> str:
@@ -178,35 +247,56 @@ def judged_text(by_paper: ByPaper, width: int = 110) -> str:
     return "\n".join(lines[1:])
 
 
-INTRODUCTION = f"""\
+INTRODUCTION = """\
 # Results
 
-Generated from `papers/*/evidence/results` by `make claims`; edits are overwritten. Evidence is the best scale that
-has been run ({", then ".join(EVIDENCE)}); smoke runs are never evidence.
+Generated from `papers/*/evidence/results` by `make claims`; edits are overwritten. A claim is judged at the scale at
+which most of it was run, `full` before `quick`; smoke runs are never evidence.
 """
 
-EXPLANATION = f"""\
-Where a claim says that one method is better than another, it is **reproduced** when the bootstrap interval of the
-difference of means lies above zero, **not reproduced** when it lies below, else **inconclusive**, as is everything
-with fewer than {MIN_SEEDS} seeds. Claims of "no effect" or "at least as good" name the margin that counts as none.
-**Partly**: some of a claim's parts are reproduced. **Not run**: data for the claim are missing. Intervals are nominal:
-a 95 % percentile bootstrap interval from 5 seeds covers the truth about 80 % of the time, and from 3 seeds about 75 %.
-No correction is made for the number of claims.
+EXPLANATION = """\
+**Reproduced**: the 95 % interval of the comparison (Student's or Welch's t, paired where runs share their random
+streams) lies where the claim says. **Not reproduced**: it lies on the other side. **Inconclusive**: it allows both,
+fewer than {seeds} seeds were run, nobody learns at this budget, or, of a claim that something never happens, nothing in
+the figure succeeds. **Partly**: some parts (tasks) hold. **Not run**: data are missing; parts that were not run do not
+count against a claim. "Not worse" and "the same" mean within {margin:.0%} of what the better side gained over its score
+before learning, where a claim names no factor. Own claims (what only we ask, or chose after seeing data) and wiring are
+not counted among the papers'.
+
+{n} comparisons stand behind the papers' claims, {decided} of them decided. If there were no difference at all anywhere,
+about {false:.0f} of {n} would be decided nevertheless, half of them in favour. The column "after BH" (Benjamini and
+Hochberg, over all of them: p at most {limit:.2g}) says what becomes of a verdict when at most 5 % of the decided
+comparisons may be false; it is empty where nothing changes.
 """
 
 
-def results_markdown(by_paper: ByPaper) -> str:
-    """The text of RESULTS.md: counts per paper, all claims, notes. The same verdicts give the same bytes."""
-    parts = [INTRODUCTION, summary_table(by_paper) + "\n", EXPLANATION, claims_table(by_paper) + "\n"]
-    notes = [
-        f"- `{claim.id}`: {' '.join(verdict.note.split())}\n"
-        for judged in by_paper.values()
-        for claim, verdict in judged
-        if verdict.note
-    ]
-    if notes:
-        parts += ["## Notes\n", "".join(notes)]
+def explanation(by_paper: ByPaper) -> str:
+    """What the verdicts mean, and how many of them are to be expected to be false; Markdown."""
+    limit, n, decided = threshold(by_paper)
+    false = (1 - LEVEL) * n
+    return EXPLANATION.format(seeds=MIN_SEEDS, margin=MARGIN, n=n, decided=decided, false=false, limit=limit)
+
+
+def results_markdown(by_paper: ByPaper, root: Path) -> str:
+    """The text of RESULTS.md: three sentences per paper, counts, then all claims with notes. The same verdicts give the
+    same bytes. root: of the repository, for links."""
+    limit, _, _ = threshold(by_paper)
+    parts = [INTRODUCTION, _told(by_paper) + "\n", summary_table(by_paper) + "\n", explanation(by_paper)]
+    for paper, judged in by_paper.items():
+        parts += [f"## {paper}\n", claims_table(judged, paper, root, limit) + "\n"]
+        notes = [f"- `{claim.id}`: {' '.join(verdict.note.split())}\n" for claim, verdict in judged if verdict.note]
+        parts += ["### Notes\n", "".join(notes)] if notes else []
     return "\n".join(parts)
+
+
+def readme_markdown(by_paper: ByPaper) -> str:
+    """What README.md says between its markers: counts, and three sentences per paper."""
+    return "\n\n".join([summary_table(by_paper), _told(by_paper)])
+
+
+def _told(by_paper: ByPaper) -> str:
+    lists = {paper: "\n".join(f"- {text}" for text in sentences(judged)) for paper, judged in by_paper.items()}
+    return "\n\n".join(f"**{paper}**\n\n{texts}" for paper, texts in lists.items())
 
 
 def _split(path: Path) -> tuple[str, str, str]:

@@ -237,6 +237,8 @@ class Results:
     def __init__(self, root: Path, scales: tuple[str, ...] = EVIDENCE) -> None:
         self.root, self.scales = Path(root), scales
         self._frames: dict[tuple[str, str], pd.DataFrame | None] = {}
+        self.sources: set[str] = set()
+        """What has been read, as "<scale>/<experiment>"."""
 
     def __call__(self, experiment: str) -> tuple[pd.DataFrame, str] | None:
         """(frame, scale) at the best scale that has results, else None."""
@@ -257,6 +259,7 @@ class Results:
         frame = self._frames[experiment, scale]
         if frame is None:
             raise MissingData(f"no {scale} results of {experiment}")
+        self.sources.add(f"{scale}/{experiment}")
         return frame.copy()
 
 

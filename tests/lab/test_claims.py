@@ -1,93 +1,25 @@
+import functools
+
 import pytest
 
-from lab import claims
 from lab.claims import (
     BEGIN,
     END,
-    STATUSES,
     Claim,
-    Verdict,
     claims_table,
-    combine,
     evaluate,
     is_current,
-    judge_difference,
+    judged_text,
+    readme_markdown,
     results_markdown,
+    sentences,
     summary_table,
+    threshold,
     update_readme,
 )
 from lab.errors import UserError
 from lab.results import COLUMNS, Results, final
-
-
-def test_reproduced():
-    verdict = judge_difference([3, 4, 5], [1, 1, 1], steps=1000, scale="quick", note="last evaluation")
-    assert verdict == Verdict("reproduced", "+3", "[+2, +4]", 3, 1000, "quick", "last evaluation")
-
-
-def test_not_reproduced():
-    assert judge_difference([1, 1, 1], [3, 4, 5]).status == "not reproduced"
-    assert judge_difference([1, 1, 1], [3, 4, 5]).interval == "[-4, -2]"
-
-
-@pytest.mark.parametrize("x, y", [([0, 5, 1], [1, 4, 0]), ([2, 2, 2], [2, 2, 2]), ([1, 2, float("nan")], [0, 0, 0])])
-def test_inconclusive(x, y):
-    assert judge_difference(x, y).status == "inconclusive"
-
-
-@pytest.mark.parametrize("x, y, seeds", [([9, 9], [1, 1, 1], 2), ([9, 9, 9], [1], 1), ([1, 1], [9, 9], 2)])
-def test_fewer_than_three_seeds_tell_nothing(x, y, seeds):
-    verdict = judge_difference(x, y, note="n")
-    assert (verdict.status, verdict.seeds, verdict.note) == ("inconclusive", seeds, "n; fewer than 3 seeds")
-    assert (verdict.interval == "") == (seeds == 1)
-    assert judge_difference(x, y).note == "fewer than 3 seeds"
-
-
-def test_no_seeds_is_not_run():
-    assert judge_difference([], [1, 2, 3]).status == "not run"
-
-
-def test_unknown_status():
-    with pytest.raises(ValueError, match="unknown status 'yes'; choose from reproduced, partly"):
-        Verdict("yes")
-
-
-@pytest.mark.parametrize(
-    "parts, expected",
-    [
-        (["reproduced", "reproduced"], "reproduced"),
-        (["reproduced", "inconclusive"], "partly"),
-        (["reproduced", "not reproduced"], "partly"),
-        (["reproduced", "not run"], "partly"),
-        (["partly", "not reproduced"], "partly"),
-        (["not reproduced", "inconclusive"], "not reproduced"),
-        (["not reproduced", "not reproduced"], "not reproduced"),
-        (["inconclusive", "not run"], "inconclusive"),
-        (["not run", "not run"], "not run"),
-        ([], "not run"),
-    ],
-)
-def test_combine(parts, expected):
-    assert combine({str(i): Verdict(status) for i, status in enumerate(parts)}).status == expected
-
-
-def test_combine_lists_its_parts():
-    whole = combine(
-        {
-            "A": Verdict("reproduced", "+1", "[+0.5, +2]", 5, 100, "full"),
-            "B": Verdict("inconclusive", "+0.1", "[-1, +1]", 3, 900, "quick"),
-            "C": Verdict("not run"),
-        }
-    )
-    assert (whole.effect, whole.seeds, whole.steps, whole.scale) == ("1 of 3 reproduced", 3, 900, "full and quick")
-    assert whole.note == "A: reproduced (+1 [+0.5, +2]); B: inconclusive (+0.1 [-1, +1]); C: not run"
-
-
-@pytest.mark.parametrize(
-    "value, text", [(0.123456, "+0.123"), (-12.345, "-12.3"), (12345.6, "+12,346"), (999.7, "+1,000"), (0.0, "+0")]
-)
-def test_number(value, text):
-    assert claims.number(value, "+") == text
+from lab.verdicts import Verdict, above, all_of, decide, difference
 
 
 def write(root, scale, scores):
@@ -104,7 +36,7 @@ def write(root, scale, scores):
 def better(results: Results) -> Verdict:
     frame, scale = results.need("fig2")
     x, y = (final(frame, "return", method, "Chain") for method in ("ter", "uer"))
-    return judge_difference(x, y, steps=100, scale=scale)
+    return decide(difference(x, y), above(), steps=100, scale=scale)
 
 
 CLAIM = Claim("ter-better", "Fig. 2", "TER | beats UER", "0.9 vs 0.1", better)
@@ -114,10 +46,10 @@ def test_evaluate_takes_the_best_scale(tmp_path):
     write(tmp_path, "smoke", {"ter": [1.0] * 3, "uer": [0.0] * 3})
     [(claim, verdict)] = evaluate([CLAIM], Results(tmp_path))
     assert claim is CLAIM
-    assert verdict == Verdict("not run", note="no full or quick results of fig2")
+    assert verdict == Verdict("not run", note="no full results of fig2")
     write(tmp_path, "quick", {"ter": [1.0] * 3, "uer": [0.0] * 3})
     [(_, verdict)] = evaluate([CLAIM], Results(tmp_path))
-    assert (verdict.status, verdict.scale) == ("reproduced", "quick")
+    assert (verdict.status, verdict.scale, verdict.sources) == ("reproduced", "quick", ("quick/fig2",))
     write(tmp_path, "full", {"ter": [0.0] * 3, "uer": [1.0] * 3})
     [(_, verdict)] = evaluate([CLAIM], Results(tmp_path))
     assert (verdict.status, verdict.scale) == ("not reproduced", "full")
@@ -155,40 +87,92 @@ def test_two_claims_of_one_name(tmp_path):
         evaluate([CLAIM, CLAIM], Results(tmp_path))
 
 
+def test_the_scale_at_which_more_was_run_counts(tmp_path):
+    def check(results):
+        frame, scale = results.need("fig2")
+        return all_of({m: Verdict("reproduced" if m in set(frame.method) else "not run", scale=scale) for m in "ab"})
+
+    write(tmp_path, "full", {"a": [1.0]})
+    write(tmp_path, "quick", {"a": [1.0], "b": [1.0]})
+    [(_, verdict)] = evaluate([Claim("x", "", "", "", check)], Results(tmp_path))
+    assert verdict.scale == "quick" and verdict.run == 2
+
+
+def test_mistakes_in_claims(tmp_path):
+    with pytest.raises(ValueError, match="unknown kind of claim 'mine'"):
+        Claim("a", "", "", "", better, kind="mine")
+    with pytest.raises(ValueError, match="x is counted with y, which is no claim"):
+        evaluate([Claim("x", "", "", "", better, counted_with="y")], Results(tmp_path))
+
+
+def test_a_claim_names_the_function_that_judges_it():
+    assert CLAIM.judge[1] == "better" and CLAIM.judge[0].endswith("test_claims.py")
+    assert Claim("x", "", "", "", functools.partial(better)).judge == CLAIM.judge
+    assert Claim("x", "", "", "", NAMELESS).judge[1] == ""
+
+
+NAMELESS = lambda results: Verdict("not run")  # noqa: E731
+
+
+def claim(name, **settings):
+    return Claim(name, "fig-2", f"{name} holds", "0.9 | 0.1", better, **settings)
+
+
 BY_PAPER = {
     "ter": [
-        (CLAIM, Verdict("reproduced", "+0.8", "[+0.7, +0.9]", 5, 100_000, "quick", "at the\nlast evaluation")),
-        (Claim("ter-2", "Table 1", "all solved", "7 of 7", better), Verdict("not run")),
+        (claim("one"), Verdict("reproduced", "+0.8", "[+0.7, +0.9]", 5, 100_000, "quick", "at the\nend", p=0.001)),
+        (claim("two"), Verdict("not reproduced", "-1", "[-2, -0.1]", 3, 100, "quick", p=0.04)),
+        (claim("again", counted_with="one"), Verdict("reproduced", p=0.001)),
+        (claim("ours", kind="own"), Verdict("reproduced", p=0.3)),
+        (claim("wired", kind="wiring"), Verdict("reproduced")),
+        (claim("never"), Verdict("not run")),
     ],
-    "ners": [(Claim("ners-1", "Fig. 3", "best", "", better), Verdict("partly", "1 of 2 reproduced"))],
+    "ners": [(claim("three"), Verdict("partly", "1 of 2"))],
 }
 
 
-def test_tables():
+def test_only_the_papers_claims_are_counted_and_each_once():
     assert summary_table(BY_PAPER).splitlines() == [
-        "| paper | claims | reproduced | partly | not reproduced | inconclusive | not run |",
-        "|---|---|---|---|---|---|---|",
-        "| ter | 2 | 1 | 0 | 0 | 0 | 1 |",
-        "| ners | 1 | 0 | 1 | 0 | 0 | 0 |",
+        "| paper | its claims | reproduced | partly | not reproduced | inconclusive | not run | our own claims |",
+        "|---|---|---|---|---|---|---|---|",
+        "| ter | 3 | 1 | 0 | 1 | 0 | 1 | 1 reproduced |",
+        "| ners | 1 | 0 | 1 | 0 | 0 | 0 |  |",
     ]
-    rows = claims_table(BY_PAPER).splitlines()
-    assert rows[2] == (
-        "| ter | Fig. 2 | TER \\| beats UER (`ter-better`) | 0.9 vs 0.1 | +0.8 [+0.7, +0.9] | 5 | 100,000 | quick "
-        "| reproduced |"
+    assert threshold(BY_PAPER) == (0.04, 2, 2)
+
+
+def test_the_table_of_claims_links_what_is_there(tmp_path):
+    picture = tmp_path / "papers/ter/evidence/figures/quick/fig_2.png"
+    picture.parent.mkdir(parents=True)
+    picture.touch()
+    rows = claims_table(BY_PAPER["ter"], "ter", tmp_path, 0.01).splitlines()
+    assert rows[2].startswith(
+        "| [fig-2](papers/ter/evidence/figures/quick/fig_2.png) | one holds (`one`) | 0.9 \\| 0.1 | +0.8 [+0.7, +0.9] "
+        "| 5 | 100,000 | quick | reproduced |  |"
     )
-    assert rows[3] == "| ter | Table 1 | all solved (`ter-2`) | 7 of 7 |  |  |  |  | not run |"
-    assert {line.replace("\\|", "").count("|") for line in rows} == {10}
+    assert "| not reproduced | inconclusive |" in rows[3], "what becomes of it after Benjamini and Hochberg"
+    assert "counted with `one`" in rows[4] and "reproduced (own)" in rows[5] and "reproduced (wiring)" in rows[6]
+    assert {line.replace("\\|", "").count("|") for line in rows} == {11}
 
 
-def test_results_markdown():
-    text = results_markdown(BY_PAPER)
-    assert text == results_markdown(BY_PAPER)
-    assert summary_table(BY_PAPER) in text and claims_table(BY_PAPER) in text
-    assert "Generated" in text and "about 80 %" in text
-    assert all(f"**{status}**" in text.lower() for status in STATUSES if status != "not run")
-    assert text.endswith("## Notes\n\n- `ter-better`: at the last evaluation\n")
-    assert "\n\n\n" not in text and not any(line != line.rstrip() for line in text.splitlines())
-    assert "## Notes" not in results_markdown({"ter": [BY_PAPER["ter"][1]]})
+def test_three_sentences():
+    holds, fails, is_open = sentences(BY_PAPER["ter"])
+    assert holds == "Holds here (1 of 3 claims, 0 more in part): one holds."
+    assert fails == "Does not hold here (1): two holds."
+    assert is_open == "Open (0 undecided, 1 not run): never holds."
+    assert sentences(BY_PAPER["ners"])[1] == "Does not hold here (0): nothing."
+    many = [(claim(str(i)), Verdict("inconclusive")) for i in range(9)]
+    assert sentences(many)[2].endswith("0 holds; 1 holds; 2 holds; and 6 more.")
+
+
+def test_pages(tmp_path):
+    text = results_markdown(BY_PAPER, tmp_path)
+    assert "2 comparisons stand behind the papers' claims, 2 of them decided" in text and "p at most 0.04" in text
+    assert "- `one`: at the end\n" in text
+    assert not any(line != line.rstrip() for line in text.splitlines())
+    assert all(part in text for part in readme_markdown(BY_PAPER).split("\n\n"))
+    shown = judged_text(BY_PAPER)
+    assert "one holds" in shown and "never holds" not in shown and max(map(len, shown.splitlines())) <= 110
 
 
 def test_readme_table(tmp_path):
@@ -200,7 +184,7 @@ def test_readme_table(tmp_path):
     assert readme.read_text() == f"# Title\n\n{BEGIN}\n{table}\n{END}\n\nThe rest.\n"
     assert is_current(readme, table)
     assert not update_readme(readme, table)
-    readme.write_text(readme.read_text().replace("| ter | 2 | 1 |", "| ter | 2 | 2 |"))  # edited by hand
+    readme.write_text(readme.read_text().replace("| ter | 3 | 1 |", "| ter | 3 | 2 |"))  # edited by hand
     assert not is_current(readme, table)
     assert update_readme(readme, table) and is_current(readme, table)
 

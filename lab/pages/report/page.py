@@ -7,10 +7,11 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from lab.claims import EXPLANATION, STATUSES, number
+from lab.claims import explanation
 from lab.pages.report import compute
 from lab.pages.report.content import PaperContent
 from lab.pages.report.readme import render as markdown
+from lab.verdicts import STATUSES, number
 
 SIGNS = dict(zip(STATUSES, "✓◐✗?–", strict=True))  # a colour alone would not tell a verdict
 OPEN = ("What came out",)  # sections of a README that are not folded
@@ -30,7 +31,7 @@ def render(papers: Sequence[PaperContent]) -> str:
         papers=papers,
         statuses=STATUSES,
         signs=SIGNS,
-        explanation=markdown(EXPLANATION),
+        explanation=markdown(explanation({paper.name: list(paper.judged) for paper in papers})),
         number=number,
         distinct=compute.distinct,
         open=OPEN,

@@ -1,0 +1,68 @@
+"""The runs of one experiment at one scale, and the numbers per run that verdicts are made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from lab.results import MissingData, Results, matrix
+from lab.stats import auc
+from lab.verdicts import Learning, learning
+
+
+class Runs:
+    """All rows of an experiment. Every method raises MissingData where there are none.
+
+    A room that knows more of its runs makes a subclass.
+    """
+
+    def __init__(self, results: Results, experiment: str):
+        self.experiment = experiment
+        self.frame, self.scale = results.need(experiment)
+        self.groups = {pair: rows for pair, rows in self.frame.groupby(["method", "env"])}
+        """(method, env) -> its rows."""
+        self.envs: list[str] = sorted(self.frame["env"].unique())
+
+    def rows(self, method: str, env: str) -> pd.DataFrame:
+        """All rows of a method on a task."""
+        if (method, env) not in self.groups:
+            raise MissingData(f"no runs of {method} on {env}")
+        return self.groups[method, env]
+
+    def steps(self, env: str, *methods: str) -> int:
+        """Steps of the longest run on a task: of these methods, or of all."""
+        chosen = methods or [method for method, where in self.groups if where == env]
+        return max(int(self.rows(method, env)["step"].max()) for method in chosen)
+
+    def seeds(self, method: str, env: str) -> list[int]:
+        """The seeds that were run, in ascending order."""
+        return sorted(self.rows(method, env)["seed"].unique())
+
+    def curve(self, metric: str, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
+        """Steps [T] that all runs have, and the metric [runs, T], runs in the order of their seeds."""
+        return matrix(self.rows(method, env), metric, method, env)
+
+    def first(self, metric: str, method: str, env: str) -> np.ndarray:
+        """The first value of each run (runs,)."""
+        return self.curve(metric, method, env)[1][:, 0]
+
+    def last(self, metric: str, method: str, env: str, count: int = 1) -> np.ndarray:
+        """Mean of the last `count` values of each run (runs,)."""
+        return self.curve(metric, method, env)[1][:, -count:].mean(axis=1)
+
+    def area(self, metric: str, method: str, env: str) -> np.ndarray:
+        """Mean height of each run's curve (runs,)."""
+        return np.asarray(auc(*self.curve(metric, method, env)))
+
+    def learning(self, metric: str, method: str, env: str, before: float | None = None) -> Learning:
+        """Whether the method learns, against `before` or against the first value of each run."""
+        _, values = self.curve(metric, method, env)
+        return learning(values, values[:, 0] if before is None else before)
+
+    def pairs(self, x: np.ndarray, y: np.ndarray, methods: tuple[str, str], env: str) -> tuple[np.ndarray, np.ndarray]:
+        """Of scores of two methods (runs,), those of the seeds that both have, in the same order."""
+        first, second = (self.seeds(method, env) for method in methods)
+        both = sorted(set(first) & set(second))
+        if not both:
+            raise MissingData(f"{methods[0]} and {methods[1]} have no seed in common on {env}")
+        return x[[first.index(seed) for seed in both]], y[[second.index(seed) for seed in both]]
