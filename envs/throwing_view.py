@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pygame
 
 from envs.throwing_physics import BASE, LINK, WORKSPACE
-
-if TYPE_CHECKING:
-    from envs.throwing import ThrowingTask
 
 Point = tuple[float, float]
 Colour = tuple[int, int, int]
@@ -41,9 +38,9 @@ HALO = [(228, 220, 240), (196, 180, 222), (150, 126, 192), (96, 70, 148), (20, 1
 
 
 class View:
-    """What `task` looks like. With `window`, it is also shown in one."""
+    """What `task`, a `throwing.ThrowingTask`, looks like. With `window`, it is also shown in one."""
 
-    def __init__(self, task: ThrowingTask, window: bool):
+    def __init__(self, task: Any, window: bool):
         self.task = task
         self.canvas = pygame.Surface((SIZE * FINER, SIZE * FINER), depth=32)  # needs no display
         self.window = None

@@ -1,4 +1,5 @@
-"""Figures from tidy results: the paper's own band, single runs thin behind it, the budget in the title.
+"""Figures from tidy results: a title of one line, the paper's own band with single runs thin behind it, and below a
+caption with budget, seeds and what is missing.
 
 Nothing goes through pyplot or a display, and a figure drawn twice from the same data is the same file, byte for byte.
 """
@@ -7,6 +8,8 @@ from __future__ import annotations
 
 import io
 import math
+import textwrap
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +21,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from lab.results import MissingData, Results, matrix, write_if_changed
+from lab.colours import PALETTE
+from lab.results import Grid, MissingData, Results, matrix, write_if_changed
 from lab.stats import band
 
-# Okabe and Ito (2008): eight colours that the colour-blind tell apart; its yellow, too pale for a line, is left out
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", ":")  # a second and third round of the palette
 DPI = 120
+CAPTION = {"fontsize": 7.5, "color": "0.35"}
+LETTERS_PER_INCH, LINE_INCHES = 17.5, 0.125  # of a caption
+MISSING_NAMED = 3  # what a caption names of what is missing
 
 matplotlib.use("Agg")
 matplotlib.rcdefaults()  # a reader's own matplotlibrc must not change the committed files
@@ -70,11 +75,54 @@ def _range(values: pd.Series, unit: str) -> str:
     return (f"{low:,}" if low == high else f"{low:,} to {high:,}") + f" {unit}" + ("" if high == 1 else "s")
 
 
-def new_figure(rows: int, cols: int, title: str, *, budget: str, size: tuple[float, float] = (3.4, 2.6)):
-    """A canvas and its axes, an array [rows, cols]; `size` is one panel in inches, `budget` the second title line."""
-    canvas = Canvas(figsize=(max(size[0] * cols, 4.2), size[1] * rows + 0.9), layout="constrained")
-    axes = canvas.subplots(rows, cols, squeeze=False)
-    canvas.suptitle(f"{title}\n{budget}")
+Name = Callable[[str], str]
+
+
+def caption(grid: Grid, note: str = "", *, unit: str = "step", label: Name = str, place: Name = str) -> str:
+    """What stands below a figure: scale, seeds and steps of what is drawn, `note`, and what of the grid is missing.
+
+    unit: what the results call a step, in the singular. label, place: how methods and tasks are called.
+    """
+    wanted = Counter((method, env) for method, env, _ in grid.wanted)
+    missing = Counter((method, env) for method, env, _ in grid.missing)
+    there = set(grid.frame["env"])
+    absent = [place(env) for env in grid.envs if env not in there]
+    short = []
+    for (method, env), n in missing.items():
+        if env in there:
+            some = f" ({n} of {wanted[method, env]} seeds)" if n < wanted[method, env] else ""
+            short.append(f"{label(method)} on {place(env)}{some}")
+    gaps = [*absent, *short]
+    more = f" and {len(gaps) - MISSING_NAMED} more" if len(gaps) > MISSING_NAMED else ""
+    parts = [budget(grid.frame, grid.scale).replace("step", unit), note]
+    parts += [f"not run: {', '.join(gaps[:MISSING_NAMED])}{more}"] if gaps else []
+    return "; ".join(filter(None, parts))
+
+
+def shown(grid: Grid) -> list[str]:
+    """The tasks to draw: at quick those of which something was run (the caption names the others), else all."""
+    there = set(grid.frame["env"])
+    return [env for env in grid.envs if env in there or grid.scale != "quick"]
+
+
+def new_figure(
+    rows: int, cols: int, title: str, *, caption: str = "", size: tuple[float, float] = (3.4, 2.6), budget: str = ""
+):
+    """A canvas and its axes, an array [rows, cols]. `size` is one panel in inches; `title` one line; `caption` is
+    wrapped and stands below everything, in small letters."""
+    width = max(size[0] * cols, 4.2)
+    lines = [
+        part
+        for line in (caption or budget).splitlines()
+        for part in textwrap.wrap(line, int(width * LETTERS_PER_INCH), break_on_hyphens=False)
+    ]
+    below = LINE_INCHES * len(lines) + 0.08
+    above = size[1] * rows + 0.7
+    canvas = Canvas(figsize=(width, above + below), layout="constrained")
+    panels, foot = canvas.subfigures(2, 1, height_ratios=(above, below))
+    axes = panels.subplots(rows, cols, squeeze=False)
+    canvas.suptitle(title)
+    foot.text(0.012, 1.0, "\n".join(lines), va="top", ha="left", linespacing=1.15, **CAPTION)
     return canvas, axes
 
 
@@ -126,7 +174,7 @@ def legend(canvas: Canvas) -> None:
         column_inches = 0.75 + 0.085 * max(map(len, handles))
         rows = math.ceil(len(handles) * column_inches / canvas.get_figwidth())
         columns = math.ceil(len(handles) / rows)
-        canvas.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=columns)
+        canvas.subfigs[0].legend(list(handles.values()), list(handles), loc="outside lower center", ncols=columns)
 
 
 def save(canvas: Canvas, path: Path) -> None:

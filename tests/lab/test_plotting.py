@@ -1,14 +1,16 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import FillBetweenPolyCollection
 
 from lab import plotting
-from lab.results import COLUMNS
+from lab.results import COLUMNS, Grid, Results
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -26,7 +28,7 @@ def frame(methods=("uer", "ter"), env="Chain", seeds=3, steps=(0, 50_000, 100_00
 
 def draw(path: Path) -> None:
     data = frame()
-    canvas, axes = plotting.new_figure(1, 2, "Fig. 2", budget=plotting.budget(data, "quick"))
+    canvas, axes = plotting.new_figure(1, 2, "Fig. 2", caption=plotting.budget(data, "quick"))
     for ax in axes.flat:
         plotting.curves(ax, data, "return", kind="mean-ci95", order=["uer", "ter"])
     plotting.legend(canvas)
@@ -55,7 +57,7 @@ def test_nothing_of_the_time_or_the_version_is_in_the_file(tmp_path):
 
 def test_single_runs_lie_behind_the_band():
     data = frame(seeds=3)
-    _, axes = plotting.new_figure(1, 1, "t", budget="b")
+    _, axes = plotting.new_figure(1, 1, "t", caption="b")
     ax = axes[0, 0]
     plotting.curves(ax, data, "return", kind="mean-sd", order=["uer", "ter"])
     [thin, thick] = [[line for line in ax.lines if (line.get_linewidth() < 1) == is_thin] for is_thin in (True, False)]
@@ -69,9 +71,42 @@ def test_single_runs_lie_behind_the_band():
     np.testing.assert_allclose(thick[1].get_ydata(), means)
 
 
-def test_title_holds_the_budget():
-    canvas, _ = plotting.new_figure(1, 1, "Fig. 2: NChain", budget=plotting.budget(frame(), "quick"))
-    assert canvas.get_suptitle() == "Fig. 2: NChain\nquick: 3 seeds, 100,000 steps"
+def foot(canvas) -> str:
+    return canvas.subfigs[1].texts[0].get_text()
+
+
+def test_the_title_is_one_line_and_the_caption_lies_below_everything():
+    words = "quick: 3 seeds, 100,000 steps; " + "mean and 95 % interval; " * 6
+    canvas, axes = plotting.new_figure(1, 2, "Fig. 2: NChain", caption=words)
+    plotting.curves(axes[0, 0], frame(), "return", kind="mean-ci95", order=["uer", "ter"])
+    plotting.legend(canvas)
+    assert canvas.get_suptitle() == "Fig. 2: NChain"
+    assert foot(canvas).split() == words.split() and "\n" in foot(canvas), "wrapped, nothing lost"
+    renderer = FigureCanvasAgg(canvas).get_renderer()
+    canvas.draw(renderer)
+    text = canvas.subfigs[1].texts[0].get_window_extent(renderer)
+    [legend] = canvas.subfigs[0].legends
+    assert 0 <= text.x0 and text.x1 <= canvas.bbox.width and text.y0 >= -1
+    assert text.y1 <= legend.get_window_extent(renderer).y0 + 1
+    assert legend.get_window_extent(renderer).y1 <= axes[0, 0].get_tightbbox(renderer).y0 + 1
+
+
+def entries(methods, envs, seeds):
+    return [SimpleNamespace(method=m, env=e, seed=s) for m in methods for e in envs for s in range(seeds)]
+
+
+def test_a_caption_names_what_is_missing(tmp_path):
+    path = tmp_path / "quick" / "fig2.csv"
+    path.parent.mkdir()
+    there = pd.concat([frame(seeds=3), frame(["uer"], env="Maze", seeds=1)])
+    there.to_csv(path, index=False)
+    grid = Grid(Results(tmp_path), "fig2", "quick", entries(["uer", "ter"], ["Chain", "Maze", "Lake"], 3))
+    assert plotting.caption(grid, "mean", label=str.upper, unit="episode") == (
+        "quick: 1 to 3 seeds, 100,000 episodes; mean; not run: Lake, UER on Maze (2 of 3 seeds), TER on Maze"
+    )
+    assert plotting.shown(grid) == ["Chain", "Maze"]
+    whole = Grid(Results(tmp_path), "fig2", "quick", entries(["uer", "ter"], ["Chain"], 3))
+    assert plotting.caption(whole) == "quick: 3 seeds, 100,000 steps"
 
 
 def test_budget_names_ranges():
@@ -86,7 +121,7 @@ def colours(ax) -> dict[str, str]:
 
 def test_a_method_keeps_its_colour():
     order = ["uer", "per", "ter"]
-    _, axes = plotting.new_figure(1, 3, "t", budget="b")
+    _, axes = plotting.new_figure(1, 3, "t", caption="b")
     plotting.curves(axes[0, 0], frame(order), "return", kind="mean-sd", order=order)
     plotting.curves(axes[0, 1], frame(["ter"]), "return", kind="mean-sd", order=order)
     everything = plotting.method_styles(["ebu", *order])
@@ -102,20 +137,20 @@ def test_styles_are_distinct():
 
 
 def test_one_legend_for_all_panels():
-    canvas, axes = plotting.new_figure(1, 2, "t", budget="b")
+    canvas, axes = plotting.new_figure(1, 2, "t", caption="b")
     labels = {"uer": "uniform", "ter": "TER"}
     plotting.curves(axes[0, 0], frame(["uer"]), "return", kind="mean-sd", order=["uer", "ter"], labels=labels)
     plotting.curves(axes[0, 1], frame(), "return", kind="mean-sd", order=["uer", "ter"], labels=labels)
     plotting.legend(canvas)
-    [legend] = canvas.legends
+    [legend] = canvas.subfigs[0].legends
     assert [text.get_text() for text in legend.get_texts()] == ["uniform", "TER"]
-    empty, _ = plotting.new_figure(1, 1, "t", budget="b")
+    empty, _ = plotting.new_figure(1, 1, "t", caption="b")
     plotting.legend(empty)
-    assert empty.legends == []
+    assert empty.subfigs[0].legends == []
 
 
 def test_axis_labels():
-    _, axes = plotting.new_figure(1, 2, "t", budget="b")
+    _, axes = plotting.new_figure(1, 2, "t", caption="b")
     plotting.curves(axes[0, 0], frame(), "return", kind="mean-sd", order=["ter"], ylabel="return (reward units)")
     assert (axes[0, 0].get_xlabel(), axes[0, 0].get_ylabel()) == ("environment steps", "return (reward units)")
     plotting.curves(axes[0, 1], frame(), "return", kind="mean-sd", order=["ter"], xlabel="backups")
@@ -123,7 +158,7 @@ def test_axis_labels():
 
 
 def test_what_was_not_run_says_so(tmp_path):
-    canvas, axes = plotting.new_figure(1, 2, "t", budget="b")
+    canvas, axes = plotting.new_figure(1, 2, "t", caption="b")
     plotting.curves(axes[0, 0], frame(), "return", kind="mean-sd", order=["per"])
     plotting.curves(axes[0, 1], frame().iloc[:0], "return", kind="mean-sd", order=["per"])
     assert [ax.texts[0].get_text() for ax in axes.flat] == ["not run", "not run"]
@@ -132,14 +167,14 @@ def test_what_was_not_run_says_so(tmp_path):
 
 @pytest.mark.parametrize("seeds, steps", [(1, (0, 1)), (3, (5,)), (1, (5,))])
 def test_little_data_draws_without_a_warning(tmp_path, seeds, steps, recwarn):
-    canvas, axes = plotting.new_figure(1, 1, "t", budget="b")
+    canvas, axes = plotting.new_figure(1, 1, "t", caption="b")
     plotting.curves(axes[0, 0], frame(seeds=seeds, steps=steps), "return", kind="mean-ci95", order=["ter"])
     plotting.save(canvas, tmp_path / "a.png")
     assert not recwarn.list
 
 
 def test_two_envs_in_one_panel_are_refused():
-    _, axes = plotting.new_figure(1, 1, "t", budget="b")
+    _, axes = plotting.new_figure(1, 1, "t", caption="b")
     both = pd.concat([frame(), frame(env="Maze")])
     with pytest.raises(ValueError, match="curves draws one env, got Chain, Maze"):
         plotting.curves(axes[0, 0], both, "return", kind="mean-sd", order=["ter"])
