@@ -1,0 +1,147 @@
+"""What the evidence of all papers has in common: experiments that build, figures that draw, claims that can be judged.
+
+What is particular to a paper's experiments, figures and claims is tested in its room.
+"""
+
+import dataclasses
+import importlib
+import pickle
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Canvas
+from PIL import Image
+
+from lab.claims import evaluate
+from lab.results import EVIDENCE, MissingData, Results
+from lab.rooms import House
+
+PAPERS = House().papers()
+FIGURES = [(paper, name) for paper in PAPERS.values() for name in paper.figures]
+
+
+def ids(values):
+    return [f"{paper.name}-{name}" for paper, name in values]
+
+
+# ---- experiments -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", ["smoke", "quick", "full"])
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=list(PAPERS))
+def test_every_experiment_builds(paper, scale, tmp_path):
+    """Each run has one config, which its script accepts, and each config one directory."""
+    directories = {}
+    for name, build in paper.experiments.items():
+        entries = build(scale)
+        assert entries, f"{name} has no runs"
+        labels = Counter((entry.method, entry.env, entry.seed) for entry in entries)
+        assert max(labels.values()) == 1, f"{name}: {labels.most_common(1)}"
+        for entry in entries:
+            module, function = entry.target.split(":")
+            script = importlib.import_module(module)
+            assert callable(getattr(script, function)) and type(entry.config).__module__ == module
+            assert entry.config.seed == entry.seed and pickle.loads(pickle.dumps(entry)) == entry
+            if hasattr(script, "check"):
+                script.check(entry.config)
+            config = dataclasses.asdict(entry.config)
+            assert directories.setdefault(entry.run_dir(tmp_path), (module, config)) == (module, config)
+    seeds = {
+        (name, entry.method, entry.env): set() for name in paper.experiments for entry in paper.experiments[name](scale)
+    }
+    for name, build in paper.experiments.items():
+        for entry in build(scale):
+            seeds[name, entry.method, entry.env].add(entry.seed)
+    assert all(len(of_one) == max(of_one) - min(of_one) + 1 for of_one in seeds.values()), "no seed is left out"
+
+
+# ---- figures ---------------------------------------------------------------------------------------------------------
+
+
+def scales(paper, name: str) -> list[str]:
+    """Scales at which the figure is committed."""
+    return [scale for scale in EVIDENCE if paper.picture(name, scale).is_file()]
+
+
+@pytest.mark.parametrize(("paper", "name"), FIGURES, ids=ids(FIGURES))
+def test_committed_figures_are_drawn_from_committed_results(paper, name, tmp_path, monkeypatch):
+    """The picture is that of today's code and data, its axes are labelled, and its words are in it and apart."""
+    drawn: list[Canvas] = []
+    save = Canvas.savefig
+    monkeypatch.setattr(Canvas, "savefig", lambda self, *a, **k: (drawn.append(self), save(self, *a, **k))[1])
+    for scale in scales(paper, name)[:1]:
+        out = tmp_path / f"{scale}.png"
+        paper.figures[name].draw(Results(paper.results), scale, out)
+        look(drawn[-1])
+        committed, ours = (
+            np.asarray(Image.open(path).convert("L"), float) for path in (paper.picture(name, scale), out)
+        )
+        assert committed.shape == ours.shape, "out of date: run `make figures`"
+        assert np.abs(committed - ours).mean() < 0.5, "out of date: run `make figures`"
+
+
+def look(canvas: Canvas) -> None:
+    """What can be said of every picture without knowing it."""
+    renderer = FigureCanvasAgg(canvas).get_renderer()
+    canvas.draw(renderer)
+    title = canvas.get_suptitle()
+    assert title and "\n" not in title
+    words = [text for part in (canvas, *canvas.subfigs) for text in part.texts if text.get_text()]
+    words += [legend for part in canvas.subfigs for legend in part.legends]
+    boxes = [word.get_window_extent(renderer) for word in words]
+    for box in boxes:
+        assert box.x0 >= -1 and box.y0 >= -1 and box.x1 <= canvas.bbox.x1 + 1 and box.y1 <= canvas.bbox.y1 + 1, (
+            "cut off"
+        )
+    panels = [ax.get_tightbbox(renderer) for ax in canvas.axes if ax.get_visible() and ax.axison]
+    for i, box in enumerate(boxes):
+        for other in boxes[i + 1 :] + [panel for panel in panels if panel is not None]:
+            assert overlap(box, other) < 2, "words overlap"
+    for row in rows_of(canvas):
+        lined = [ax for ax in row if ax.lines and ax.axison]
+        assert not lined or any(ax.get_ylabel() for ax in lined), f"no label at the left of {title}"
+    assert all(ax.get_title() or ax.get_ylabel() or ax.get_xlabel() for ax in canvas.axes if ax.lines and ax.axison)
+
+
+def overlap(a, b) -> float:
+    """Height in pixels by which two boxes overlap; 0 where they lie side by side."""
+    wide = min(a.x1, b.x1) - max(a.x0, b.x0)
+    return max(0.0, min(a.y1, b.y1) - max(a.y0, b.y0)) if wide > 1 else 0.0
+
+
+def rows_of(canvas: Canvas) -> list[list]:
+    rows: dict[int, list] = {}
+    for ax in canvas.axes:
+        rows.setdefault(round(ax.get_position().y0, 2), []).append(ax)
+    return list(rows.values())
+
+
+@pytest.mark.parametrize(("paper", "name"), FIGURES, ids=ids(FIGURES))
+def test_a_figure_without_results_says_what_is_missing(paper, name, tmp_path):
+    figure = paper.figures[name]
+    if figure.experiments:
+        with pytest.raises(MissingData, match="results of"):
+            figure.draw(Results(tmp_path), "quick", tmp_path / "a.png")
+    assert not list(tmp_path.iterdir())
+
+
+# ---- claims ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=list(PAPERS))
+def test_claims_without_results_are_not_run(paper, tmp_path):
+    assert {verdict.status for _, verdict in evaluate(paper.claims, Results(tmp_path))} == {"not run"}
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=list(PAPERS))
+def test_claims_say_what_they_are(paper):
+    """What only we ask is called own, and every claim is judged by a function that a reader can find."""
+    for claim in paper.claims:
+        file, _ = claim.judge
+        assert (Path(__file__).parents[2] / file).is_file(), claim.id
+        assert claim.text and claim.paper_value and not claim.text.endswith("."), claim.id
+        if claim.id.startswith("own-"):
+            assert claim.kind == "own", claim.id
