@@ -119,7 +119,7 @@ def new_figure(
     below = LINE_INCHES * len(lines) + 0.08
     above = size[1] * rows + 0.7
     canvas = Canvas(figsize=(width, above + below), layout="constrained")
-    panels, foot = canvas.subfigures(2, 1, height_ratios=(above, below))
+    panels, foot = canvas.subfigures(2, 1, height_ratios=(above, below))  # type: ignore[misc]  # an array of two
     axes = panels.subplots(rows, cols, squeeze=False)
     canvas.suptitle(title)
     foot.text(0.012, 1.0, "\n".join(lines), va="top", ha="left", linespacing=1.15, **CAPTION)

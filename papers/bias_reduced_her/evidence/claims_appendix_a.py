@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from lab.claims import MIN_SEEDS, Claim, Verdict, combine, judge_difference, number
+from lab.claims import Claim
 from lab.results import Results, final
-from lab.stats import bootstrap_interval, difference_interval
+from lab.verdicts import MIN_SEEDS, Verdict, above, all_of, below, decide, difference, mean_of, number
 from papers.bias_reduced_her.appendix_a import METHODS, SIGMA2, SMALL_FLOOR, Config, env_label
 
 EXPERIMENT = "appendix-a"
@@ -30,7 +30,7 @@ def agreement(results: Results) -> Verdict:
             status = status if len(ratio) >= MIN_SEEDS else "inconclusive"
             effect = f"{number(size)} standard errors"
             parts[f"{method}, sigma^2 = {sigma2:g}"] = Verdict(status, effect, "", len(ratio), Config.samples, scale)
-    return combine(parts)
+    return all_of(parts)
 
 
 def lower_variance(results: Results) -> Verdict:
@@ -39,8 +39,9 @@ def lower_variance(results: Results) -> Verdict:
     parts = {}
     for sigma2 in SIGMA2:
         uniform, importance = (final(frame, "variance", m, env_label("mixture", sigma2)) for m in ESTIMATES)
-        parts[f"sigma^2 = {sigma2:g}"] = judge_difference(uniform, importance, steps=Config.samples, scale=scale)
-    verdict = combine(parts)
+        pair = difference(uniform, importance, paired=True)  # of the same goals
+        parts[f"sigma^2 = {sigma2:g}"] = decide(pair, above(), steps=Config.samples, scale=scale)
+    verdict = all_of(parts)
     verdict.note += (
         ". Whatever the goals, it cannot be lower where 2 pi sigma^2 exceeds the area of the screen, 1: from sigma^2 = "
         "0.16 on. The paper's schedule of sigma^2 ends at 0.2"
@@ -54,14 +55,10 @@ def em_recovers(results: Results) -> Verdict:
     parts = {}
     for sigma2 in SIGMA2:
         error = final(frame, "error", "em", env_label("mixture", sigma2))
-        low, high = bootstrap_interval(error)
-        if len(error) < MIN_SEEDS:
-            status = "inconclusive"
-        else:
-            status = "reproduced" if high < RECOVERED else "not reproduced" if low > RECOVERED else "partly"
-        effect = f"error {number(100 * float(error.mean()))} %"
-        parts[f"sigma^2 = {sigma2:g}"] = Verdict(status, effect, "", len(error), Config.samples, scale)
-    return combine(parts)
+        verdict = decide(mean_of(error), below(RECOVERED), steps=Config.samples, scale=scale)
+        verdict.effect, verdict.interval = f"error {number(100 * float(error.mean()))} %", ""
+        parts[f"sigma^2 = {sigma2:g}"] = verdict
+    return all_of(parts)
 
 
 def follows(results: Results) -> Verdict:
@@ -77,16 +74,13 @@ def follows(results: Results) -> Verdict:
             1 - final(frame, "kl_end", method, env) / final(frame, "kl_after", method, env)
             for method in ("her-ibs", "her")
         )
-        part = judge_difference(ibs, her, steps=Config.episodes, scale=scale)
-        low, high = difference_interval(ibs, her)
-        if part.seeds >= MIN_SEEDS:
-            part.status = "reproduced" if low > FOLLOWED else "not reproduced" if high < FOLLOWED else "inconclusive"
+        part = decide(difference(ibs, her, paired=True), above(FOLLOWED), steps=Config.episodes, scale=scale)
         parts[f"sigma^2 = {sigma2:g}"] = part
         half = {method: final(frame, "episodes_to_recover", method, env).mean() for method in ("her-ibs", SMALL_FLOOR)}
         if part.status == "reproduced":  # else there is nothing to recover from
             speed.append(f"{number(half['her-ibs'])} at sigma^2 = {sigma2:g}")
         speed.append(f"{number(half[SMALL_FLOOR])} with a floor of 1e-6 at sigma^2 = {sigma2:g}")
-    verdict = combine(parts)
+    verdict = all_of(parts)
     counts = f"counts from a share of {FOLLOWED:g} on"
     until = f"Episodes until half of what the jump added is gone, after {Config.episodes // 2:,} before it"
     verdict.note += f"; {counts}. {until}: {', '.join(speed)}"
@@ -100,9 +94,10 @@ def below_uniform_choice(results: Results) -> Verdict:
     for sigma2 in SIGMA2[1:]:
         env = env_label("moving goals", sigma2)
         her, ibs, small = (final(frame, "kl_end", method, env) for method in ("her", "her-ibs", SMALL_FLOOR))
-        parts[f"sigma^2 = {sigma2:g}"] = judge_difference(her, ibs, steps=Config.episodes, scale=scale)
+        pair = difference(her, ibs, paired=True)
+        parts[f"sigma^2 = {sigma2:g}"] = decide(pair, above(), steps=Config.episodes, scale=scale)
         without.append(f"{number(float(her.mean() - small.mean()), '+')} at sigma^2 = {sigma2:g}")
-    verdict = combine(parts)
+    verdict = all_of(parts)
     verdict.note += f". With a floor of 1e-6: {', '.join(without)}"
     return verdict
 

@@ -4,64 +4,46 @@ Curves are as in the paper: the median over runs, the 33rd to 67th percentile, a
 draws what there is; its title says what of the experiment's grid is missing.
 """
 
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import PowerNorm
 from matplotlib.patches import Rectangle
 
-from lab.plotting import Figure, budget, curves, legend, method_styles, new_figure, save
+from lab.colours import GREEN, OWN_METHOD, PURPLE, UNIFORM
+from lab.plotting import Figure, caption, curves, legend, new_figure, save, shown
 from lab.results import Grid, MissingData, Results, final
+from papers.bias_reduced_her.evidence.labels import NAMES, TABLE_2, label, with_bias
 
-NAMES = {
-    "her": "HER",
-    "her-ibs": "HER-IBS",
-    "filtered-her": "Filtered-HER",
-    "filtered-her-ibs": "Filtered-HER-IBS",
-}
+COLOURS = {"her": UNIFORM, "her-ibs": PURPLE, "filtered-her": GREEN, "filtered-her-ibs": OWN_METHOD}
 DASHES = {"(10 x 10)": "--", "(uniform replay)": "--", "(bootstrapped)": ":", "(penalty 1)": "--"}
 HOW = "median, 33rd to 67th percentile, single runs thin"
-BUDGET_WIDTH = 12
-"""Letters of a title per inch."""
-TABLE_2 = {  # the paper's, in the order of NAMES
-    "Hand": (2.0317, 1.6623, 0.3436, 0.2272),
-    "HandWall": (5.0574, 4.6005, 0.9606, 0.5971),
-    "Robot": (2.3201, 1.9909, 0.8609, 0.3113),
-}
-
-
-def label(method: str) -> str:
-    """A method's label as legends print it: "her-ibs (10 x 10)" is "HER-IBS (10 x 10)"."""
-    base, _, variant = method.partition(" ")
-    return " ".join([NAMES.get(base, base), *([variant] if variant else [])])
-
 
 def styles(methods: list[str]) -> dict[str, dict]:
     """A method has one colour in all figures; its variants are dashed."""
-    base = method_styles(list(NAMES))
-    return {m: base[m.partition(" ")[0]] | ({"linestyle": DASHES.get(m.partition(" ")[2], "-")}) for m in methods}
+    found = {}
+    for method in methods:
+        base, _, variant = method.partition(" ")
+        found[method] = {"color": COLOURS[base], "linestyle": DASHES.get(variant, "-")}
+    return found
 
 
 class Data(Grid):
     """The rows of an experiment, and figures that say how much of it is missing."""
 
     def __init__(self, results: Results, experiment: str, scale: str):
-        from papers.bias_reduced_her.evidence.experiments import (
-            EXPERIMENTS,  # loads torch, which listing the figures must not
-        )
+        from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS  # loads torch, of no use to a list
 
         super().__init__(results, experiment, scale, EXPERIMENTS[experiment](scale))
+        self.envs = shown(self)
 
     def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (3.2, 2.4)):
-        """new_figure with a title that fits its width: what it shows, scale, runs and episodes, what is missing."""
-        missing = f"; {len(self.missing)} of {len(self.wanted)} runs are missing" if self.missing else ""
-        text = f"{budget(self.frame, self.scale).replace('step', 'episode')}{missing}; {note}"
-        return new_figure(rows, cols, title, budget=textwrap.fill(text, int(BUDGET_WIDTH * size[0] * cols)), size=size)
+        """new_figure with a caption that says scale, runs and episodes, and what is missing."""
+        below = caption(self, note, unit="episode", label=label)
+        return new_figure(rows, cols, f"Bias-reduced HER {title}", caption=below, size=size)
 
 
 def panel(ax: Axes, data: Data, env: str, metric: str, ylabel: str) -> None:
@@ -80,7 +62,7 @@ def rows_of_curves(
     def draw(results: Results, scale: str, out: Path) -> None:
         data = Data(results, experiment, scale)
         data.frame = with_bias(data.frame)
-        how = f"{HOW}. {note}" if note else HOW
+        how = f"{HOW}; {note}" if note else HOW
         size = (3.2 if len(data.envs) > 1 else 6.0, 2.2)
         canvas, axes = data.canvas(len(metrics), len(data.envs), title, how, size)
         for row, (metric, ylabel) in zip(axes, metrics.items()):
@@ -98,14 +80,6 @@ def rows_of_curves(
         save(canvas, out)
 
     return draw
-
-
-def with_bias(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows and further ones of the metric ``bias``: the estimate less the return that it should equal."""
-    keys = ["experiment", "scale", "method", "env", "seed", "step"]
-    table = frame[frame["metric"].isin(["q_estimate", "return"])].pivot(index=keys, columns="metric", values="value")
-    bias = (table["q_estimate"] - table["return"]).rename("value").reset_index()
-    return pd.concat([frame, bias.assign(metric="bias", hours=np.nan)], ignore_index=True)
 
 
 def heat_map(data: Data, method: str, env: str, cells: int) -> np.ndarray:
@@ -127,7 +101,7 @@ def table1(results: Results, scale: str, out: Path) -> None:
 
     data, cells = Data(results, "training", scale), Config().grid
     note = f"share of each of {cells} x {cells} cells of the square, mean over runs; brighter is more; box: real goals"
-    title = "Bias-reduced HER Table 1: virtual goals stored in training"
+    title = "Table 1: virtual goals stored in training"
     canvas, axes = data.canvas(len(data.envs), len(NAMES), title, note, (2.0, 1.85))
     norm = PowerNorm(0.5, vmin=0, vmax=0.05)  # the root keeps the few cells with most goals from hiding the others
     for row, env in zip(axes, data.envs):
@@ -165,7 +139,7 @@ def table2(results: Results, scale: str, out: Path) -> None:
             row += [f"{paper:.2f}", ours]
         cells.append(row)
     note = "mean and standard deviation over runs; target of $\\sigma^2 = 0.2$, one goal added to each cell"
-    title = "Bias-reduced HER Table 2: KL(q* || q) of the virtual goals stored in training"
+    title = "Table 2: KL(q* || q) of the virtual goals stored in training"
     canvas, axes = data.canvas(1, 1, title, note, (9.2, 1.6))
     ax = axes[0, 0]
     ax.axis("off")
@@ -204,13 +178,13 @@ FIGURES: dict[str, Figure] = {
     "table2": Figure(("training",), table2, "divergence of the virtual goals from their target distribution"),
     "fig3": Figure(
         ("training",),
-        rows_of_curves("training", "Bias-reduced HER Figure 3: success rate and distance to the goal", FIG3),
+        rows_of_curves("training", "Figure 3: success rate and distance to the goal", FIG3),
         "success rate and distance to the goal of four kinds of hindsight",
     ),
     "fig4": Figure(
         ("training",),
         rows_of_curves(
-            "training", "Bias-reduced HER Figure 4: estimated and realised value of the first state", FIG4,
+            "training", "Figure 4: estimated and realised value of the first state", FIG4,
             "An episode that fails counts as failing for ever",
         ),
         "estimated against realised value of the first state",
@@ -222,7 +196,7 @@ FIGURES: dict[str, Figure] = {
     "own-grid": Figure(
         ("own-grid",),
         rows_of_curves(
-            "own-grid", "Bias-reduced HER, own experiment: IBS with a quarter of the grid's cells",
+            "own-grid", "own experiment: IBS with a quarter of the grid's cells",
             FIG3 | {"kl": "KL(q* || q)"},
         ),
         "not in the paper: IBS with a coarser grid",
@@ -230,15 +204,15 @@ FIGURES: dict[str, Figure] = {
     "own-her": Figure(
         ("own-her",),
         rows_of_curves(
-            "own-her", "Bias-reduced HER, own experiment: the filter where replay is uniform,\nand where virtual "
-            "successes are bootstrapped", {"success": FIG3["success"], "bias": FIG4["bias"]},
+            "own-her", "own experiment: the filter with uniform replay, and with bootstrapped successes",
+            {"success": FIG3["success"], "bias": FIG4["bias"]},
         ),
         "not in the paper: the filter without prioritised replay, and with bootstrapped virtual successes",
     ),
     "own-penalty": Figure(
         ("own-penalty",),
         rows_of_curves(
-            "own-penalty", "Bias-reduced HER, own experiment: the filter with a penalty on actions",
+            "own-penalty", "own experiment: the filter with a penalty on actions",
             FIG3 | {"bias": FIG4["bias"]},
         ),
         "not in the paper: the filter with a penalty on actions",

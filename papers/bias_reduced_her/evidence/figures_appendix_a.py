@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from lab.plotting import PALETTE, budget, curves, legend, new_figure, save
+from lab.colours import BLACK, GREEN, ORANGE, PURPLE, UNIFORM
+from lab.plotting import budget, curves, legend, new_figure, save
 from lab.results import MissingData, Results, matrix
 from lab.stats import band
 from papers.bias_reduced_her.appendix_a import GOALS, PER_SIDE, SIGMA2, SMALL_FLOOR, env_label
@@ -23,13 +24,13 @@ LABELS = {
     "her": "HER",
 }
 STYLES: dict[str, dict[str, Any]] = {
-    "monte-carlo": {"color": PALETTE[6], "linestyle": "-"},
-    "importance-sampling": {"color": PALETTE[3], "linestyle": "-"},
-    "her": {"color": PALETTE[0], "linestyle": "-"},  # HER with and without IBS as in the other figures
-    "her-ibs": {"color": PALETTE[1], "linestyle": "-"},
-    SMALL_FLOOR: {"color": PALETTE[1], "linestyle": "--"},
+    "monte-carlo": {"color": BLACK, "linestyle": "-"},
+    "importance-sampling": {"color": ORANGE, "linestyle": "-"},
+    "her": {"color": UNIFORM, "linestyle": "-"},  # HER with and without IBS as in the other figures
+    "her-ibs": {"color": PURPLE, "linestyle": "-"},
+    SMALL_FLOOR: {"color": PURPLE, "linestyle": "--"},
 }
-EM_STYLES = [{"color": PALETTE[2], "linestyle": dash} for dash in ("-", "--", ":")]
+EM_STYLES = [{"color": GREEN, "linestyle": dash} for dash in ("-", "--", ":")]
 ESTIMATES = ("monte-carlo", "importance-sampling")
 SELECTIONS = ("her", "her-ibs", SMALL_FLOOR)
 SHOWN = 0.04
@@ -46,7 +47,7 @@ def appendix_a(results: Results, scale: str, out: Path) -> None:
     frame = results.at("appendix-a", scale)
     cost = budget(frame, scale).replace("steps", "samples or episodes")
     title = "Bias-reduced HER Appendix A: goals that are not spread evenly, and goals that move"
-    canvas, axes = new_figure(2, 3, title, budget=f"{cost}; median, 33rd to 67th percentile, single seeds thin")
+    canvas, axes = new_figure(2, 3, title, caption=f"{cost}; median, 33rd to 67th percentile, single seeds thin")
     draw_mixture(axes[0, 0])
     draw_errors(axes[0, 1], frame)
     draw_variances(axes[0, 2], frame)
@@ -64,7 +65,7 @@ def draw_mixture(ax: Axes) -> None:
     ax.pcolormesh(x, y, GOALS.density(grid.centres).reshape(100, 100), cmap="Greys", shading="nearest", rasterized=True)
     for sigma2, style in zip(SIGMA2[1:], EM_STYLES[1:]):
         mu = GOALS.score(grid.centres, sigma2**0.5).reshape(100, 100)
-        look: dict[str, Any] = {"color": PALETTE[4], "linestyle": style["linestyle"]}
+        look: dict[str, Any] = {"color": ORANGE, "linestyle": style["linestyle"]}
         ax.contour(x, y, mu / mu.max(), [0.25, 0.5, 0.75], colors=look["color"], linestyles=look["linestyle"])
         ax.plot([], [], **look, label=f"$\\mu$, {sigma_squared(sigma2)}")
     ax.set(title="(a) goals, and 1/4, 1/2, 3/4 of max $\\mu$", xlabel="x", ylabel="y", aspect="equal")

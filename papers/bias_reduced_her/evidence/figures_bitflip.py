@@ -6,20 +6,17 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from lab.plotting import PALETTE, budget, curves, legend, new_figure, save
+from lab.colours import GREEN, UNIFORM
+from lab.plotting import budget, curves, legend, new_figure, save
 from lab.results import Results
+from papers.bias_reduced_her.evidence.labels import PLAIN, READINGS
 
 LABELS = {"her": "HER", "filtered-her": "Filtered-HER", "none": "no hindsight"}
 STYLES: dict[str, dict[str, Any]] = {  # HER and Filtered-HER as in the other figures
-    "her": {"color": PALETTE[0], "linestyle": "-"},
-    "filtered-her": {"color": PALETTE[2], "linestyle": "-"},
+    "her": {"color": UNIFORM, "linestyle": "-"},
+    "filtered-her": {"color": GREEN, "linestyle": "-"},
     "none": {"color": "0.5", "linestyle": "-"},
 }
-READINGS = {
-    "BitFlip-10-terminal": "giving up ends in a terminal state",
-    "BitFlip-10-timeout": "giving up is a time-out",
-}
-PLAIN = "BitFlip-10"
 SUCCESS = {
     "BitFlip-10-terminal": "giving up ends in a terminal state:\nbest beyond two wrong bits",
     "BitFlip-10-timeout": "giving up is a time-out:\nuseless",
@@ -34,7 +31,7 @@ def bitflip(results: Results, scale: str, out: Path) -> None:
     frame = results.at("bitflip", scale)
     cost = budget(frame, scale).replace("step", "episode")
     title = "Bias-reduced HER, Section 3.2.1: bit flipping with a useless action, n = 10"
-    canvas, axes = new_figure(3, 3, title, budget=f"{cost}; median, 33rd to 67th percentile, single runs thin")
+    canvas, axes = new_figure(3, 3, title, caption=f"{cost}; median, 33rd to 67th percentile, single runs thin")
     for row, (env, reading) in zip(axes, READINGS.items()):
         rows = frame[frame["env"] == env]
         for ax, (metric, where) in zip(row, BIASES.items()):

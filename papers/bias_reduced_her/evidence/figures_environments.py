@@ -11,7 +11,8 @@ from envs.throwing import GOAL_BOX, MAX_STEPS, Hand, HandWall, Robot, ThrowingTa
 from envs.throwing_experts import HandExpert, RobotExpert
 from envs.throwing_physics import WALL
 from envs.throwing_view import BOTTOM, LEFT, SIDE
-from lab.plotting import PALETTE, new_figure, save
+from lab.colours import VERMILLION
+from lab.plotting import new_figure, save
 from lab.results import Results
 from papers.bias_reduced_her.instructional import Grid, target_distribution, uniform_density
 
@@ -27,7 +28,7 @@ def fig1(results: Results, scale: str, out: Path) -> None:
     """Fig. 1: each task just before the throw of its scripted expert, and where the ball goes from there."""
     note = "drawn, nothing trained; dots: the ball in the steps after a scripted expert lets go\n"
     note += "red: what the gripper can reach; black outline: where black holes may lie; objects are enlarged"
-    canvas, axes = new_figure(1, 3, "Bias-reduced HER Figure 1: the tasks", budget=note, size=(3.2, 2.6))
+    canvas, axes = new_figure(1, 3, "Bias-reduced HER Figure 1: the tasks", caption=note, size=(3.2, 2.6))
     tasks: list[tuple[str, type[ThrowingTask], Policy]] = [
         ("(a) Hand", Hand, HandExpert()),
         ("(b) HandWall", HandWall, HandExpert(WALL)),
@@ -36,7 +37,7 @@ def fig1(results: Results, scale: str, out: Path) -> None:
     for ax, (title, task, policy) in zip(axes[0], tasks):
         picture, flight = throw(task(render_mode="rgb_array"), policy, goal=(0.83, 0.33))
         ax.imshow(picture, extent=(LEFT, LEFT + SIDE, BOTTOM, BOTTOM + SIDE), interpolation="antialiased")
-        ax.scatter(*flight.T, s=6, color=PALETTE[1], linewidths=0)
+        ax.scatter(*flight.T, s=6, color=VERMILLION, linewidths=0)
         ax.set(title=title, xticks=[], yticks=[], ylim=(BOTTOM, TOP))
         ax.spines[:].set_visible(False)
     save(canvas, out)
@@ -62,7 +63,7 @@ def fig2(results: Results, scale: str, out: Path) -> None:
     """Fig. 2: the target distribution q*, with the paper's sigma = 0.2 read as sigma and as sigma^2."""
     note = f"computed, nothing trained; clipped from below at {FLOOR}; white: where goals may lie"
     title = "Bias-reduced HER Figure 2: target distribution q* of virtual goals"
-    canvas, axes = new_figure(1, 2, title, budget=note, size=(3.8, 3.0))
+    canvas, axes = new_figure(1, 2, title, caption=note, size=(3.8, 3.0))
     for ax, variance, name in zip(axes[0], (0.2**2, 0.2), ("$\\sigma$ = 0.2", "$\\sigma^2$ = 0.2")):
         draw_target(ax, variance)
         ax.set_title(name)

@@ -62,6 +62,7 @@ def write(
                 "q_estimate": value + bias(*kind) * factor,
                 "env_steps": 9_000.0 * (i + 1),
                 "kl": kl(*kind) * factor,
+                "virtual_per_step": 4.0,
             }
             if i == POINTS - 1:
                 share = floor(*kind) * factor

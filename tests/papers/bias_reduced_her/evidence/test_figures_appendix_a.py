@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.results import MissingData, Results, collect
+from lab.results import Results, collect
 from papers.bias_reduced_her.appendix_a import SMALL_FLOOR, entries, main
 from papers.bias_reduced_her.evidence import figures_appendix_a
-from papers.bias_reduced_her.evidence.figures_appendix_a import LABELS, appendix_a
+from papers.bias_reduced_her.evidence.figures_appendix_a import appendix_a
 
 
 @pytest.fixture(scope="module")
@@ -36,22 +36,6 @@ def only(results, tmp_path, keep):
     path.parent.mkdir()
     frame.to_csv(path, index=False)
     return Results(tmp_path)
-
-
-def test_it_draws_and_is_the_same_twice(results, tmp_path):
-    for name in ("a.png", "b.png"):
-        appendix_a(results, "smoke", tmp_path / name)
-    picture = (tmp_path / "a.png").read_bytes()
-    assert picture.startswith(b"\x89PNG") and picture == (tmp_path / "b.png").read_bytes()
-
-
-def test_title_labels_and_legend(results, tmp_path, canvases):
-    appendix_a(results, "smoke", tmp_path / "a.png")
-    [canvas] = canvases
-    assert "smoke: 2 seeds, 40 to 100 samples or episodes" in canvas.get_suptitle()
-    assert all(ax.get_xlabel() and ax.get_ylabel() and ax.get_title() for ax in canvas.axes)
-    shown = {text.get_text() for text in canvas.legends[0].get_texts()}
-    assert shown >= set(LABELS.values()) and len([text for text in shown if text.startswith("EM")]) == 3
 
 
 def test_lines_are_the_medians_of_the_results(results, tmp_path, canvases):
@@ -88,21 +72,3 @@ def test_measured_variances_lie_on_the_lines_of_the_formula(results, tmp_path, c
         x, y = (float(part[0]) for part in bars.lines[0].get_data())
         line = formula[bars.lines[0].get_color()]
         assert np.log(y / np.interp(np.log(x), np.log(line.get_xdata()), line.get_ydata())) == pytest.approx(0, abs=0.7)
-
-
-@pytest.mark.parametrize(
-    "keep",
-    [
-        lambda method, env: method == "em",
-        lambda method, env: env == "moving goals, sigma^2 = 0.2",
-        lambda method, env: method != "importance-sampling",
-    ],
-)
-def test_incomplete_results_are_drawn_as_far_as_they_go(keep, results, tmp_path):
-    appendix_a(only(results, tmp_path, keep), "smoke", tmp_path / "a.png")
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_nothing_to_draw(tmp_path):
-    with pytest.raises(MissingData):
-        appendix_a(Results(tmp_path), "smoke", tmp_path / "a.png")

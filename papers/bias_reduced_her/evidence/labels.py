@@ -1,0 +1,35 @@
+"""What the methods are called, what the paper's Table 2 says, and the bias of an estimate: for figures and claims."""
+
+import numpy as np
+import pandas as pd
+
+NAMES = {
+    "her": "HER",
+    "her-ibs": "HER-IBS",
+    "filtered-her": "Filtered-HER",
+    "filtered-her-ibs": "Filtered-HER-IBS",
+}
+TABLE_2 = {  # KL(q* || q), the paper's, in the order of NAMES
+    "Hand": (2.0317, 1.6623, 0.3436, 0.2272),
+    "HandWall": (5.0574, 4.6005, 0.9606, 0.5971),
+    "Robot": (2.3201, 1.9909, 0.8609, 0.3113),
+}
+READINGS = {  # of giving up in bit flipping
+    "BitFlip-10-terminal": "giving up ends in a terminal state",
+    "BitFlip-10-timeout": "giving up is a time-out",
+}
+PLAIN = "BitFlip-10"
+
+
+def label(method: str) -> str:
+    """A method's label as legends print it: "her-ibs (10 x 10)" is "HER-IBS (10 x 10)"."""
+    base, _, variant = method.partition(" ")
+    return " ".join([NAMES.get(base, base), *([variant] if variant else [])])
+
+
+def with_bias(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows and further ones of the metric ``bias``: the estimate less the return that it should equal."""
+    keys = ["experiment", "scale", "method", "env", "seed", "step"]
+    table = frame[frame["metric"].isin(["q_estimate", "return"])].pivot(index=keys, columns="metric", values="value")
+    bias = (table["q_estimate"] - table["return"]).rename("value").reset_index()
+    return pd.concat([frame, bias.assign(metric="bias", hours=np.nan)], ignore_index=True)
