@@ -3,7 +3,7 @@
     python -m lab.pages.read [PAPER] [--out DIR]     all papers, or one, into DIR (default: site/read)
 
 Start with DIR/index.html. The pages need no network and no script. Each paper's own index.html is its README, the
-reading path first, with a page for each file of its method and for each of common/replay behind it.
+reading path first, with a page for each file of its method and for each of common/ behind it.
 """
 
 import os

@@ -1,9 +1,15 @@
-"""The two columns of a page: comments as prose through Markdown, code through Pygments, both by way of Pycco."""
+"""The two columns of a page: comments as prose through Markdown, code through Pygments."""
 
 import html
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from pycco.main import get_language, highlight
+from markdown import markdown
+from markupsafe import Markup
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 
 from lab.pages.read.equations import hide, reveal, tagged, typeset
 from lab.pages.read.sections import Section
@@ -39,29 +45,34 @@ def prose(text: str, where: str) -> str:
     return "\n".join(lines)
 
 
-def boxes(section: Section, equations: dict[str, str]) -> str:
-    """The equations that a section refers to, each once: open if a comment names it, folded if only a docstring does.
+def boxes(section: Section, equations: Iterable[str]) -> list[tuple[str, bool]]:
+    """The equations that a section refers to, each once, and whether they are open: where a comment names them.
 
-    Algorithms, which are long, are always folded.
+    Those that only a docstring names are folded, and so are algorithms, which are long.
     """
-    comments, docstring = " ".join(section.comments), section.docstring
+    comments = " ".join(section.comments)
     at_line = tagged(comments, equations)
+    named = tagged(f"{comments} {section.docstring}", equations)
+    return [(heading, heading in at_line and heading.startswith("Eq.")) for heading in named]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A section as HTML: what is said, and the code it is said about."""
+
+    section: Section
+    docs: Markup
+    boxes: list[tuple[str, bool]]
+    """Headings of equations, and whether they are open."""
+    code: Markup
+
+
+def rows(sections: list[Section], equations: Iterable[str], where: str) -> list[Row]:
+    """The sections of a file, whose name is `where`. UserError for a formula that cannot be converted."""
     made = []
-    for heading in tagged(f"{comments} {docstring}", equations):
-        opened = " open" if heading in at_line and heading.startswith("Eq.") else ""
-        made.append(f'<details class="equation"{opened}><summary>{heading}</summary>\n{equations[heading]}\n</details>')
-    return "\n".join(made)
-
-
-def columns(sections: list[Section], equations: dict[str, str], where: str) -> list[tuple[str, str, str]]:
-    """For each section of a file: comments, boxes of equations, and code, as HTML. `where` is the file's name."""
-    cells = [
-        {"docs_text": "\n\n".join(prose(text, where) for text in section.docs), "code_text": "\n".join(section.code)}
-        for section in sections
-    ]
-    # `outdir` is what Pycco resolves its own [[links]] with; `prose` leaves it none.
-    done = highlight(cells, get_language(where, ""), outdir=".")
-    return [
-        (reveal(cell["docs_html"]), boxes(section, equations), cell["code_html"])
-        for section, cell in zip(sections, done)
-    ]
+    for section in sections:
+        text = "\n\n".join(prose(text, where) for text in section.docs)
+        docs = reveal(markdown(text, extensions=["smarty", "fenced_code"]))
+        code = highlight("\n".join(section.code).rstrip(), PythonLexer(), HtmlFormatter())
+        made.append(Row(section, Markup(docs), boxes(section, equations), Markup(code)))
+    return made

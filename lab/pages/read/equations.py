@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 from latex2mathml.converter import convert
 from markdown import markdown
+from markupsafe import Markup
 
 from lab.errors import UserError
 
@@ -65,7 +66,7 @@ def typeset(text: str, where: str) -> str:
     return re.sub(rf"{code}|\$\$(?P<block>.+?)\$\$|\$(?P<inline>[^$]+)\$", replace, text, flags=re.DOTALL)
 
 
-def load(path: Path, where: str) -> dict[str, str]:
+def load(path: Path, where: str) -> dict[str, Markup]:
     """Heading of EQUATIONS.md, e.g. "Eq. (9)" or "Algorithm 1" -> what is below it, as HTML.
 
     Empty if there is no such file. UserError, naming `where` and the heading, for a formula that cannot be converted.
@@ -77,10 +78,10 @@ def load(path: Path, where: str) -> dict[str, str]:
     return {heading.strip(): render(body, f"{where}, {heading.strip()}") for heading, body in pairs}
 
 
-def render(text: str, where: str) -> str:
+def render(text: str, where: str) -> Markup:
     """Markdown with formulas as HTML. Headings get the names that GitHub links them by."""
     extensions = ["tables", "fenced_code", "sane_lists", "toc"]
-    return reveal(markdown(typeset(text, where), extensions=extensions))
+    return Markup(reveal(markdown(typeset(text, where), extensions=extensions)))
 
 
 def numbers(text: str) -> set[str]:

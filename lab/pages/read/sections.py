@@ -1,7 +1,6 @@
 """A Python file cut into sections: what is said, and the code it is said about.
 
-Pycco's own splitter goes by the look of a line. It loses its way where the closing quotes of a docstring follow text,
-and then shows comments as code or code as comments, so the cutting is done here with Python's parser and tokenizer.
+Cut with Python's own parser and tokenizer: the look of a line does not tell a comment from a line of a string.
 """
 
 import ast

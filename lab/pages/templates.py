@@ -1,0 +1,16 @@
+"""The HTML of the pages: Jinja templates, which lie beside the code that fills them."""
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+
+def templates(folder: Path) -> Environment:
+    """The templates in a folder. What they are given is escaped unless it is Markup; a name they lack is an error."""
+    return Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
