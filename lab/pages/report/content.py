@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lab.claims import Claim, Verdict
 from lab.pages.report import compute, readme
 from lab.results import EVIDENCE
 from lab.rooms import House, Paper, judge
+
+NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
@@ -32,20 +34,59 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """A claim and what came of it. `target` is its anchor in the page, `figure_target` that of its figure, or ""."""
+
+    id: str
+    target: str
+    figure: str
+    figure_target: str
+    text: str
+    paper_value: str
+    status: str
+    ours: str
+    """Effect and interval."""
+    seeds: int
+    steps: int
+    scale: str
+    note: str
+    data: Sequence[compute.Experiment]
+    """What its figure draws at the scale of the verdict."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The claims about one figure and the budget they were judged at, e.g. "3 × 30k" (seeds x steps of a run)."""
+
+    figure: str
+    budget: str
+    claims: Sequence[Judged]
+
+
+@dataclass(frozen=True)
 class PaperContent:
     """All that the page says about one paper. `target` is its Make target and its anchor."""
 
     name: str
     target: str
     readme: readme.Readme
-    judged: Sequence[tuple[Claim, Verdict]]
+    judged: Sequence[Judged]
     figures: Sequence[Figure]
     experiments: Sequence[compute.Experiment]
+    sentences: Sequence[str] = ()
+    """What holds here, what does not and what is open, in a sentence each."""
 
     @property
     def counts(self) -> Counter[str]:
         """Claims by status."""
-        return Counter(verdict.status for _, verdict in self.judged)
+        return Counter(claim.status for claim in self.judged)
+
+    @property
+    def groups(self) -> list[Group]:
+        """The claims by figure, in the order in which the paper's claims name the figures."""
+        figures = dict.fromkeys(claim.figure for claim in self.judged)
+        found = {figure: [claim for claim in self.judged if claim.figure == figure] for figure in figures}
+        return [Group(figure, budget(claims), claims) for figure, claims in found.items()]
 
     @property
     def runs(self) -> list[compute.Run]:
@@ -56,11 +97,6 @@ class PaperContent:
     def core_hours(self) -> float:
         """Of every committed run once."""
         return sum(run.core_hours for run in self.runs)
-
-    def anchor(self, figure: str) -> str | None:
-        """Where a figure that a claim names lies in the page; None when it has no picture."""
-        wanted = target(self.name, figure)
-        return next((wanted for drawn in self.figures if drawn.target == wanted and drawn.pictures), None)
 
 
 def gather(house: House) -> list[PaperContent]:
@@ -73,18 +109,64 @@ def target(*names: str) -> str:
     return "-".join(names).replace("_", "-").lower()
 
 
+def budget(claims: Iterable[Judged]) -> str:
+    """Seeds x steps of the runs behind claims, with the scale unless that is quick; empty if nothing was run."""
+    ran = [claim for claim in claims if claim.status != NOT_RUN]
+    scales = dict.fromkeys(claim.scale for claim in ran if claim.scale not in ("", "quick"))
+    seeds, steps = _span(claim.seeds for claim in ran), _span(claim.steps for claim in ran)
+    size = f"{seeds} × {steps}" if seeds and steps else f"{seeds} seeds" if seeds else steps
+    return " ".join([size, *scales]).strip()
+
+
+def _span(numbers: Iterable[int]) -> str:
+    known = sorted({compact(number): number for number in numbers if number}.items(), key=lambda item: item[1])
+    return "–".join(dict.fromkeys(text for text, _ in (known[:1] + known[-1:])))
+
+
+def compact(number: int) -> str:
+    """A count in three digits: 800, 30k, 1.25M."""
+    for unit, size in (("M", 1e6), ("k", 1e3)):
+        if number >= 0.9995 * size:
+            return f"{number / size:.3g}{unit}"
+    return str(number)
+
+
 def _paper(paper: Paper) -> PaperContent:
     figures = [_figure(paper, name) for name in paper.figures]
     anchors = {"../../RESULTS.md": "#claims", "evidence/figures": f"#{target(paper.name)}-figures"}
     for figure in figures:
         anchors |= {f"evidence/figures/{p.scale}/{figure.name}.png": f"#{figure.target}" for p in figure.pictures}
+    experiments = compute.experiments(paper.results, paper.house.root)
     return PaperContent(
         name=paper.name,
         target=target(paper.name),
         readme=readme.read(paper.folder / "README.md", anchors),
-        judged=judge(paper),
+        judged=[_judged(paper, experiments, claim, verdict) for claim, verdict in judge(paper)],
         figures=figures,
-        experiments=compute.experiments(paper.results),
+        experiments=experiments,
+    )
+
+
+def _judged(paper: Paper, experiments: Sequence[compute.Experiment], claim: Claim, verdict: Verdict) -> Judged:
+    """All that the page reads of a claim and its verdict."""
+    figures = {target(paper.name, name): figure for name, figure in paper.figures.items()}
+    wanted = target(paper.name, claim.figure)
+    needed = figures[wanted].experiments if wanted in figures else ()
+    scales = verdict.scale.split(" and ")
+    return Judged(
+        id=claim.id,
+        target=f"claim-{target(paper.name)}-{claim.id}",
+        figure=claim.figure,
+        figure_target=wanted if wanted in figures else "",
+        text=claim.text,
+        paper_value=claim.paper_value,
+        status=verdict.status,
+        ours=f"{verdict.effect} {verdict.interval}".strip(),
+        seeds=verdict.seeds,
+        steps=verdict.steps,
+        scale=verdict.scale,
+        note=verdict.note,
+        data=[e for e in experiments if e.name in needed and e.scale in scales],
     )
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from lab.claims import explanation
 from lab.pages.report import compute
-from lab.pages.report.content import PaperContent
+from lab.pages.report.content import Content
 from lab.pages.report.readme import render as markdown
+from lab.pages.templates import templates
 from lab.verdicts import STATUSES, number
 
 SIGNS = dict(zip(STATUSES, "✓◐✗?–", strict=True))  # a colour alone would not tell a verdict
@@ -18,22 +16,17 @@ OPEN = ("What came out",)  # sections of a README that are not folded
 LEFT_OUT = ("Read it in five minutes",)  # of no use without the code that it points at
 
 
-def render(papers: Sequence[PaperContent]) -> str:
+def render(content: Content) -> str:
     """The whole page, with nothing to load from elsewhere."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("template.html").render(
-        papers=papers,
-        statuses=STATUSES,
+    page = templates(Path(__file__).parent).get_template("template.html")
+    return page.render(
+        papers=content.papers,
+        counts=sum((paper.counts for paper in content.papers), Counter()),
+        uncounted=sum(not claim.counts for paper in content.papers for claim in paper.judged),
         signs=SIGNS,
-        explanation=markdown(explanation({paper.name: list(paper.judged) for paper in papers})),
+        explanation=markdown(content.explanation),
         number=number,
-        distinct=compute.distinct,
+        compute=compute,
         open=OPEN,
         left_out=LEFT_OUT,
     )

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from lab.claims import STATUSES, Verdict
 from lab.pages.report import content, page, readme
 from lab.pages.report.__main__ import main
-from lab.pages.report.compute import experiments, once
+from lab.pages.report.compute import distinct, doubts, experiments, once
 from lab.rooms import House, judge
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,7 +50,8 @@ def papers():
     def made_up(paper):
         notes = itertools.cycle(["", "a note"])
         return [
-            (claim, Verdict(status, note=next(notes))) for claim, status in zip(paper.claims, itertools.cycle(STATUSES))
+            (claim, Verdict(status, scale="quick", note=next(notes)))
+            for claim, status in zip(paper.claims, itertools.cycle(STATUSES))
         ]
 
     with pytest.MonkeyPatch.context() as patch:
@@ -67,14 +69,17 @@ def elements(html):
     return Elements(html)
 
 
-def test_every_claim_is_a_row_once(papers, elements):
+def test_every_claim_is_a_row_and_a_mark_once(papers, elements):
+    wanted = [(claim.target, paper.name, claim.status) for paper in papers for claim in paper.judged]
     rows = [attrs for attrs, _ in elements.all("tr", "data-verdict")]
-    wanted = [
-        (f"claim-{paper.target}-{claim.id}", paper.name, verdict.status)
-        for paper in papers
-        for claim, verdict in paper.judged
-    ]
     assert [(row["id"], row["data-paper"], row["data-verdict"]) for row in rows] == wanted
+    marks = [(attrs, text) for attrs, text in elements.all("a") if "mark" in attrs.get("class", "")]
+    by_figure = [claim for paper in papers for group in paper.groups for claim in group.claims]
+    assert sorted(claim.target for claim in by_figure) == sorted(target for target, _, _ in wanted)
+    for claim, (attrs, sign) in zip(by_figure, marks, strict=True):
+        assert (attrs["href"], sign) == (f"#{claim.target}", page.SIGNS[claim.status])
+        assert attrs["aria-label"] == f"{claim.status}: {claim.text}"
+    assert len(set(page.SIGNS.values())) == len(STATUSES), "signs tell verdicts apart without colour"
 
 
 def test_every_committed_picture_is_there_with_a_text(elements):
@@ -101,17 +106,17 @@ def test_every_link_leads_somewhere(papers, elements):
     assert len(ids) == len(set(ids))
     for attrs, text in elements.all("a"):
         href = attrs["href"]
-        filtered = re.fullmatch(r"#paper=(\w+)&verdict=(.+)", href)
-        known = filtered and filtered[1] in {paper.name for paper in papers}
+        filtered = re.fullmatch(r"#(?:paper=(\w+)&)?verdict=([\w+]+)", href)
+        known = filtered and filtered[1] in {None, *(paper.name for paper in papers)}
         assert known or href.removeprefix("#") in ids or href.startswith("https://"), f"{text}: {href}"
 
 
-def test_the_summary_counts_verdicts(papers, html):
+def test_verdicts_are_counted(papers, html):
     for paper in papers:
-        row = html.split(f'<tr data-summary="{paper.name}">')[1].split("</tr>")[0]
-        cells = re.findall(r'data-status="([\w ]+)">(?:<a [^>]*>)?(\d+)', row)
+        row = html.split(f'<tr role="row" data-summary="{paper.name}">')[1].split("</th>")[0]
+        cells = re.findall(r'data-status="([\w ]+)".*?</span>(\d+)</a>', row)
         assert cells == [(status, str(paper.counts[status])) for status in STATUSES]
-        assert f'<td class="n">{len(paper.judged)}</td>' in row
+        assert paper.counts.total() == len(paper.judged)
 
 
 def test_readmes_are_there_with_all_deviations(papers, html):
@@ -123,10 +128,6 @@ def test_readmes_are_there_with_all_deviations(papers, html):
         deviations = text.split("\n## Deviations")[1].split("\n## ")[0]
         shown = part.split("<summary>Deviations")[1].split("</details>")[0]
         assert shown.count("<li>") == len(re.findall(r"^(?:\d+\.|-) ", deviations, flags=re.MULTILINE))
-
-
-def test_signs_tell_verdicts_apart_without_colour():
-    assert len(set(page.SIGNS.values())) == len(STATUSES)
 
 
 # ---- in a browser ----------------------------------------------------------------------------------------------------
@@ -167,7 +168,7 @@ def test_filters_show_the_right_rows(browser, address, papers):
     tab.on("pageerror", lambda error: troubles.append(str(error)))
     tab.on("request", lambda request: requests.append(request.url))
     rows, sections = "table.claims tbody tr", "section.paper"
-    every = [(paper.name, f"claim-{paper.target}-{c.id}", v.status) for paper in papers for c, v in paper.judged]
+    every = [(paper.name, claim.target, claim.status) for paper in papers for claim in paper.judged]
     names = [paper.name for paper in papers]
 
     def check(wanted, shown_papers):
@@ -193,7 +194,7 @@ def test_filters_show_the_right_rows(browser, address, papers):
     tab.fill("#filter-words", "no claim has this word")
     check([], [])
 
-    tab.click(f"nav a[href='#{papers[0].target}']")  # a hidden paper that is asked for is shown
+    tab.click(f".matrix a[href='#{papers[0].target}']")  # a hidden paper that is asked for is shown
     tab.wait_for_function("document.getElementById('filter-paper').value === ''")
     check(every, names)
     tab.select_option("#filter-verdict", "partly")
@@ -216,8 +217,24 @@ def test_a_phone_and_a_browser_without_scripts_can_read_it(browser, address, pap
     ).new_page()
     tab.goto(address)
     assert tab.locator("table.claims tbody tr:visible").count() == sum(len(paper.judged) for paper in papers)
-    assert not tab.is_visible("#filters")
-    assert tab.evaluate("document.documentElement.scrollWidth") <= 360, "nothing is wider than the screen"
+    assert not tab.is_visible("#filters") and not tab.locator(".card:visible").count()
+    for claim in papers[-1].judged[::9]:  # its card opens and is no wider than the screen
+        tab.focus(f".matrix a[href='#{claim.target}']")
+        assert claim.text in tab.locator(".card:visible").text_content()
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_the_links_of_a_card_can_be_reached_with_the_mouse(browser, address, papers):
+    tab = browser.new_context(offline=True, viewport={"width": 1280, "height": 900}).new_page()
+    tab.goto(address)
+    claim = next(claim for claim in papers[-1].judged if claim.data)
+    mark = tab.locator(f".matrix a[href='#{claim.target}']")
+    mark.scroll_into_view_if_needed()
+    place = mark.bounding_box()
+    tab.mouse.move(place["x"] + 5, place["y"] + 5)
+    tab.mouse.move(place["x"] + 5, place["y"] + place["height"] + 8, steps=10)
+    tab.click(f".card:visible a:has-text('{claim.data[0].file}')")
+    assert tab.evaluate("location.hash") == f"#{papers[-1].target}-data-{claim.data[0].scale}-{claim.data[0].name}"
 
 
 # ---- a small paper ---------------------------------------------------------------------------------------------------
@@ -249,14 +266,14 @@ See [Fig. 1](evidence/figures/quick/fig_1.png), [code](train.py), ![its picture]
 2. Second.
 """
 ORIGIN = {
-    "commit": "0123456789", "dirty": True, "threads": 2, "config": {"seed": 0},
+    "commit": "0123456789", "dirty": False, "threads": 2, "config": {"seed": 0},
     "machine": {"cpu": "abacus", "cores": 4, "python": "3.11.0"}, "versions": {"numpy": "2"},
 }  # fmt: skip
 
 
 @pytest.fixture
 def house(tmp_path, monkeypatch):
-    """A house of one paper: experiments a (two runs) and b, which shares a's first run."""
+    """A house of one paper: experiments a (two runs) and c, which shares a's first run."""
     folder = tmp_path / f"house_{tmp_path.name}" / "tiny"
     for part in ("evidence/results/quick", "evidence/figures/quick"):
         (folder / part).mkdir(parents=True)
@@ -267,7 +284,7 @@ def house(tmp_path, monkeypatch):
     shared = {**ORIGIN, "config": {"seed": 0}}
     for name, origins in (
         ("a", {"m|e|0": shared, "m|e|1": {**ORIGIN, "config": {"seed": 1}}}),
-        ("b", {"m|e|0": shared}),
+        ("c", {"m|e|0": shared}),
     ):
         rows = [f"{name},quick,{run.replace('|', ',')},{s},x,0.5,{s / 1000}" for run in origins for s in (500, 1000)]
         header = "experiment,scale,method,env,seed,step,metric,value,hours"
@@ -299,32 +316,52 @@ def test_main_writes_the_page_and_nothing_else(house, capsys):
     assert (house.root / "site/report.html").read_bytes() == out.read_bytes(), "the same files give the same page"
 
 
-def test_verdicts_are_those_of_judge_and_text_is_escaped(house):
+def test_a_claim_has_its_verdict_its_places_and_its_budget(house):
     (paper,) = content.gather(house)
-    assert [v for _, v in paper.judged] == [v for _, v in judge(house.papers()["tiny"])]
-    assert dict(paper.counts) == {"reproduced": 1, "not run": 1}
-    html = page.render([paper])
-    assert "x &lt; y &amp; &lt;script&gt;" in html and "alert(1)</script>" not in html
+    one, two = paper.judged
+    found = judge(house.papers()["tiny"])
+    assert [(claim.id, claim.status) for claim in paper.judged] == [(c.id, v.status) for c, v in found]
+    assert (one.figure_target, two.figure_target, two.data) == ("tiny-fig-1", "tiny-fig2", [])
+    (data,) = one.data  # of the figure's two experiments, b has no results
+    assert data.file == f"{house.package}/tiny/evidence/results/quick/a.csv" and (house.root / data.file).is_file()
+    assert [(group.figure, group.budget) for group in paper.groups] == [("fig-1", "2 × 1.23M"), ("fig2", "")]
+    full = replace(one, scale="full", seeds=5, steps=800)
+    assert content.budget([one, full]) == "2–5 × 800–1.23M full"
+    assert content.budget([replace(one, steps=0)]) == "2 seeds"
+    html = page.render([replace(paper, sentences=["Little & much holds."])])
+    assert "x &lt; y &amp; &lt;script&gt;" in html and "alert(1)</script>" not in html and "Little &amp; much" in html
     assert "A &lt;b&gt;title&lt;/b&gt;" in html and "1,234,567" in html and "make tiny-fig2" in html
 
 
 def test_a_shared_run_costs_once(house):
-    found = experiments(results(house))
+    found = experiments(results(house), house.root)
     assert [(e.name, len(e.runs), e.steps, e.core_hours) for e in found] == [
         ("a", 2, (1000, 1000), 4.0),  # an hour on two threads, twice
-        ("b", 1, (1000, 1000), 2.0),
+        ("c", 1, (1000, 1000), 2.0),
     ]
     assert sum(run.core_hours for run in once(found)) == 4.0
-    run = found[0].runs[0]
-    assert (run.commit, run.machine) == ("0123456 with changes", "abacus, 4 cores")
-    assert run.versions == "python 3.11.0, numpy 2"
 
 
-def test_runs_of_unknown_origin_are_counted(house):
-    for path in results(house).glob("quick/*.json"):
-        path.unlink()
-    assert len(once(experiments(results(house)))) == 3
-    assert "unknown" in page.render(content.gather(house))
+def test_every_origin_of_a_run_is_shown(house):
+    path = results(house) / "quick/a.provenance.json"
+    origins = json.loads(path.read_text())
+    later = {"commit": "89abcdef01", "dirty": True, "machine": {"cpu": "loom"}, "versions": {"numpy": "3"}}
+    origins["m|e|0"]["resumed"] = [later, later | {"commit": ORIGIN["commit"]}]
+    del origins["m|e|1"]
+    path.write_text(json.dumps(origins))
+    runs = experiments(results(house), house.root)[0].runs
+    assert (runs[0].commits, runs[1].commits) == (("0123456", "89abcde"), ("unknown",))
+    assert distinct(runs, "machines") == ["abacus, 4 cores", "loom, ? cores", "unknown"]
+    assert runs[0].versions == ("python 3.11.0, numpy 2", "python unknown, numpy 3")
+    shown = [
+        "1 run on Python files that differ from their commit",
+        "1 run begun on one commit and finished on another",
+        "1 run of unknown origin",
+    ]
+    assert doubts(runs) == shown and "; ".join(shown) in page.render(content.gather(house))
+    assert doubts([replace(runs[0], dirty=False, commits=("0123456",))]) == []
+    path.unlink()
+    assert len(once(experiments(results(house), house.root))) == 3, "without origins no two runs are the same"
 
 
 def test_links_of_a_readme_point_into_the_page(house):
@@ -333,11 +370,7 @@ def test_links_of_a_readme_point_into_the_page(house):
     assert '<a href="#tiny-fig-1">Fig. 1</a>' in idea and '<a href="#tiny-fig-1">its picture</a>' in idea
     assert "<span>code</span>" in idea and '<a href="https://example.org">net</a>' in idea
     assert (paper.readme.title, list(paper.readme.sections)) == ("A paper", ["Deviations and decisions"])
-
-
-def test_tables_of_a_readme_scroll():
-    html = readme.render("| a | b |\n|---|---|\n| 1 | 2 |\n")
-    assert html.startswith('<div class="scroll"') and "<td>2</td>" in html
+    assert readme.render("| a |\n|---|\n| 1 |\n").startswith('<div class="scroll"'), "tables scroll"
 
 
 @pytest.mark.parametrize(
@@ -361,8 +394,8 @@ def test_bad_input_costs_one_line(house, capsys, break_it, words):
 
 @pytest.mark.parametrize("missing", ["jinja2", "markdown"])
 def test_a_missing_package_costs_one_line(house, capsys, monkeypatch, missing):
-    for module in ("content", "page", "readme"):
-        monkeypatch.delitem(sys.modules, f"lab.pages.report.{module}")
+    for module in ("report.content", "report.page", "report.readme", "templates"):
+        monkeypatch.delitem(sys.modules, f"lab.pages.{module}")
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(SystemExit) as stop:
         main([], house)
