@@ -1,23 +1,26 @@
 """Watch a trained agent, in a window or as a GIF; `make watch` calls this.
 
-    python -m lab.watch                                              what can be watched
-    python -m lab.watch --paper ter                                  the paper's headline agent, in a window
-    python -m lab.watch --paper ter --env 5x5-1 --method uer --out uer.gif
-    python -m lab.watch --run runs/ter/5x5-1-ter-s0-e5115427b5       a finished run of one's own
+    .venv/bin/python -m lab.watch                                              what can be watched
+    .venv/bin/python -m lab.watch --paper ter                                  the headline agent, in a window
+    .venv/bin/python -m lab.watch --paper ter --env 5x5-1 --method uer --out uer.gif
+    .venv/bin/python -m lab.watch --run runs/ter/5x5-1-ter-s0-e5115427b5       a finished run of one's own
 
 Exit codes: 0, 2 for a mistake in the command or in a file, 130 after Ctrl-C.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from tyro.conf import arg
 
-from lab.errors import Parser, UserError, guard
+from lab.arguments import parse
+from lab.errors import UserError, guard
 from lab.watch.agents import find, of_run, papers, trained
 from lab.watch.playing import watch
 
@@ -31,30 +34,36 @@ def show_list() -> None:
     print("Add OUT=agent.gif for a GIF instead of a window.")
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of episodes, 1 or more")
-    return int(text)
+@dataclass(frozen=True)
+class Options:
+    """Watch a trained agent, in a window or as a GIF."""
 
+    paper: str = ""
+    """Its paper. Without it and --run: list what can be watched."""
+    env: str = ""
+    """Its environment, if not the headline's."""
+    method: str = ""
+    """Its method, likewise."""
+    run: Annotated[Path | None, arg(metavar="DIR")] = None
+    """A finished run instead."""
+    episodes: int = 3
+    """How many, 1 or more."""
+    seed: int = 0
+    """Of starts and of random actions."""
+    out: Annotated[Path | None, arg(metavar="FILE.gif")] = None
+    """Write a GIF; needs no display."""
 
-def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = Parser(prog="python -m lab.watch", description="Watch a trained agent, in a window or as a GIF.")
-    parser.add_argument("--paper", default="", help="its paper; without it and --run, list what can be watched")
-    parser.add_argument("--env", default="", help="its environment (default: the paper's headline)")
-    parser.add_argument("--method", default="", help="its method (likewise)")
-    parser.add_argument("--run", type=Path, metavar="DIR", help="a finished run instead")
-    parser.add_argument("--episodes", type=_count, default=3, help="how many (default: 3)")
-    parser.add_argument("--seed", type=int, default=0, help="of starts and of random actions (default: 0)")
-    parser.add_argument("--out", type=Path, metavar="FILE.gif", help="write a GIF; needs no display")
-    return parser.parse_args(argv)
+    def __post_init__(self) -> None:
+        if self.episodes < 1:
+            raise UserError(f"--episodes {self.episodes} leaves nothing to watch; use 1 or more")
+        if self.run and (self.env or self.method):
+            raise UserError("--run says which agent is meant; leave --env and --method out")
 
 
 @guard
 def main(argv: Sequence[str] | None = None) -> int:
     """Watch an agent or list them; returns the exit code. A user's mistake is one line on stderr and SystemExit(2)."""
-    options = _parse(argv)
-    if options.run and (options.env or options.method):
-        raise UserError("--run says which agent is meant; leave --env and --method out")
+    options = parse(Options, argv, prog=".venv/bin/python -m lab.watch")
     if not options.run and not options.paper:
         if options.env or options.method:
             raise UserError("name the paper, too: PAPER=... (--paper)")

@@ -1,6 +1,6 @@
 """Pages that show the code of the papers beside its comments and equations.
 
-    python -m lab.pages.read [PAPER] [--out DIR]     all papers, or one, into DIR (default: site/read)
+    .venv/bin/python -m lab.pages.read [PAPER] [--out DIR]     all papers, or one, into DIR (default: site/read)
 
 Start with DIR/index.html. The pages need no network and no script. Each paper's own index.html is its README, the
 reading path first, with a page for each file of its method and for each of common/ behind it.
@@ -9,13 +9,27 @@ reading path first, with a page for each file of its method and for each of comm
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from pygments.formatters import HtmlFormatter
+from tyro.conf import Positional, arg
 
-from lab.errors import Parser, UserError, guard
+from lab.arguments import parse
+from lab.errors import UserError, guard
 from lab.pages.read.pages import STYLE, Site, rooms
 from lab.rooms import ROOT, choose
+
+
+@dataclass(frozen=True)
+class Options:
+    """Write pages of code beside its comments and equations."""
+
+    paper: Positional[Annotated[str, arg(metavar="[PAPER]")]] = "all"
+    """A paper, or all."""
+    out: Annotated[Path, arg(metavar="DIR")] = ROOT / "site" / "read"
+    """Where to."""
 
 
 def _style() -> str:
@@ -28,10 +42,7 @@ def _style() -> str:
 @guard
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the pages; returns 0. A user's mistake is one line on stderr and SystemExit(2)."""
-    parser = Parser(prog="python -m lab.pages.read", description="Pages of code beside its comments and equations.")
-    parser.add_argument("paper", metavar="PAPER", nargs="?", default="all", help="a paper (default: all)")
-    parser.add_argument("--out", type=Path, default=ROOT / "site" / "read", metavar="DIR", help="default: site/read")
-    options = parser.parse_args(argv)
+    options = parse(Options, argv, prog=".venv/bin/python -m lab.pages.read")
     name = choose("paper", options.paper, [*rooms(), "all"])
     if options.out.exists() and any(options.out.iterdir()) and not (options.out / STYLE).exists():
         raise UserError(f"{options.out} is not empty and holds no pages of lab.pages.read; name another folder")

@@ -1,6 +1,6 @@
 """Write the report: one HTML page that holds all it shows and needs neither a server nor the net.
 
-    python -m lab.pages.report [--out FILE]
+    .venv/bin/python -m lab.pages.report [--out FILE]
 
 It is made of the committed results, figures and READMEs; nothing is trained or drawn, and the same files give the same
 page.
@@ -10,13 +10,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from lab.errors import Parser, UserError, guard
+from tyro.conf import arg
+
+from lab.arguments import parse
+from lab.errors import UserError, guard
 from lab.results import write_if_changed
 from lab.rooms import House
 
 NEEDED = ("jinja2", "markdown")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Write all papers' results as one HTML page."""
+
+    out: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Where to, if not site/report.html."""
 
 
 def _page(house: House) -> str:
@@ -34,9 +47,8 @@ def _page(house: House) -> str:
 def main(argv: Sequence[str] | None = None, house: House | None = None) -> int:
     """Write the page; returns 0. A mistake, or a place that cannot be written, is one line and SystemExit(2)."""
     house = house or House()
-    parser = Parser(prog="python -m lab.pages.report", description="Write all papers' results as one HTML page.")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="where to (default: site/report.html)")
-    out = parser.parse_args(argv).out or house.root / "site" / "report.html"
+    options = parse(Options, argv, prog=".venv/bin/python -m lab.pages.report")
+    out = options.out or house.root / "site" / "report.html"
     if out.is_dir():
         raise UserError(f"{out} is a directory; --out names a file, e.g. {out / 'report.html'}")
     text = _page(house)
