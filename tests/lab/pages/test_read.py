@@ -3,8 +3,6 @@
 import ast
 import io
 import re
-import subprocess
-import sys
 import tokenize
 from collections import Counter
 from html.parser import HTMLParser
@@ -126,12 +124,9 @@ def test_a_file_is_cut_where_something_begins():
     assert value.code[0] == "VALUE = 2"
 
 
-def test_a_first_method_without_a_docstring_stays_with_its_class():
+def test_what_has_no_docstring_of_its_own_lines_stays_where_it_is():
     source = 'class A:\n    """Doc."""\n\n    def __init__(self):\n        pass\n\n    def f(self):\n        pass\n'
     assert [section.name for section in split(source)] == ["A", "A.f"]
-
-
-def test_a_docstring_on_the_line_of_its_function_stays_code():
     (section,) = split('def f(): """Short."""\n')
     assert section.code[0] == 'def f(): """Short."""' and not section.docs
 
@@ -182,10 +177,13 @@ def test_broken_latex_costs_one_line_that_names_file_and_equation(tmp_path):
         prose("with $\\frac{a}$", "a.py")
 
 
-def test_an_equation_stands_once_beside_its_section_and_open_where_a_line_has_its_number():
+def test_an_equation_stands_once_beside_its_section_and_open_where_a_line_has_its_number(site):
     section = Section(1, comments=["Eq. (1)", "Eq. (1)"], docstring="Eqs. (1) and (2), Algorithm 1")
     found = boxes(section, ["Eq. (1)", "Eq. (2)", "Eq. (3)", "Algorithm 1"])
     assert found == [("Eq. (1)", True), ("Eq. (2)", False), ("Algorithm 1", False)]
+    html = (site / "papers" / "ref_er" / "refer.html").read_text(encoding="utf-8")
+    row = html.partition('<section id="ReFER.gradient">')[2].partition("</section>")[0]
+    assert row.count('<details class="equation" open><summary>Eq. (10)</summary>') == 1 and "<math" in row
 
 
 def text_of(path: Path) -> str:
@@ -251,16 +249,19 @@ def test_a_page_has_its_whole_file_once(site, pages, folder):
         assert words("".join(page.column[".text"])) == words(said), path.name
 
 
-def test_the_files_that_matter_have_pages(site, pages):
+def test_methods_have_pages_and_evidence_has_none(site, pages):
     names = {path.relative_to(site).as_posix() for path in pages}
     assert {"index.html", "papers/ter/index.html", "papers/ter/topological.html", "papers/ter/EQUATIONS.html"} <= names
     assert {"common/networks.html", "common/replay/sum_tree.html"} <= names
     assert not [name for name in names if re.match(r"lab/|.*/evidence/|.*/__init__", name)]
 
 
-def test_links_lead_somewhere(pages):
+def test_links_lead_somewhere_and_nothing_is_loaded_from_elsewhere(site, pages):
     for path, page in pages.items():
         assert len(page.ids) == len(set(page.ids)), f"{path.name} has one name twice"
+        assert not page.tags & {"script", "iframe", "object", "embed", "style"}, path.name
+        html = path.read_text(encoding="utf-8")
+        assert not re.search(r"""<(?:link|img)[^>]*(?:href|src)=["'](?:\w+:)?//""", html), path.name
         for address in page.addresses:
             if re.match(r"\w+:", address):
                 continue
@@ -268,13 +269,6 @@ def test_links_lead_somewhere(pages):
             target = (path.parent / file).resolve() if file else path
             assert target.exists(), f"{path.name}: {address}"
             assert not anchor or target not in pages or anchor in pages[target].ids, f"{path.name}: {address}"
-
-
-def test_nothing_is_loaded_from_elsewhere(site, pages):
-    for path, page in pages.items():
-        assert not page.tags & {"script", "iframe", "object", "embed", "style"}, path.name
-        html = path.read_text(encoding="utf-8")
-        assert not re.search(r"""<(?:link|img)[^>]*(?:href|src)=["'](?:\w+:)?//""", html), path.name
     assert not re.search(r"url\(|@import", (site / STYLE).read_text())
 
 
@@ -288,20 +282,7 @@ def test_a_paper_opens_with_its_reading_path(site, pages, room):
     assert re.search(r'<a href="\w+\.html#[\w.]+"><code>', html)  # and names functions at their place
 
 
-def test_a_tagged_line_has_its_equation_beside_it(site):
-    html = (site / "papers" / "ref_er" / "refer.html").read_text(encoding="utf-8")
-    row = html.partition('<section id="ReFER.gradient">')[2].partition("</section>")[0]
-    assert row.count('<details class="equation" open><summary>Eq. (10)</summary>') == 1 and "<math" in row
-
-
 # ---- the command -----------------------------------------------------------------------------------------------------
-
-
-def test_a_wrong_paper_costs_one_line():
-    command = [sys.executable, "-m", "lab.pages.read", "tre"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.startswith("error: unknown paper 'tre', did you mean ter? ") and done.stderr.count("\n") == 1
 
 
 def test_one_paper_is_enough_and_a_folder_of_others_is_left_alone(tmp_path, capsys):
@@ -311,8 +292,13 @@ def test_one_paper_is_enough_and_a_folder_of_others_is_left_alone(tmp_path, caps
     assert "papers/ref_er/index.html" in start and "papers/ter" not in start
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "index.html").write_text("mine")
-    for place in ("mine", "mine/index.html"):
+    for arguments, words in (
+        (["--out", str(tmp_path / "mine")], "is not empty"),
+        (["--out", str(tmp_path / "mine/index.html")], "mine/index.html"),
+        (["tre"], "unknown paper 'tre', did you mean ter? "),
+    ):
         with pytest.raises(SystemExit) as stop:
-            main(["--out", str(tmp_path / place)])
-        assert stop.value.code == 2 and capsys.readouterr().err.count("\n") == 1
+            main(arguments)
+        error = capsys.readouterr().err
+        assert stop.value.code == 2 and error.count("\n") == 1 and words in error
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["index.html"]
