@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lab.claims import Claim, Verdict
+from lab.claims import Claim, explanation, sentences, threshold
 from lab.pages.report import compute, readme
 from lab.results import EVIDENCE
 from lab.rooms import House, Paper, judge
+from lab.verdicts import Verdict, status_after
 
 NOT_RUN = "not run"
+REPEATED = "counted elsewhere"
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,17 @@ class Judged:
 
     id: str
     target: str
+    kind: str
+    """paper, own, wiring, or REPEATED for one of the paper's whose runs and question another has."""
+    counts: bool
+    """Whether it is counted among the paper's claims."""
     figure: str
     figure_target: str
     text: str
     paper_value: str
     status: str
+    after: str
+    """What becomes of the status when at most 5 % of all decided comparisons may be false; "" if nothing."""
     ours: str
     """Effect and interval."""
     seeds: int
@@ -51,7 +59,9 @@ class Judged:
     scale: str
     note: str
     data: Sequence[compute.Experiment]
-    """What its figure draws at the scale of the verdict."""
+    """The results that it was judged by."""
+    judge: str
+    """File and function that judged it, as "papers/x/evidence/claims.py:function"."""
 
 
 @dataclass(frozen=True)
@@ -73,18 +83,19 @@ class PaperContent:
     judged: Sequence[Judged]
     figures: Sequence[Figure]
     experiments: Sequence[compute.Experiment]
-    sentences: Sequence[str] = ()
+    sentences: Sequence[str]
     """What holds here, what does not and what is open, in a sentence each."""
 
     @property
     def counts(self) -> Counter[str]:
-        """Claims by status."""
-        return Counter(claim.status for claim in self.judged)
+        """The paper's own claims by status, each question once."""
+        return Counter(claim.status for claim in self.judged if claim.counts)
 
     @property
     def groups(self) -> list[Group]:
-        """The claims by figure, in the order in which the paper's claims name the figures."""
-        figures = dict.fromkeys(claim.figure for claim in self.judged)
+        """The claims by figure, in the order in which they name the figures; those with none of the paper's last."""
+        ordered = sorted(self.judged, key=lambda claim: claim.kind not in ("paper", REPEATED))
+        figures = dict.fromkeys(claim.figure for claim in ordered)
         found = {figure: [claim for claim in self.judged if claim.figure == figure] for figure in figures}
         return [Group(figure, budget(claims), claims) for figure, claims in found.items()]
 
@@ -99,9 +110,20 @@ class PaperContent:
         return sum(run.core_hours for run in self.runs)
 
 
-def gather(house: House) -> list[PaperContent]:
+@dataclass(frozen=True)
+class Content:
+    """All that the page says: the papers, and what verdicts mean, in Markdown."""
+
+    papers: Sequence[PaperContent]
+    explanation: str
+
+
+def gather(house: House) -> Content:
     """Every paper of the house, judged. Raises UserError when a result file is damaged or a README has no such form."""
-    return [_paper(paper) for paper in house.papers().values()]
+    judged = {name: judge(paper) for name, paper in house.papers().items()}
+    limit, _, _ = threshold(judged)
+    papers = [_paper(paper, judged[name], limit) for name, paper in house.papers().items()]
+    return Content(papers, explanation(judged))
 
 
 def target(*names: str) -> str:
@@ -131,7 +153,7 @@ def compact(number: int) -> str:
     return str(number)
 
 
-def _paper(paper: Paper) -> PaperContent:
+def _paper(paper: Paper, judged: Sequence[tuple[Claim, Verdict]], limit: float) -> PaperContent:
     figures = [_figure(paper, name) for name in paper.figures]
     anchors = {"../../RESULTS.md": "#claims", "evidence/figures": f"#{target(paper.name)}-figures"}
     for figure in figures:
@@ -141,32 +163,41 @@ def _paper(paper: Paper) -> PaperContent:
         name=paper.name,
         target=target(paper.name),
         readme=readme.read(paper.folder / "README.md", anchors),
-        judged=[_judged(paper, experiments, claim, verdict) for claim, verdict in judge(paper)],
+        judged=[_judged(paper, experiments, claim, verdict, limit) for claim, verdict in judged],
         figures=figures,
         experiments=experiments,
+        sentences=sentences(judged),
     )
 
 
-def _judged(paper: Paper, experiments: Sequence[compute.Experiment], claim: Claim, verdict: Verdict) -> Judged:
-    """All that the page reads of a claim and its verdict."""
+def _judged(
+    paper: Paper, experiments: Sequence[compute.Experiment], claim: Claim, verdict: Verdict, limit: float
+) -> Judged:
+    """All that the page reads of a claim and its verdict. limit: the p value of `lab.claims.threshold`."""
     figures = {target(paper.name, name): figure for name, figure in paper.figures.items()}
     wanted = target(paper.name, claim.figure)
-    needed = figures[wanted].experiments if wanted in figures else ()
-    scales = verdict.scale.split(" and ")
+    sources = verdict.sources
+    if not sources and wanted in figures:  # read by another claim, and kept: what the figure draws
+        sources = tuple(f"{verdict.scale}/{name}" for name in figures[wanted].experiments)
+    after = status_after(verdict, limit)
     return Judged(
         id=claim.id,
         target=f"claim-{target(paper.name)}-{claim.id}",
+        kind=REPEATED if claim.kind == "paper" and claim.counted_with else claim.kind,
+        counts=claim.counts,
         figure=claim.figure,
         figure_target=wanted if wanted in figures else "",
         text=claim.text,
         paper_value=claim.paper_value,
         status=verdict.status,
+        after="" if after == verdict.status else after,
         ours=f"{verdict.effect} {verdict.interval}".strip(),
         seeds=verdict.seeds,
         steps=verdict.steps,
         scale=verdict.scale,
         note=verdict.note,
-        data=[e for e in experiments if e.name in needed and e.scale in scales],
+        data=[found for found in experiments if f"{found.scale}/{found.name}" in sources],
+        judge=":".join(filter(None, claim.judge)),
     )
 
 

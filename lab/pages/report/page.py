@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from lab.claims import KINDS
 from lab.pages.report import compute
-from lab.pages.report.content import Content
+from lab.pages.report.content import REPEATED, Content
 from lab.pages.report.readme import render as markdown
 from lab.pages.templates import templates
 from lab.verdicts import STATUSES, number
@@ -24,6 +25,7 @@ def render(content: Content) -> str:
         counts=sum((paper.counts for paper in content.papers), Counter()),
         uncounted=sum(not claim.counts for paper in content.papers for claim in paper.judged),
         signs=SIGNS,
+        kinds=(*KINDS, REPEATED),
         explanation=markdown(content.explanation),
         number=number,
         compute=compute,

@@ -3,19 +3,20 @@
 // without "=" is an ordinary anchor. Without this script all rows are there and the filters are not.
 (() => {
   const byId = (id) => document.getElementById(id);
-  const fields = { paper: byId("filter-paper"), verdict: byId("filter-verdict"), words: byId("filter-words") };
+  const names = ["paper", "verdict", "kind", "words"];
+  const fields = Object.fromEntries(names.map((name) => [name, byId(`filter-${name}`)]));
   const sections = [...document.querySelectorAll("section.paper")];
   const rows = [...document.querySelectorAll("table.claims tbody tr")].map((row) => ({
-    row, paper: row.dataset.paper, verdict: row.dataset.verdict, text: row.textContent.toLowerCase(),
+    row, ...row.dataset, text: row.textContent.toLowerCase(),
   }));
 
   function show() {
-    const [paper, verdict] = [fields.paper.value, fields.verdict.value];
+    const chosen = ["paper", "verdict", "kind"].filter((name) => fields[name].value);
     const words = fields.words.value.toLowerCase().split(/\s+/).filter(Boolean);
     const papers = new Set();
     let shown = 0;
     for (const claim of rows) {
-      const fits = (!paper || claim.paper === paper) && (!verdict || claim.verdict === verdict)
+      const fits = chosen.every((name) => claim[name] === fields[name].value)
         && words.every((word) => claim.text.includes(word));
       claim.row.hidden = !fits;
       if (fits) {
@@ -23,7 +24,7 @@
         papers.add(claim.paper);
       }
     }
-    const all = !paper && !verdict && !words.length;
+    const all = !chosen.length && !words.length;
     for (const section of sections) section.hidden = !all && !papers.has(section.dataset.paper);
     byId("shown").textContent = `${shown} of ${rows.length} claims are shown.`;
   }

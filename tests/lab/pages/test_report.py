@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.claims import STATUSES, Verdict
 from lab.pages.report import content, page, readme
 from lab.pages.report.__main__ import main
 from lab.pages.report.compute import distinct, doubts, experiments, once
 from lab.rooms import House, judge
+from lab.verdicts import STATUSES, Verdict
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -46,7 +46,7 @@ class Elements(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def papers():
+def gathered():
     def made_up(paper):
         notes = itertools.cycle(["", "a note"])
         return [
@@ -60,8 +60,13 @@ def papers():
 
 
 @pytest.fixture(scope="module")
-def html(papers):
-    return page.render(papers)
+def papers(gathered):
+    return gathered.papers
+
+
+@pytest.fixture(scope="module")
+def html(gathered):
+    return page.render(gathered)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +111,7 @@ def test_every_link_leads_somewhere(papers, elements):
     assert len(ids) == len(set(ids))
     for attrs, text in elements.all("a"):
         href = attrs["href"]
-        filtered = re.fullmatch(r"#(?:paper=(\w+)&)?verdict=([\w+]+)", href)
+        filtered = re.fullmatch(r"#(?:paper=(\w+)&)?verdict=[\w+]+&kind=paper", href)
         known = filtered and filtered[1] in {None, *(paper.name for paper in papers)}
         assert known or href.removeprefix("#") in ids or href.startswith("https://"), f"{text}: {href}"
 
@@ -116,7 +121,7 @@ def test_verdicts_are_counted(papers, html):
         row = html.split(f'<tr role="row" data-summary="{paper.name}">')[1].split("</th>")[0]
         cells = re.findall(r'data-status="([\w ]+)".*?</span>(\d+)</a>', row)
         assert cells == [(status, str(paper.counts[status])) for status in STATUSES]
-        assert paper.counts.total() == len(paper.judged)
+        assert paper.counts.total() == sum(claim.kind == "paper" for claim in paper.judged)
 
 
 def test_readmes_are_there_with_all_deviations(papers, html):
@@ -203,7 +208,8 @@ def test_filters_show_the_right_rows(browser, address, papers):
     check(every, names)
     tab.click("tr[data-summary=ter] a[href*=partly]")
     tab.wait_for_function("document.getElementById('filter-paper').value === 'ter'")
-    check([row for row in every if row[0] == "ter" and row[2] == "partly"], ["ter"])
+    counted = {claim.target for paper in papers for claim in paper.judged if claim.counts}
+    check([row for row in every if row[0] == "ter" and row[2] == "partly" and row[1] in counted], ["ter"])
     tab.goto("about:blank")
     tab.goto(address + "#paper=nobody&verdict=partly")  # a paper that does not exist is no filter
     check([row for row in every if row[2] == "partly"], names)
@@ -244,12 +250,15 @@ from lab.plotting import Figure
 FIGURES = {"fig_1": Figure(("a", "b"), None, "A <b>title</b>"), "fig2": Figure((), None, "not drawn")}
 """
 CLAIMS = """
-from lab.claims import Claim, Verdict
+from lab.claims import Claim
+from lab.verdicts import Verdict
 def check(results):
     frame, scale = results.need("a")
-    return Verdict("reproduced", effect="+1", seeds=2, steps=1234567, scale=scale)
+    return Verdict("reproduced", effect="+1", seeds=2, steps=1234567, scale=scale, p=0.04)
 CLAIMS = [Claim("one", "fig-1", "x < y & <script>alert(1)</script>", "1", check),
-          Claim("two", "fig2", "never run", "2", lambda results: Verdict("not run"))]
+          Claim("two", "fig2", "never run", "2", lambda results: Verdict("not run")),
+          Claim("own", "own-a", "chosen later", "", lambda results: Verdict("reproduced", p=0.9), "own"),
+          Claim("again", "fig-1", "as one", "", lambda results: Verdict("reproduced", scale="quick"), "paper", "one")]
 """
 README = """# A paper
 
@@ -317,19 +326,27 @@ def test_main_writes_the_page_and_nothing_else(house, capsys):
 
 
 def test_a_claim_has_its_verdict_its_places_and_its_budget(house):
-    (paper,) = content.gather(house)
-    one, two = paper.judged
+    gathered = content.gather(house)
+    (paper,) = gathered.papers
+    one, two, own, again = paper.judged
     found = judge(house.papers()["tiny"])
     assert [(claim.id, claim.status) for claim in paper.judged] == [(c.id, v.status) for c, v in found]
-    assert (one.figure_target, two.figure_target, two.data) == ("tiny-fig-1", "tiny-fig2", [])
-    (data,) = one.data  # of the figure's two experiments, b has no results
+    assert [claim.kind for claim in paper.judged] == ["paper", "paper", "own", content.REPEATED]
+    assert (one.after, own.after) == ("", "inconclusive") and dict(paper.counts) == {"reproduced": 1, "not run": 1}
+    assert one.judge == f"{house.package}/tiny/evidence/claims.py:check"
+    assert (one.figure_target, two.figure_target, own.figure_target) == ("tiny-fig-1", "tiny-fig2", "")
+    (data,) = one.data
     assert data.file == f"{house.package}/tiny/evidence/results/quick/a.csv" and (house.root / data.file).is_file()
-    assert [(group.figure, group.budget) for group in paper.groups] == [("fig-1", "2 × 1.23M"), ("fig2", "")]
+    assert (two.data, again.data) == ([], [data]), "what says nothing of its data has that of its figure"
+    assert [(group.figure, group.budget) for group in paper.groups] == [
+        ("fig-1", "2 × 1.23M"), ("fig2", ""), ("own-a", ""),
+    ]  # fmt: skip
     full = replace(one, scale="full", seeds=5, steps=800)
     assert content.budget([one, full]) == "2–5 × 800–1.23M full"
     assert content.budget([replace(one, steps=0)]) == "2 seeds"
-    html = page.render([replace(paper, sentences=["Little & much holds."])])
-    assert "x &lt; y &amp; &lt;script&gt;" in html and "alert(1)</script>" not in html and "Little &amp; much" in html
+    html = page.render(gathered)
+    assert html.count("Open (0 undecided, 1 not run): never run.") == 1
+    assert "x &lt; y &amp; &lt;script&gt;" in html and "alert(1)</script>" not in html
     assert "A &lt;b&gt;title&lt;/b&gt;" in html and "1,234,567" in html and "make tiny-fig2" in html
 
 
@@ -365,7 +382,7 @@ def test_every_origin_of_a_run_is_shown(house):
 
 
 def test_links_of_a_readme_point_into_the_page(house):
-    (paper,) = content.gather(house)
+    (paper,) = content.gather(house).papers
     idea = str(paper.readme.idea)
     assert '<a href="#tiny-fig-1">Fig. 1</a>' in idea and '<a href="#tiny-fig-1">its picture</a>' in idea
     assert "<span>code</span>" in idea and '<a href="https://example.org">net</a>' in idea
