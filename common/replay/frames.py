@@ -17,7 +17,7 @@ import torch
 from numba import njit
 from torch import Tensor
 
-from common.replay.storage import Ring, announce
+from common.replay.storage import Fields, Ring, announce, ring_bytes
 
 
 @dataclass
@@ -36,6 +36,26 @@ class Batch:
     """The state after n steps, or the last one of an episode that was cut; black where the episode terminated."""
 
 
+FRAME = (84, 84)
+TRANSITION: Fields = {
+    "action": ((), np.int64), "reward": ((), np.float32), "discount": ((), np.float32),
+    "frame": ((), np.int64),  # number of the state's newest frame; number k lies in place k % n_frames
+    "t": ((), np.int64),  # step in the episode
+    "ahead": ((), np.int64),  # frames from the state to the next one; 0 where the episode terminated
+}  # fmt: skip
+
+
+def layout(
+    capacity: int, n: int, *, cut_every: int, shape: tuple[int, int] = FRAME, stack: int = 4
+) -> tuple[int, Fields]:
+    """How many frames a `FrameMemory` keeps, and what each takes together with a transition."""
+    # Frames of the stored transitions and of those not complete yet, those before them in the oldest stack, last
+    # frames of episodes that were cut, and the current one.
+    reach = capacity + n
+    n_frames = reach + stack + -(-reach // cut_every) + 1
+    return n_frames, {"frame": (shape, np.uint8), "transition": ((ring_bytes(1, TRANSITION),), np.uint8)}
+
+
 class FrameMemory:
     """The last `capacity` transitions.
 
@@ -51,26 +71,16 @@ class FrameMemory:
         gamma: float,
         *,
         cut_every: int,
-        shape: tuple[int, int] = (84, 84),
+        shape: tuple[int, int] = FRAME,
         stack: int = 4,
         device: str = "cpu",
     ):
         if n < 1 or cut_every < 1 or stack < 1:
             raise ValueError("n, stack and cut_every must be at least 1")
         self.n, self.gamma, self.stack, self.device = n, gamma, stack, device
-        # Frames of the stored transitions and of those not complete yet, those before them in the oldest stack, last
-        # frames of episodes that were cut, and the current one.
-        reach = capacity + n
-        n_frames = reach + stack + -(-reach // cut_every) + 1
-        frame = {"frame": (shape, np.uint8)}
-        transition = {
-            "action": ((), np.int64), "reward": ((), np.float32), "discount": ((), np.float32),
-            "frame": ((), np.int64),  # number of the state's newest frame; number k lies in place k % n_frames
-            "t": ((), np.int64),  # step in the episode
-            "ahead": ((), np.int64),  # frames from the state to the next one; 0 where the episode terminated
-        }  # fmt: skip
-        announce(n_frames, frame | {"transition": ((sum(np.dtype(d).itemsize for _, d in transition.values()),), "u1")})
-        self.frames, self.transitions = Ring(n_frames, frame), Ring(capacity, transition)
+        n_frames, fields = layout(capacity, n, cut_every=cut_every, shape=shape, stack=stack)
+        announce(n_frames, fields)
+        self.frames, self.transitions = Ring(n_frames, {"frame": fields["frame"]}), Ring(capacity, TRANSITION)
         self.seen = 0
         """Frames so far: the current one has the number `seen - 1`."""
         self.t = 0

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from common.replay.samplers import PrioritizedSampler
-from common.replay.storage import Ring, announce
+from common.replay.storage import Fields, Ring, announce, ring_bytes
 from envs.bitflip import BitFlip, Quit, exact_values
 from lab.cli import cli
 from lab.entry import Entry
@@ -137,6 +137,19 @@ def shares(n: int) -> np.ndarray:
 # ---- a run -----------------------------------------------------------------------------------------------------------
 
 
+def replay_fields(n: int) -> Fields:
+    """What the memory keeps of a transition between states of n bits, each with its goal."""
+    return {
+        "inputs": ((2 * n,), np.float32), "action": ((), np.int64), "reward": ((), np.float32),
+        "next_inputs": ((2 * n,), np.float32), "terminal": ((), np.float32),
+    }  # fmt: skip
+
+
+def replay_bytes(config: Config) -> int:
+    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
+    return ring_bytes(config.capacity, replay_fields(task(config)[0]))
+
+
 class Trainer:
     """All that a run consists of. Pickled as a whole, so that an interrupted run goes on bit for bit."""
 
@@ -152,10 +165,7 @@ class Trainer:
             2 * n, n_actions, lr=config.lr, gamma=config.gamma, tau=config.tau, clip=config.clip,
             seed=streams.integer("network"),
         )  # fmt: skip
-        fields: dict[str, tuple] = {
-            "inputs": ((2 * n,), np.float32), "action": ((), np.int64), "reward": ((), np.float32),
-            "next_inputs": ((2 * n,), np.float32), "terminal": ((), np.float32),
-        }  # fmt: skip
+        fields = replay_fields(n)
         announce(config.capacity, fields)
         self.memory = Ring(config.capacity, fields)
         updates = config.epochs * config.cycles * config.updates

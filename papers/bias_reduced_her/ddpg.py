@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from common.networks import mlp
+from common.replay.storage import Fields
 
 HIDDEN = 64
 
@@ -22,6 +23,13 @@ class Batch(NamedTuple):
     reward: Tensor
     next_inputs: Tensor
     terminal: Tensor
+
+
+def replay_fields(env: Any) -> Fields:
+    """What the replay keeps of a transition of the goal environment `env`: a row of a `Batch`."""
+    observation, goal = (env.observation_space[name].shape[0] for name in ("observation", "desired_goal"))
+    inputs, action, number = ((observation + goal,), np.float32), (env.action_space.shape, np.float32), ((), np.float32)
+    return {"inputs": inputs, "action": action, "reward": number, "next_inputs": inputs, "terminal": number}
 
 
 class Actor(nn.Module):

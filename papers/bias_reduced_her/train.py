@@ -18,12 +18,12 @@ import numpy as np
 import torch
 
 from common.replay.samplers import PrioritizedSampler
-from common.replay.storage import Ring, announce
+from common.replay.storage import Ring, announce, ring_bytes
 from lab.cli import cli
 from lab.errors import UserError
 from lab.runs import Run, Streams
 from lab.settings import check_settings
-from papers.bias_reduced_her.ddpg import DDPG, Batch
+from papers.bias_reduced_her.ddpg import DDPG, Batch, replay_fields
 from papers.bias_reduced_her.hindsight import Hindsight
 from papers.bias_reduced_her.instructional import (
     Grid,
@@ -143,6 +143,11 @@ def make_env(name: str) -> gymnasium.Env:
     return env
 
 
+def replay_bytes(config: Config) -> int:
+    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
+    return ring_bytes(config.capacity, replay_fields(make_env(config.env)))
+
+
 class Trainer:
     """All that a run consists of. Pickled as a whole, so that an interrupted run goes on bit for bit."""
 
@@ -160,14 +165,10 @@ class Trainer:
             observations + goals, n_actions, lr=config.lr, gamma=config.gamma, tau=config.tau, clip=config.clip,
             action_penalty=config.action_penalty, seed=streams.integer("network"), device=config.device,
         )  # fmt: skip
-        fields: dict[str, tuple] = {
-            "inputs": ((observations + goals,), np.float32), "action": ((n_actions,), np.float32),
-            "reward": ((), np.float32), "next_inputs": ((observations + goals,), np.float32),
-            "terminal": ((), np.float32),
-        }  # fmt: skip
         longest = getattr(self.env.spec, "max_episode_steps", None) or 1
         if config.capacity < max((1 + config.k) * longest, config.batch_size):
             raise UserError(f"a capacity of {config.capacity} holds no episode of {longest} steps with virtual goals")
+        fields = replay_fields(self.env)
         announce(config.capacity, fields)
         self.memory = Ring(config.capacity, fields)
         updates = config.epochs * config.cycles * config.updates

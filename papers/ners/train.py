@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 import torch
 
-from common.replay.storage import Ring, announce
+from common.replay.storage import Fields, Ring, announce, ring_bytes
 from lab.cli import cli
 from lab.errors import UserError
 from lab.runs import Run, Streams
@@ -108,6 +108,20 @@ def check(config: Config) -> None:
         )
 
 
+def replay_fields(env: Any) -> Fields:
+    """What the replay keeps of a transition of `env`."""
+    n_states, n_actions = env.observation_space.shape[0], env.action_space.shape[0]
+    return {
+        "state": ((n_states,), np.float32), "action": ((n_actions,), np.float32), "reward": ((), np.float32),
+        "next_state": ((n_states,), np.float32), "terminal": ((), np.float32), "time": ((), np.int32),
+    }  # fmt: skip
+
+
+def replay_bytes(config: Config) -> int:
+    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
+    return ring_bytes(config.capacity, replay_fields(make_env(config.env)))
+
+
 class Trainer:
     """All that a run consists of. Pickled as a whole between two episodes, so that an interrupted run goes on."""
 
@@ -123,10 +137,7 @@ class Trainer:
         self.starts, self.eval_starts = streams.numpy("starts"), streams.numpy("evaluation")
         self.exploration = streams.numpy("exploration")
         self.agent = self._make_agent(n_states, n_actions, streams.integer("network"))
-        fields: dict[str, tuple] = {
-            "state": ((n_states,), np.float32), "action": ((n_actions,), np.float32), "reward": ((), np.float32),
-            "next_state": ((n_states,), np.float32), "terminal": ((), np.float32), "time": ((), np.int32),
-        }  # fmt: skip
+        fields = replay_fields(self.env)
         announce(c.capacity, fields)
         self.memory = Ring(c.capacity, fields)
         transitions = VectorTransitions(self.memory, 1.0 if c.sampling.raw_time else self.horizon, c.device)

@@ -14,7 +14,8 @@ from typing import Any, Literal
 import gymnasium
 import numpy as np
 
-from common.replay.frames import FrameMemory
+from common.replay.frames import FrameMemory, layout
+from common.replay.storage import ring_bytes
 from envs.atari import MAX_FRAMES, REPEAT, Atari
 from lab.cli import cli
 from lab.errors import UserError
@@ -28,6 +29,8 @@ from papers.ners.samplers import Settings, check_sampler
 
 LIMIT = MAX_FRAMES // REPEAT
 """Steps after which a game is cut, 27,000 (Table B.1)."""
+CUT_EVERY = LIMIT // 2
+"""Steps between two cuts at least: the limit counts frames of a game, no-ops at its start too."""
 PER_EPSILON = 0.0
 """Is added to PER's priorities: nothing, a cross entropy is not 0."""
 STATISTICS_EVERY = 5
@@ -123,6 +126,11 @@ def make_env(config: Config, *, training: bool) -> gymnasium.Env:
         raise UserError(str(error)) from None
 
 
+def replay_bytes(config: Config) -> int:
+    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
+    return ring_bytes(*layout(config.capacity, config.multi_step, cut_every=CUT_EVERY, stack=config.stack))
+
+
 class Trainer:
     """All that a run consists of. Pickled as a whole, so that an interrupted run goes on bit for bit."""
 
@@ -138,9 +146,8 @@ class Trainer:
             v_max=c.v_max, lr=c.lr, adam_epsilon=c.adam_epsilon, max_gradient=c.max_gradient,
             seed=streams.integer("network"), device=c.device,
         )  # fmt: skip
-        # The limit counts frames of a game, no-ops at its start too: half of it is certainly between two cuts.
         self.memory = FrameMemory(
-            c.capacity, c.multi_step, c.gamma, cut_every=LIMIT // 2, stack=c.stack, device=c.device
+            c.capacity, c.multi_step, c.gamma, cut_every=CUT_EVERY, stack=c.stack, device=c.device
         )
         horizon = 1.0 if c.sampling.raw_time else LIMIT
         transitions = FrameTransitions(self.memory, horizon, streams.integer("encoder"), c.device)

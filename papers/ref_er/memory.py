@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from common.replay.storage import announce
+from common.replay.storage import Fields, announce
 from lab.errors import UserError
 
 EPSILON = 1e-7
@@ -44,6 +44,12 @@ class Episode:
         return len(self.actions)
 
 
+def layout(capacity: int, n_states: int, n_actions: int, longest: int) -> tuple[int, Fields]:
+    """How many slots an `EpisodeMemory` has, and what one takes."""
+    slots = 2 * (capacity + longest)  # an episode of one step takes two
+    return slots, {"slot": ((4 * (n_states + 3 * n_actions + 6) + 17,), np.uint8)}
+
+
 class EpisodeMemory:
     """At least the last `capacity` steps, as whole episodes.
 
@@ -56,8 +62,8 @@ class EpisodeMemory:
             raise UserError(f"a replay memory needs room for at least one step, not {min(capacity, longest)}")
         self.capacity, self.gamma = capacity, gamma
         self._n_states, self._n_actions = n_states, n_actions
-        slots = 2 * (capacity + longest)  # an episode of one step takes two
-        announce(slots, {"slot": ((4 * (n_states + 3 * n_actions + 6) + 17,), np.uint8)})
+        slots, fields = layout(capacity, n_states, n_actions, longest)
+        announce(slots, fields)
         self._allocate(slots)
         self.reward_scale = 1.0
         """Factor on rewards, 1 / (sigma_r + epsilon)."""

@@ -43,6 +43,11 @@ class OrnsteinUhlenbeck(WhiteNoise):
         self.noise = np.zeros(1)
 
 
+def sizes(env: Any) -> tuple[int, int, int]:
+    """Components of a state and of an action, and the time limit in steps."""
+    return env.observation_space.shape[0], env.action_space.shape[0], env.spec.max_episode_steps
+
+
 class Player:
     """One task being played. Pickling between two episodes (and only there) keeps all that the next ones depend on.
 
@@ -57,9 +62,7 @@ class Player:
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """Components of a state and of an action, and the time limit in steps."""
-        env: Any = self.env
-        return env.observation_space.shape[0], env.action_space.shape[0], env.spec.max_episode_steps
+        return sizes(self.env)
 
     def step(self, act: Act, scale: Callable[[np.ndarray], np.ndarray]) -> Episode | None:
         """Take one step (Algorithm 2); returns the episode when that ended it. `scale` standardises states."""

@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from common.replay.rank_based import RankBasedSampler
+from common.replay.storage import ring_bytes
 from lab.cli import cli
 from lab.errors import UserError
 from lab.runs import Streams
@@ -28,10 +29,11 @@ from lab.settings import check_settings
 from papers.ref_er import loop
 from papers.ref_er.advantages import Gaussian, Quadratic
 from papers.ref_er.ddpg import DDPG
-from papers.ref_er.memory import Episode, EpisodeMemory
+from papers.ref_er.memory import Episode, EpisodeMemory, layout
 from papers.ref_er.naf import NAF
-from papers.ref_er.player import OrnsteinUhlenbeck, Player, WhiteNoise, return_statistics
+from papers.ref_er.player import OrnsteinUhlenbeck, Player, WhiteNoise, return_statistics, sizes
 from papers.ref_er.refer import RULES, ReFER
+from papers.ref_er.tasks import make_env
 from papers.ref_er.vracer import VRACER
 
 METHODS = ("vracer", "ddpg", "naf")
@@ -147,6 +149,11 @@ def make_refer(config: Config) -> ReFER:
         annealing = 0.0 if c.method == "ddpg" and not (rule1 or rule2) else 5e-7
     rate = min(0.1 * batch_size(c) / c.capacity, 1.0) if c.beta_rate is None else c.beta_rate
     return ReFER(rule1, rule2, c=c.c, tolerance=c.tolerance, annealing=annealing, rate=rate, beta=c.beta)
+
+
+def replay_bytes(config: Config) -> int:
+    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
+    return ring_bytes(*layout(config.capacity, *sizes(make_env(config.env))))
 
 
 class Trainer:

@@ -13,14 +13,16 @@ from typing import Literal
 
 import numpy as np
 
+from common.replay.storage import ring_bytes
 from lab.cli import cli
 from lab.errors import UserError
 from lab.runs import Streams
 from lab.settings import check_settings
 from papers.ref_er import loop
 from papers.ref_er.acer import ACER, SegmentMemory
-from papers.ref_er.memory import Episode
-from papers.ref_er.player import Player, WhiteNoise, return_statistics
+from papers.ref_er.memory import Episode, layout
+from papers.ref_er.player import Player, WhiteNoise, return_statistics, sizes
+from papers.ref_er.tasks import make_env
 
 RESCALE_EVERY = 1000
 """Gradient steps between two updates of the rewards' scale (App. B)."""
@@ -91,6 +93,11 @@ def check(config: Config) -> None:
         raise UserError(f"unknown method {c.method!r}; this script trains acer")
     if c.warmup > c.capacity:
         raise UserError(f"the memory of {c.capacity} steps does not hold the {c.warmup} of the warm-up; lower warmup")
+
+
+def replay_bytes(config: Config) -> int:
+    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
+    return ring_bytes(*layout(config.capacity, *sizes(make_env(config.env))))
 
 
 class Trainer:

@@ -19,7 +19,8 @@ from typing import Literal
 import numpy as np
 import torch
 
-from common.replay.storage import Ring, announce
+from common.replay.storage import Fields, Ring, announce, ring_bytes
+from envs.goal_task import GoalTask
 from lab.cli import cli
 from lab.errors import UserError
 from lab.runs import Run, Streams
@@ -99,6 +100,26 @@ def check(config: Config) -> None:
         raise UserError(f"unknown method {config.method!r}; right are: {', '.join(METHODS)}")
 
 
+def replay_layout(config: Config, task: GoalTask) -> tuple[int, Fields]:
+    """Transitions kept, and what is kept of one: states as the task has them, which are smaller than its observations,
+    and goals as small as is exact."""
+    state = task.starts(1, np.random.default_rng(0))[0]
+    discrete = task.action_range is None
+    return config.capacity or (10_000_000 if discrete else 2_000_000), {
+        "state": (state.shape, state.dtype),
+        "action": ((), np.int64) if discrete else ((task.n_actions,), np.float32),
+        "goal": (task.goal_shape, np.float32 if len(task.goal_shape) == 1 else np.uint8),  # pictures: of 0 and 1
+        "reward": ((), np.float32),
+        "next_state": (state.shape, state.dtype),
+        "terminal": ((), np.bool_),
+    }
+
+
+def replay_bytes(config: Config) -> int:
+    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
+    return ring_bytes(*replay_layout(config, make_task(config.env)))
+
+
 class Trainer:
     """All that a run consists of. Pickled as a whole, so that an interrupted run goes on bit for bit."""
 
@@ -115,7 +136,7 @@ class Trainer:
         self.k = 0 if self.dense else config.k
         self.batch_size = config.batch_size or (2_560 if discrete else 1_280)
         self.agent = self._make_agent(streams.integer("network"))
-        self.memory = self._make_memory(config.capacity or (10_000_000 if discrete else 2_000_000))
+        self.memory = self._make_memory()
         self.episodes_done = self.steps_done = self.evaluations = 0
         self._log: list[dict[str, float]] = []
 
@@ -129,23 +150,12 @@ class Trainer:
             return DQN(self.task, **settings)
         return DDPG(self.task, noise=c.noise, action_l2=c.action_l2, **settings)
 
-    def _make_memory(self, capacity: int) -> Ring:
-        """States as the task has them, which are smaller than its observations, and goals as small as is exact."""
-        task, c = self.task, self.config
-        most = (1 + self.k) * c.episodes * task.max_steps
+    def _make_memory(self) -> Ring:
+        c, (capacity, fields) = self.config, replay_layout(self.config, self.task)
+        most = (1 + self.k) * c.episodes * self.task.max_steps
         for name, needed in {"batch_size": self.batch_size, "warmup": c.warmup, "a cycle": most}.items():
             if capacity < needed:
                 raise UserError(f"a capacity of {capacity} is too small: {name} needs {needed} transitions")
-        state = task.starts(1, np.random.default_rng(0))[0]
-        state_field = (state.shape, state.dtype)
-        fields: dict[str, tuple] = {
-            "state": state_field,
-            "action": ((), np.int64) if task.action_range is None else ((task.n_actions,), np.float32),
-            "goal": (task.goal_shape, np.float32 if len(task.goal_shape) == 1 else np.uint8),  # pictures: of 0 and 1
-            "reward": ((), np.float32),
-            "next_state": state_field,
-            "terminal": ((), np.bool_),
-        }
         announce(capacity, fields)
         return Ring(capacity, fields)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from common.replay.storage import ring_bytes
 from envs.minigrid_tasks import TASKS, MiniGridTask
 from lab.cli import cli
 from lab.errors import UserError
@@ -54,6 +55,11 @@ def check(config: Config) -> None:
 
 def make_env(config: Config) -> MiniGridTask:
     return MiniGridTask(config.env, config.n_actions, config.random_action_probability, config.pseudo_terminal)
+
+
+def replay_bytes(config: Config) -> int:
+    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
+    return ring_bytes(config.capacity, trainer.replay_fields(make_env(config).grid_shape))
 
 
 class Trainer(trainer.Trainer):

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from common.replay.frames import FrameMemory
+from common.replay.frames import FrameMemory, layout
+from common.replay.storage import ring_bytes
 from envs.atari import MAX_FRAMES, REPEAT, SIZE, Atari
 from lab.cli import cli
 from lab.errors import UserError
@@ -24,6 +25,8 @@ from papers.ter.settings import Settings, check_shared
 
 STACK = 4
 """Frames that make a state."""
+CUT_EVERY = MAX_FRAMES // REPEAT // 2
+"""Steps between two cuts at least: the limit counts frames of a game, no-ops at its start too."""
 SCORES = {
     # game: mean score of random actions and of a person (Mnih et al. 2015, Extended Data Table 2)
     "Pong": (-20.7, 9.3),
@@ -44,6 +47,11 @@ class Config(Settings):
     """Environment steps, of 4 frames each. The paper does not say; 10 million frames as in EBU's paper."""
     lr: float = 2.5e-4
     """RMSProp's step size (App. B.1)."""
+
+
+def replay_bytes(config: Config) -> int:
+    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
+    return ring_bytes(*layout(config.capacity, 1, cut_every=CUT_EVERY, stack=STACK))
 
 
 class Trainer(trainer.Trainer):
@@ -71,10 +79,7 @@ class Trainer(trainer.Trainer):
 
     def make_memory(self) -> FrameMemory:
         c = self.config
-        # The limit counts frames of a game, no-ops at its start too: half of it is certainly between two cuts.
-        return FrameMemory(
-            c.capacity, 1, c.gamma, cut_every=MAX_FRAMES // REPEAT // 2, stack=STACK, device=c.device
-        )  # fmt: skip
+        return FrameMemory(c.capacity, 1, c.gamma, cut_every=CUT_EVERY, stack=STACK, device=c.device)
 
     def first(self, observation: np.ndarray, info: dict) -> np.ndarray:
         return np.concatenate([np.zeros((STACK - 1, SIZE, SIZE), np.uint8), observation[None]])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from common.replay.storage import ring_bytes
 from envs.sokoban import BOX_REWARD, SOLVED_REWARD, Sokoban
 from lab.cli import cli
 from lab.errors import UserError
@@ -49,12 +50,21 @@ def check(config: Config) -> None:
         raise UserError(f"pixels must be at least 36, which the convolutions need, not {config.pixels}")
 
 
+def make_env(config: Config) -> Sokoban:
+    size, boxes = TASKS[config.env]
+    return Sokoban((size, size), boxes, pixels=config.pixels)
+
+
+def replay_bytes(config: Config) -> int:
+    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
+    return ring_bytes(config.capacity, trainer.replay_fields(make_env(config).grid_shape))
+
+
 class Trainer(trainer.Trainer):
     """A run on Sokoban."""
 
     def make_env(self, training: bool = True) -> Sokoban:
-        size, boxes = TASKS[self.config.env]
-        return Sokoban((size, size), boxes, pixels=self.config.pixels)
+        return make_env(self.config)
 
     def return_range(self) -> tuple[float, float]:
         largest = SOLVED_REWARD + BOX_REWARD * self.env.boxes

@@ -18,13 +18,21 @@ from torch import Tensor
 
 from common.pixels import SymbolicPixels
 from common.replay.samplers import PrioritizedSampler, UniformSampler
-from common.replay.storage import Ring, announce
+from common.replay.storage import Fields, Ring, announce
 from common.schedules import linear
 from lab.runs import Run, Streams
 from papers.ter.discor import DisCor
 from papers.ter.dqn import Batch, DoubleDQN, Optimizer
 from papers.ter.ebu import EpisodicSampler
 from papers.ter.topological import RandomProjection, ReverseSweep, TopologicalSampler, TransitionGraph
+
+
+def replay_fields(grid_shape: tuple[int, ...]) -> Fields:
+    """What the memory keeps of a transition between two states of tiles."""
+    return {
+        "tiles": (grid_shape, np.uint8), "action": ((), np.uint8), "reward": ((), np.float32),
+        "next_tiles": (grid_shape, np.uint8), "absorbing": ((), np.bool_),
+    }  # fmt: skip
 
 
 class Trainer:
@@ -109,10 +117,7 @@ class Trainer:
 
     def make_memory(self) -> Any:
         """The replay memory; its arrays "reward" and "action" are read by slot."""
-        fields: dict[str, tuple] = {
-            "tiles": (self.env.grid_shape, np.uint8), "action": ((), np.uint8), "reward": ((), np.float32),
-            "next_tiles": (self.env.grid_shape, np.uint8), "absorbing": ((), np.bool_),
-        }  # fmt: skip
+        fields = replay_fields(self.env.grid_shape)
         announce(self.config.capacity, fields)
         height, _, _ = self.input_shape()
         self.pixels = SymbolicPixels(self.env.tiles, self.env.grid_shape, height, self.config.device)
