@@ -36,7 +36,8 @@ class Parser(argparse.ArgumentParser):
 def guard(fn: Callable[P, R]) -> Callable[P, R]:
     """Decorate the entry point of a command, so that expected trouble ends in one line on stderr.
 
-    Exit codes: 2 for a UserError or a disk that cannot be written, 1 for a non-finite loss, 130 for Ctrl-C.
+    Exit codes: 2 for a UserError, too little memory or a disk that cannot be written, 1 for a non-finite loss, 130
+    for Ctrl-C.
     Everything else is a bug and keeps its traceback.
     """
 
@@ -47,6 +48,9 @@ def guard(fn: Callable[P, R]) -> Callable[P, R]:
         except (UserError, NonFiniteLoss) as error:
             print(f"error: {error}", file=sys.stderr)
             raise SystemExit(2 if isinstance(error, UserError) else 1) from None
+        except MemoryError as error:
+            print(f"error: {str(error) or 'out of memory'}", file=sys.stderr)
+            raise SystemExit(2) from None
         except BrokenPipeError:  # `... --help | head`: nobody reads on, and Python must not complain about it at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(1) from None

@@ -1,4 +1,7 @@
-"""Where the runs of a sweep are trained: in processes of this machine, or on a Ray cluster."""
+"""Where the runs of a sweep are trained: what all launchers share, and the one for the processes of this machine.
+
+Those for clusters are in cluster_ray.py and cluster_slurm.py. Importing this file does not load torch.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,17 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
 from multiprocessing import connection, forkserver
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from lab.errors import UNWRITABLE, NonFiniteLoss, RunBusy, UserError
-from lab.threads import one_thread
+from lab.resources import count_gpus, freest, gpu_names, wants_gpu
 
 if TYPE_CHECKING:  # sweep.py imports this file
     from lab.entry import Entry
 
+LAUNCHERS = ("local", "ray", "slurm")
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
 BUSY_CODE = 75  # EX_TEMPFAIL: exit code of a process whose run is being written by somebody else
 UNWRITABLE_CODE = 74  # EX_IOERR: of a process that could not even say in its log what is wrong
@@ -60,6 +63,8 @@ def execute(pickled_entry: bytes, run_dir: Path) -> int:
     except OSError:
         return UNWRITABLE_CODE
     faulthandler.enable()  # a segfault leaves its place in the log
+    from lab.threads import one_thread  # loads torch, which the process that only starts runs may not need
+
     one_thread()
     try:
         entry: Entry = pickle.loads(pickled_entry)
@@ -70,6 +75,8 @@ def execute(pickled_entry: bytes, run_dir: Path) -> int:
         return BUSY_CODE
     except (UserError, NonFiniteLoss) as error:
         return _last_words(f"error: {error}", 2)
+    except MemoryError as error:
+        return _last_words(f"error: {str(error) or 'out of memory'}", 2)
     except OSError as error:
         if error.errno not in UNWRITABLE:
             return _last_words(traceback.format_exc().strip(), 1)
@@ -91,7 +98,7 @@ def _last_words(text: str, code: int) -> int:
     return code
 
 
-def _outcome(code: int, run_dir: Path, log_start: int) -> str:
+def outcome(code: int, run_dir: Path, log_start: int) -> str:
     """What an exit code means, with the last lines that this attempt wrote to the log."""
     if code == 0:
         return ""
@@ -100,10 +107,10 @@ def _outcome(code: int, run_dir: Path, log_start: int) -> str:
     if code == UNWRITABLE_CODE:
         return f"cannot write {run_dir}: {_why_unwritable(run_dir)}; start again when it can be written"
     end = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-    return f"{_log_tail(run_dir, log_start)}\n{end}".strip()
+    return f"{log_tail(run_dir, log_start)}\n{end}".strip()
 
 
-def _log_tail(run_dir: Path, log_start: int) -> str:
+def log_tail(run_dir: Path, log_start: int) -> str:
     """The last lines of a run's log, of those after its byte `log_start`."""
     try:
         with (run_dir / "log.txt").open("rb") as log:
@@ -123,7 +130,8 @@ def _why_unwritable(run_dir: Path) -> str:
     return "it could not be written for a while"
 
 
-def _log_size(run_dir: Path) -> int:
+def log_size(run_dir: Path) -> int:
+    """Bytes in a run's log; what a new attempt writes begins there."""
     path = run_dir / "log.txt"
     return path.stat().st_size if path.exists() else 0
 
@@ -131,42 +139,64 @@ def _log_size(run_dir: Path) -> int:
 # ------------------------------------------------------------------------------------------------ local processes
 
 
+class _Running(NamedTuple):
+    process: Any
+    directory: Path
+    log_start: int
+    gpu: str  # "" without one
+
+
 class Local:
-    """One process per run, forked from a server that has already imported torch and the train scripts."""
+    """One process per run, forked from a server that has already imported torch and the train scripts.
+
+    A run with device=cuda gets the GPU on which the fewest runs go on, through CUDA_VISIBLE_DEVICES: its settings, its
+    name and its results do not depend on which. Its process starts afresh, as CUDA does not survive a fork.
+    Raises UserError for a device that is not there.
+    """
 
     def __init__(self, entries: list[Entry], jobs: int) -> None:
+        from lab.settings import check_device
+
+        for device in sorted({getattr(entry.config, "device", "cpu") for entry in entries}):
+            check_device(device)
+        on_gpu = any(map(wants_gpu, entries))
+        self.gpus = gpu_names(count_gpus(), os.environ.get("CUDA_VISIBLE_DEVICES")) if on_gpu else []
         self.jobs = jobs
-        self.running: dict[str, tuple[Any, Path, int]] = {}
+        self.running: dict[str, _Running] = {}
         self.context = multiprocessing.get_context("forkserver")
         modules = sorted({entry.target.split(":")[0] for entry in entries})
         # torch._dynamo: the first optimiser that a process makes imports it, which takes a second
         self.context.set_forkserver_preload(["torch", "torch._dynamo", *modules])
         # The server inherits these when it starts, and its numerical libraries read them only once.
         path = os.pathsep.join(entry for entry in sys.path if entry)
-        with _environment(**ONE_THREAD, PYTHONPATH=path):
+        self.environment = ONE_THREAD | {"PYTHONPATH": path}
+        with _environment(**self.environment):
             forkserver.ensure_running()
 
     def room(self) -> bool:
         return len(self.running) < self.jobs
 
     def start(self, name: str, entry: Entry, run_dir: Path) -> None:
-        process = self.context.Process(target=_child, args=(pickle.dumps(entry), run_dir), name=name)
-        log_start = _log_size(run_dir)
-        process.start()
-        self.running[name] = process, run_dir, log_start
+        gpu = freest(self.gpus, (run.gpu for run in self.running.values())) if wants_gpu(entry) else ""
+        context: Any = multiprocessing.get_context("spawn") if gpu else self.context
+        process = context.Process(target=_child, args=(pickle.dumps(entry), run_dir), name=name)
+        run = _Running(process, run_dir, log_size(run_dir), gpu)
+        with _environment(**self.environment, CUDA_VISIBLE_DEVICES=gpu) if gpu else contextlib.nullcontext():
+            process.start()
+        self.running[name] = run
 
     def wait(self, seconds: float) -> list[tuple[str, str]]:
-        connection.wait([process.sentinel for process, _, _ in self.running.values()], seconds)
+        connection.wait([run.process.sentinel for run in self.running.values()], seconds)
         ended = []
-        for name, (process, run_dir, log_start) in list(self.running.items()):
-            if process.exitcode is not None:
-                ended.append((name, _outcome(process.exitcode, run_dir, log_start)))
-                process.close()
+        for name, run in list(self.running.items()):
+            if run.process.exitcode is not None:
+                ended.append((name, outcome(run.process.exitcode, run.directory, run.log_start)))
+                run.process.close()
                 del self.running[name]
         return ended
 
     def stop(self) -> None:
-        processes = [process for process, _, _ in self.running.values()]
+        processes = [run.process for run in self.running.values()]
         for process in processes:
             process.terminate()
         deadline = time.monotonic() + GRACE_SECONDS
@@ -206,61 +236,3 @@ class _environment:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-
-
-# ------------------------------------------------------------------------------------------------ Ray
-
-
-class Ray:
-    """One Ray task with one core per run; the runs directory must be on a disk that all nodes share."""
-
-    def __init__(self, entries: list[Entry], jobs: int) -> None:
-        try:
-            import ray
-        except ImportError:
-            raise UserError("LAUNCHER=ray needs ray: pip install -r requirements-cluster.txt") from None
-        self.ray = ray
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        self.connected_before = ray.is_initialized()
-        if not self.connected_before:
-            quiet = {"log_to_driver": False, "logging_level": "ERROR"}
-            try:
-                ray.init(address="auto", **quiet)
-            except ConnectionError:  # no cluster: a Ray instance of our own
-                ray.init(num_cpus=jobs, include_dashboard=False, **quiet)
-        # max_calls: every run gets a fresh process, as it does locally
-        self.task = ray.remote(num_cpus=1, max_retries=0, max_calls=1)(_ray_task)
-        self.running: dict[Any, tuple[str, Path, int]] = {}
-
-    def room(self) -> bool:
-        return True
-
-    def start(self, name: str, entry: Entry, run_dir: Path) -> None:
-        reference = self.task.remote(pickle.dumps(entry), run_dir)
-        self.running[reference] = name, run_dir, _log_size(run_dir)
-
-    def wait(self, seconds: float) -> list[tuple[str, str]]:
-        ready, _ = self.ray.wait(list(self.running), num_returns=len(self.running), timeout=seconds)
-        ended = []
-        for reference in ready:
-            name, run_dir, log_start = self.running.pop(reference)
-            try:
-                ended.append((name, _outcome(self.ray.get(reference), run_dir, log_start)))
-            except self.ray.exceptions.RayError as error:
-                ended.append((name, f"{_log_tail(run_dir, log_start)}\nray: {str(error).splitlines()[0]}".strip()))
-        return ended
-
-    def stop(self) -> None:
-        for reference in self.running:
-            self.ray.cancel(reference, force=True)
-        if self.running:
-            self.ray.wait(list(self.running), num_returns=len(self.running), timeout=GRACE_SECONDS)
-        if not self.connected_before:
-            self.ray.shutdown()
-
-
-def _ray_task(pickled_entry: bytes, run_dir: Path) -> int:
-    return execute(pickled_entry, run_dir)  # one thread: Ray sets OMP_NUM_THREADS to the task's num_cpus
-
-
-LAUNCHERS: dict[str, Callable[[list[Entry], int], Launcher]] = {"local": Local, "ray": Ray}

@@ -9,18 +9,22 @@ import os
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
+from lab import resources
+from lab.cluster_ray import Ray
+from lab.cluster_slurm import Slurm
 from lab.entry import Entry
 from lab.errors import UserError
-from lab.launchers import LAUNCHERS, Launcher
+from lab.launchers import LAUNCHERS, Launcher, Local
 
 POLL_SECONDS = 0.5
+MAKERS: dict[str, Callable[[list[Entry], int], Launcher]] = {"local": Local, "ray": Ray, "slurm": Slurm}
 PRIOR_MINUTES = 3.0  # of work per process at the usual speed that an estimate of the remaining time starts from
 
 
@@ -55,12 +59,13 @@ def sweep(
 ) -> Report:
     """Train what is not finished yet, `jobs` runs at a time, and say on stderr what became of it.
 
-    work: directory of runs -> the entries that belong there. launcher: "local", or "ray" for the cluster that
-    RAY_ADDRESS names (without one, a Ray instance of `jobs` cores on this machine); a cluster decides itself how many
-    runs go at once. hours: how long a run usually takes, by run name, for the progress bar; the average for others.
-    longest_first: begin with the runs that usually take longest; else in the order given.
+    work: directory of runs -> the entries that belong there. launcher: "local"; "ray" for the cluster that RAY_ADDRESS
+    names or that this machine belongs to, which decides itself how many runs go at once; "slurm" for a job per run, at
+    most `jobs` of them in the queue at a time. hours: how long a run usually takes, by run name, for the progress bar;
+    the average for others. longest_first: begin with the runs that usually take longest; else in the order given.
     The output of a run goes to <run_dir>/log.txt. Ctrl-C stops all runs and sets Report.interrupted. Raises UserError:
-    unknown launcher, no ray, unwritable directory; errors of runs are never raised, they are in Report.failed.
+    unknown launcher, no cluster, too little memory or disk, unwritable directory; errors of runs are never raised, they
+    are in Report.failed.
     """
     if jobs < 1:
         raise UserError(f"JOBS={jobs} leaves nothing to work with; use 1 or more")
@@ -89,7 +94,8 @@ def sweep(
         todo = dict(sorted(todo.items(), key=lambda item: -hours.get(item[0], usual)))
     if todo:
         directories = {name: directory for name, (_, directory) in todo.items()}
-        workers = LAUNCHERS[launcher]([entry for entry, _ in todo.values()], jobs)
+        resources.check(todo.values(), jobs, memory=launcher == "local")
+        workers = MAKERS[launcher]([entry for entry, _ in todo.values()], jobs)
         with Progress(directories, hours, jobs) as progress:
             _train(todo, workers, report, progress)
     _tell(report, {name: directory for name, (_, directory) in todo.items()})

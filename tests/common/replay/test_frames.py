@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.replay.frames import FrameMemory
-from lab.errors import UserError
 
 SHAPE = (2, 3)
 GAMMA = 0.9
@@ -199,7 +198,7 @@ def test_frames_are_stored_once():
 
 
 def test_a_memory_that_does_not_fit_is_refused_before_it_is_made(capsys):
-    with pytest.raises(UserError, match="choose a smaller replay capacity"):
+    with pytest.raises(MemoryError, match="choose a smaller replay capacity"):
         FrameMemory(10**12, 20, 0.99, cut_every=13_500)
 
 

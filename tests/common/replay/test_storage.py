@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from common.replay import storage
 from common.replay.storage import Ring, announce
-from lab.errors import UserError
 
 FIELDS = {"frame": ((2, 3), np.uint8), "reward": ((), np.float32)}
 
@@ -129,7 +128,7 @@ def test_announce_says_and_returns_the_bytes(capsys):
 
 def test_announce_refuses_what_does_not_fit(monkeypatch):
     monkeypatch.setattr(storage, "available_memory", lambda: 3_000_000_000)
-    with pytest.raises(UserError, match=r"needs 10\.00 GB, but only 3\.00 GB are available"):
+    with pytest.raises(MemoryError, match=r"needs 10\.00 GB, but only 3\.00 GB are available"):
         announce(1_000_000, {"frame": ((100, 100), np.uint8)})
 
 
