@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import Parser, UserError, guard
+from lab.launchers import LAUNCHERS
 from lab.rooms import Choice, House, Paper, choose, every, judge, plain
 
 SCALES = ("smoke", "quick", "full")
-LAUNCHERS = ("local", "ray")
 
 
 # ---- what the user typed ---------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     run.add_argument("figure", nargs="*", metavar="FIGURE", help="figures of the paper (default: every figure)")
     run.add_argument("--headline", action="store_true", help="only the figures that carry the paper's main claims")
     run.add_argument("--jobs", type=_positive, default=os.cpu_count() or 1, help="processes (default: one per core)")
-    run.add_argument("--launcher", default="local", help="local (default) or ray")
+    run.add_argument("--launcher", default="local", help=f"{', '.join(LAUNCHERS)} (default: local)")
     figures.add_argument("paper", metavar="PAPER", nargs="?", default="all", help="a paper of `list` (default: all)")
     figures.add_argument("--scale", help="only this scale (default: every scale that has results)")
     claims.add_argument("--mine", action="store_true", help="judge this machine's runs; write runs/RESULTS.md instead")
@@ -258,7 +258,7 @@ def _dispatch(house: House, options: argparse.Namespace) -> int:
         for paper in papers:
             redraw(paper, scale)
         return 0
-    if options.device != "cpu":
+    if options.device != "cpu" and getattr(options, "launcher", "local") == "local":  # a cluster has its own devices
         from lab.settings import check_device  # loads torch, of no use to the commands that do not train
 
         check_device(options.device)

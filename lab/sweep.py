@@ -24,7 +24,7 @@ from lab.errors import UserError
 from lab.launchers import LAUNCHERS, Launcher, Local
 
 POLL_SECONDS = 0.5
-MAKERS: dict[str, Callable[[list[Entry], int], Launcher]] = {"local": Local, "ray": Ray, "slurm": Slurm}
+MAKERS: dict[str, Callable[[list[Entry], int], Launcher]] = dict(zip(LAUNCHERS, (Local, Ray, Slurm), strict=True))
 PRIOR_MINUTES = 3.0  # of work per process at the usual speed that an estimate of the remaining time starts from
 
 

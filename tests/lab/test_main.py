@@ -256,7 +256,7 @@ def test_device_reaches_the_config(house, monkeypatch):
         (["run", "coins", "--jobs", "none"], ["none", "1 or more"]),
         (["run", "coins", "--device", "gpu"], ["gpu", "cpu, cuda"]),
         (["run", "coins", "--device", "cuda:99"], ["cuda:99", "CUDA device"]),
-        (["run", "coins", "--launcher", "slurm"], ["slurm", "local, ray"]),
+        (["run", "coins", "--launcher", "cloud"], ["cloud", "local, ray, slurm"]),
         (["figures", "--scale", "huge"], ["huge", "smoke, quick, full"]),
         (["rum", "coins"], ["rum", "run"]),
         (["collect", "coins", "--scale", "smoke"], ["smoke", "quick or full"]),

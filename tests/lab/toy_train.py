@@ -10,6 +10,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
+from common.replay.storage import announce
 from lab.cli import cli
 from lab.runs import Run, Streams
 
@@ -20,7 +21,7 @@ class Config:
 
     env: str = "Line"
     """What is fitted."""
-    method: Literal["plain", "raises", "dies", "diverges"] = "plain"
+    method: Literal["plain", "raises", "dies", "diverges", "starves"] = "plain"
     """plain learns; the others come to grief half-way, each in its own manner."""
     seed: int = 0
     """Seed of all random streams."""
@@ -30,6 +31,8 @@ class Config:
     """Updates between evaluations, and checkpoints."""
     learning_rate: float = 1e-2
     """Step size of Adam."""
+    device: str = "cpu"
+    """Where it claims to learn."""
     pause: float = 0.0
     """Seconds to sleep per update, to be slow enough for a test, until there is a file `hurry` beside the run."""
 
@@ -54,6 +57,10 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     with run:
         if run.finished is not None:
             return run.finished
+        if config.method == "starves":
+            announce(10**15, {"number": ((), "u1")})
+        if config.device == "cuda":
+            print(f"GPU {os.environ.get('CUDA_VISIBLE_DEVICES')}", flush=True)
         state = run.load() or fresh_state(config)
         network, optimiser, replay = state["network"], state["optimiser"], state["replay"]
         print(f"{config.method} starts at step {state['step']}")

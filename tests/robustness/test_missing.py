@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 BLOCKED = """
 import runpy, sys
@@ -26,11 +28,12 @@ def without(packages: set[str], *arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
 
 
-def test_ray_is_named_in_one_line(tmp_path):
-    arguments = ["lab", "run", "ter", "fig2", "--scale", "smoke", "--launcher", "ray", "--runs", str(tmp_path)]
-    done = without({"ray"}, *arguments)
+@pytest.mark.parametrize(("launcher", "package"), [("ray", "ray"), ("slurm", "submitit")])
+def test_a_package_of_a_cluster_is_named_in_one_line(launcher, package, tmp_path):
+    arguments = ["lab", "run", "ter", "fig2", "--scale", "smoke", "--launcher", launcher, "--runs", str(tmp_path)]
+    done = without({package}, *arguments)
     assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr == "error: LAUNCHER=ray needs ray: pip install -r requirements-cluster.txt\n"
+    assert done.stderr == f"error: LAUNCHER={launcher} needs {package}: pip install -r requirements-cluster.txt\n"
     assert not list(tmp_path.rglob("*.json"))
 
 
@@ -41,7 +44,7 @@ def test_a_package_of_the_report_is_named_in_one_line(tmp_path):
 
 
 def test_training_needs_no_optional_package():
-    optional = {"ray", "tensorboard", "pfrl", "stable_baselines3", "playwright", "pytest", "hypothesis"}
+    optional = {"ray", "submitit", "tensorboard", "pfrl", "stable_baselines3", "playwright", "pytest", "hypothesis"}
     done = without(optional, "papers.ter.nchain", "--help")
     assert done.returncode == 0 and "--run-dir" in done.stdout, done.stderr
 

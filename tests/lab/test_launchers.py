@@ -1,0 +1,268 @@
+"""Runs on GPUs and on clusters: shared out, read back, stopped; and no cluster is an error, not training here."""
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from lab import cluster_ray, cluster_slurm
+from lab.cluster_ray import fits_a_node, needs_of
+from lab.cluster_slurm import Slurm
+from lab.errors import UserError
+from lab.launchers import Local
+from lab.resources import JOBS_PER_GPU
+from lab.sweep import Report, _last_step, run_entries
+from tests.lab.test_sweep import entry, metrics, name
+from tests.lab.toy_train import Config, main
+
+SLOW = [entry(seed=seed, steps=3000, evaluate_every=5, pause=0.02) for seed in range(10, 13)]
+
+
+def log(each, runs_root: Path) -> str:
+    return (each.run_dir(runs_root) / "log.txt").read_text()
+
+
+def interrupted(entries, runs_root: Path, started: int, **options) -> Report:
+    """A sweep that gets a Ctrl-C when so many of its runs have made a step; afterwards none of them goes on."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # as from a terminal
+    over = threading.Event()
+
+    def steps() -> list[int]:
+        return [_last_step(each.run_dir(runs_root)) for each in entries]
+
+    def interrupt() -> None:
+        deadline = time.monotonic() + 120
+        while sum(step > 0 for step in steps()) < started and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if not over.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
+
+    user = threading.Thread(target=interrupt)
+    user.start()
+    try:
+        report = run_entries(entries, runs_root, **options)
+    finally:
+        over.set()
+        user.join()
+        signal.signal(signal.SIGINT, before)
+    at_the_end = steps()
+    time.sleep(1.0)
+    assert steps() == at_the_end, "a run goes on after the sweep"
+    return report
+
+
+# ---- GPUs of this machine --------------------------------------------------------------------------------------------
+
+
+def test_two_runs_get_a_gpu_each(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,6")
+    runs = [entry(seed=1), entry(seed=2, device="cuda"), entry(seed=3, device="cuda")]
+    local = Local(runs, jobs=3)
+    for run in runs:
+        local.start(name(run), run, run.run_dir(tmp_path))
+    ended: dict[str, str] = {}
+    while local.running:
+        ended |= dict(local.wait(1.0))
+    assert ended == {name(run): "" for run in runs}
+    assert "GPU" not in log(runs[0], tmp_path)
+    assert [log(run, tmp_path).splitlines()[0] for run in runs[1:]] == ["GPU 4", "GPU 6"]
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "4,6"
+    assert '"threads": 1,' in (runs[1].run_dir(tmp_path) / "config.json").read_text()
+
+
+def test_a_gpu_that_is_not_there(tmp_path):
+    with pytest.raises(UserError, match="'cuda:7' asked for, but this PyTorch sees"):
+        run_entries([entry(device="cuda:7")], tmp_path, jobs=1)
+
+
+# ---- Ray -------------------------------------------------------------------------------------------------------------
+
+
+def test_ray(tmp_path, monkeypatch):
+    """On a cluster of one node with two cores and what it takes for two GPUs."""
+    ray = pytest.importorskip("ray")
+    cluster_utils = pytest.importorskip("ray.cluster_utils")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    node = {"num_cpus": 2, "num_gpus": 2, "include_dashboard": False}
+    cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=node)
+    try:
+        monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+        learns, raises, dies = entry(device="cuda"), entry("raises"), entry("dies")
+        report = run_entries([learns, raises, dies], tmp_path, jobs=2, launcher="ray")
+        assert report.finished == [name(learns)]
+        assert "ZeroDivisionError" in report.failed[name(raises)]
+        assert "ray: The worker died unexpectedly" in report.failed[name(dies)]
+        assert log(learns, tmp_path).splitlines()[0] in ("GPU 0", "GPU 1"), "what Ray gave, or it gave nothing"
+        assert not ray.is_initialized()
+        main(Config(), tmp_path / "whole")
+        assert metrics(learns.run_dir(tmp_path)) == metrics(tmp_path / "whole")
+        assert '"threads": 1,' in (learns.run_dir(tmp_path) / "config.json").read_text()
+
+        ray.init(log_to_driver=False, logging_level="ERROR")  # else the tasks would end with the connection
+        report = interrupted(SLOW, tmp_path, started=2, jobs=2, launcher="ray")
+        assert report.interrupted and report.exit_code == 130 and ray.is_initialized()
+        assert sum((each.run_dir(tmp_path)).exists() for each in SLOW) == 2, "the third still waited"
+
+        monkeypatch.setattr(cluster_ray, "replay_needs", lambda entries: [10**15])
+        with pytest.raises(UserError, match=r"no node of the Ray cluster has 1000000\.5 GB of memory"):
+            run_entries([entry(seed=5)], tmp_path, jobs=1, launcher="ray")
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
+def test_without_a_cluster_nothing_is_trained(tmp_path, monkeypatch):
+    ray = pytest.importorskip("ray")
+    with socket.socket() as nobody_listens:
+        nobody_listens.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{nobody_listens.getsockname()[1]}"
+        for wrong in (address, "ray://" + address, "here", "127.0.0.1:99999"):
+            monkeypatch.setenv("RAY_ADDRESS", wrong)
+            with pytest.raises(UserError, match=f"no Ray cluster at RAY_ADDRESS={wrong}: set RAY_ADDRESS, or .*head"):
+                run_entries([entry()], tmp_path, jobs=1, launcher="ray")
+    monkeypatch.delenv("RAY_ADDRESS")
+
+    def init(address: str, **options) -> None:
+        assert address == "auto", "without an address, Ray would start an instance of its own"
+        raise ConnectionError("Could not find any running Ray instance. Please specify the one to connect to.")
+
+    monkeypatch.setattr(ray, "init", init)
+    with pytest.raises(UserError, match=r"no Ray cluster to train on \(Could not find any .*LAUNCHER=local") as error:
+        run_entries([entry()], tmp_path, jobs=1, launcher="ray")
+    assert "\n" not in str(error.value) and not list(tmp_path.iterdir())
+
+
+def test_what_a_task_asks_for_and_which_node_has_it():
+    on_cpu, on_gpu = needs_of(entry(), 2 * 10**9), needs_of(entry(device="cuda"), 0)
+    assert on_cpu == {"num_cpus": 1, "num_gpus": 0, "memory": 2.5e9}
+    assert on_gpu["num_gpus"] * JOBS_PER_GPU == 1
+    small, large = {"CPU": 4.0, "memory": 2e9}, {"CPU": 4.0, "memory": 9e9}
+    assert fits_a_node(on_cpu, [small, large]) and not fits_a_node(on_cpu, [small])
+    assert fits_a_node(on_gpu, [small | {"GPU": 1.0}]) and not fits_a_node(on_gpu, [large])
+
+
+@pytest.mark.parametrize(("launcher", "package"), [("ray", "ray"), ("slurm", "submitit")])
+def test_a_cluster_chooses_the_gpu(launcher, package, tmp_path, monkeypatch):
+    pytest.importorskip(package)
+    monkeypatch.setattr(cluster_slurm, "CLUSTER", "local")
+    with pytest.raises(UserError, match="DEVICE=cuda:1 does not work on a cluster"):
+        run_entries([entry(device="cuda:1")], tmp_path, jobs=1, launcher=launcher)
+
+
+# ---- SLURM -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def submitit_here(monkeypatch):
+    """submitit's own processes instead of SLURM's."""
+    core = pytest.importorskip("submitit.core.core")
+    monkeypatch.setattr(cluster_slurm, "CLUSTER", "local")
+    monkeypatch.setattr(cluster_slurm, "POLL_SECONDS", 0.1)
+    monkeypatch.setattr(core.Job, "_results_timeout_s", 0)  # seconds that a result may be late on a slow disk
+
+
+def test_jobs_of_submitit(tmp_path, submitit_here):
+    learns, raises, dies = entry(), entry("raises"), entry("dies")
+    report = run_entries([learns, raises, dies], tmp_path, jobs=3, launcher="slurm")
+    assert report.finished == [name(learns)] and set(report.failed) == {name(raises), name(dies)}
+    assert "ZeroDivisionError: the toy was told to fail\nexit code 1" in report.failed[name(raises)]
+    assert report.failed[name(dies)].startswith("dies starts at step 0\nslurm: job ")
+    assert log(learns, tmp_path) == "plain starts at step 0\n"
+    main(Config(), tmp_path / "whole")
+    assert metrics(learns.run_dir(tmp_path)) == metrics(tmp_path / "whole")
+    assert '"threads": 1,' in (learns.run_dir(tmp_path) / "config.json").read_text()
+
+
+def test_ctrl_c_cancels_the_jobs_of_submitit(tmp_path, submitit_here):
+    report = interrupted(SLOW, tmp_path, started=2, jobs=2, launcher="slurm")
+    assert report.interrupted and report.exit_code == 130
+    assert not SLOW[2].run_dir(tmp_path).exists(), "not more than JOBS in the queue"
+
+
+@pytest.fixture
+def slurm(tmp_path, monkeypatch) -> Path:
+    """A folder of commands that answer as SLURM's would: every job runs out of memory at once."""
+    pytest.importorskip("submitit")
+    bin = tmp_path / "bin"
+    bin.mkdir()
+    commands = {
+        "sbatch": 'n=$(($(cat n 2>/dev/null || echo 4100) + 1)); echo $n > n; cp "$1" $n.sh; '
+        'echo "Submitted batch job $n"; echo a node complains > "$(dirname "$1")/${n}_0_log.err"',
+        "srun": "",
+        "sacct": 'echo "JobID|State|NodeList"; for job in [0-9]*.sh; do echo "${job%.sh}|OUT_OF_MEMORY|node1"; done',
+        "scancel": 'echo "$@" >> cancelled',
+    }
+    for command, script in commands.items():
+        (bin / command).write_text(f'#!/bin/sh\ncd "{bin}"\n{script}\n')
+        (bin / command).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bin}:{os.environ['PATH']}")
+    monkeypatch.setattr(cluster_slurm, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(sys.modules["submitit.core.core"].Job, "_results_timeout_s", 0)
+    return bin
+
+
+def test_what_slurm_is_asked_for_and_a_job_that_dies_on_its_node(tmp_path, slurm, monkeypatch):
+    monkeypatch.setattr(cluster_slurm, "replay_needs", lambda entries: [7_100_000_000, 0])
+    on_gpu, on_cpu = entry(device="cuda"), entry()
+    report = run_entries([on_gpu, on_cpu], tmp_path / "runs", jobs=1, launcher="slurm")
+    assert not report.finished and set(report.failed) == {name(on_gpu), name(on_cpu)}
+    error = "a node complains\nslurm: job 4101 ended without a result (OUT_OF_MEMORY)"
+    assert report.failed[name(on_gpu)] == error
+    first, second = ((slurm / f"{n}.sh").read_text() for n in (4101, 4102))
+    for line in ("mem=9GB", "gpus-per-node=1", "cpus-per-task=1", "time=1440", f"job-name={name(on_gpu)}"):
+        assert f"#SBATCH --{line}\n" in first
+    assert "#SBATCH --mem=2GB\n" in second and "gpus" not in second
+    assert not (slurm / "cancelled").exists()
+
+
+def test_a_sweep_that_ends_early_cancels_its_jobs(tmp_path, slurm, monkeypatch):
+    """Also the one that is being submitted when the Ctrl-C comes."""
+    (slurm / "sacct").write_text("#!/bin/sh\n")  # nothing is known of the jobs yet
+    (tmp_path / "runs").mkdir()
+    workers = Slurm(SLOW[:2], jobs=2)
+    workers.start(name(SLOW[0]), SLOW[0], SLOW[0].run_dir(tmp_path / "runs"))
+    monkeypatch.setattr(workers, "submitit", Hasty(workers.submitit))
+    with pytest.raises(KeyboardInterrupt):
+        workers.start(name(SLOW[1]), SLOW[1], SLOW[1].run_dir(tmp_path / "runs"))
+    workers.stop()
+    assert (slurm / "cancelled").read_text().split() == ["4101", "4102"]
+
+
+class Hasty:
+    """submitit, with a Ctrl-C in the moment between the submission and its return."""
+
+    def __init__(self, submitit) -> None:
+        self.submitit = submitit
+
+    def AutoExecutor(self, *arguments, **options):
+        executor = self.submitit.AutoExecutor(*arguments, **options)
+        submit = executor.submit
+
+        def submit_and_interrupt(*arguments):
+            job = submit(*arguments)
+            signal.raise_signal(signal.SIGINT)
+            return job
+
+        executor.submit = submit_and_interrupt
+        return executor
+
+
+def test_slurm_that_cannot_be_used(tmp_path, slurm, monkeypatch, capsys):
+    def refused(match: str) -> None:
+        with pytest.raises(UserError, match=match) as error:
+            run_entries([entry(), entry(seed=1)], tmp_path / "runs", jobs=2, launcher="slurm")
+        assert "\n" not in str(error.value) and not list((tmp_path / "runs").glob("*/log.txt"))
+
+    (slurm / "sbatch").write_text("#!/bin/sh\necho sbatch: error: invalid partition specified: fast >&2\nexit 1\n")
+    refused("sbatch refused a job: sbatch: error: invalid partition specified: fast; SBATCH_PARTITION")
+    (slurm / "sacct").write_text("#!/bin/sh\necho Slurm accounting storage is disabled >&2\nexit 1\n")
+    refused("sacct says Slurm accounting storage is disabled")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    refused("LAUNCHER=slurm needs sbatch: start on a login node of the cluster; LAUNCHER=local trains here")
