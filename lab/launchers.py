@@ -170,8 +170,9 @@ class Local:
         # The server inherits these when it starts, and its numerical libraries read them only once.
         path = os.pathsep.join(entry for entry in sys.path if entry)
         self.environment = ONE_THREAD | {"PYTHONPATH": path}
-        with _environment(**self.environment):
-            forkserver.ensure_running()
+        if not all(map(wants_gpu, entries)):
+            with _environment(**self.environment):
+                forkserver.ensure_running()
 
     def room(self) -> bool:
         return len(self.running) < self.jobs
