@@ -360,7 +360,7 @@ def test_claims_in_readme_and_results_are_current(tmp_path):
 
 
 def test_requirements_are_pinned():
-    right = re.compile(r"#.*|-r requirements\.txt|[\w.-]+==[\w.]+|")
+    right = re.compile(r"#.*|-r requirements(-\w+)?\.txt|[\w.-]+==[\w.]+|")
     for path in ROOT.glob("requirements*.txt"):
         for line in path.read_text().splitlines():
             assert right.fullmatch(line.strip()), f"{path.name}: {line}"
