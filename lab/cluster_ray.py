@@ -73,7 +73,7 @@ class Ray:
         return True
 
     def start(self, name: str, entry: Entry, run_dir: Path) -> None:
-        reference = self.task.options(**self.needs[name]).remote(pickle.dumps(entry), run_dir)
+        reference = self.task.options(**self.needs[run_dir.name]).remote(pickle.dumps(entry), run_dir)
         self.running[reference] = name, run_dir, log_size(run_dir)
 
     def wait(self, seconds: float) -> list[tuple[str, str]]:

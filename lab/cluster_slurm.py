@@ -65,7 +65,7 @@ class Slurm:
 
     def start(self, name: str, entry: Entry, run_dir: Path) -> None:
         executor = self.submitit.AutoExecutor(run_dir.parent / "slurm", cluster=CLUSTER)
-        executor.update_parameters(name=name, **self.asks[name])
+        executor.update_parameters(name=run_dir.name, **self.asks[run_dir.name])
         log_start = log_size(run_dir)
         with _interrupt_later():  # a job that is in the queue must be known, or nobody cancels it
             try:
