@@ -54,7 +54,7 @@ class EpisodeMemory:
     """At least the last `capacity` steps, as whole episodes.
 
     longest: steps that an episode can have. Arrays are [slots, ...]; a slot is that of step t of an episode or of its
-    last state. UserError for sizes below 1, or when the machine has too little memory.
+    last state. UserError for sizes below 1, MemoryError when the machine has too little memory.
     """
 
     def __init__(self, capacity: int, n_states: int, n_actions: int, longest: int, gamma: float):

@@ -115,7 +115,7 @@ def test_cuda_without_cuda(tmp_path):
 
 
 def test_a_memory_that_does_not_fit(tmp_path):
-    with pytest.raises(UserError, match="the replay memory needs 1680000"):
+    with pytest.raises(MemoryError, match="the replay memory needs 1680000"):
         main(config(capacity=10**13), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
