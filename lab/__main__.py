@@ -28,6 +28,7 @@ from lab.rooms import Choice, House, Paper, choose, every, judge, plain
 
 SCALES = ("smoke", "quick", "full")
 LAUNCHERS = ("local", "ray")
+STALE = ("again", "keep")
 
 
 # ---- what the user typed ---------------------------------------------------------------------------------------------
@@ -85,8 +86,11 @@ def usual_hours(paper: Paper, entries: dict[str, list[Any]], scale: str) -> dict
     return found
 
 
-def collect(paper: Paper, entries: dict[str, list[Any]], scale: str) -> list[Path]:
-    """Bring the finished runs of each experiment into the paper's results; returns the files there are now.
+def collect(
+    paper: Paper, entries: dict[str, list[Any]], scale: str, stale: str = "again"
+) -> tuple[list[Path], list[str]]:
+    """Bring the finished runs of each experiment into the paper's results; returns the files there are now and a line,
+    shown on stderr, too, for every run that is refused.
 
     Committed results are merged with, and a run that differs is an error. A machine's own are a function of its runs.
     """
@@ -94,13 +98,12 @@ def collect(paper: Paper, entries: dict[str, list[Any]], scale: str) -> list[Pat
 
     if scale == "smoke" and not paper.house.from_runs:
         raise UserError("smoke proves only the wiring and is not kept as evidence; collect quick or full")
-    paths = []
-    for experiment, of_experiment in entries.items():
-        if paper.house.from_runs:
-            for old in paper.results.glob(f"{scale}/{experiment}.*"):
-                old.unlink()
-        paths.append(results.collect(experiment, scale, of_experiment, paper.runs, paper.results))
-    return [path for path in paths if path is not None]
+    own, there = paper.house.from_runs, (paper.runs, paper.results)
+    found = [results.collect(name, scale, runs, *there, own=own, stale=stale) for name, runs in entries.items()]
+    refused = list(dict.fromkeys(line for one in found for line in one.refused))  # experiments share runs
+    for line in refused:
+        print(line, file=sys.stderr)
+    return [one.path for one in found if one.path is not None], refused
 
 
 def draw(paper: Paper, figures: Iterable[str], scale: str) -> list[Path]:
@@ -129,12 +132,13 @@ def run(
     device: str = "cpu",
     launcher: str = "local",
     longest_first: bool = False,
+    stale: str = "again",
 ) -> int:
     """Train what the wanted figures need, once each, in one sweep; draw them, all below runs/. Returns the exit code.
 
     A failed run leaves the rest alone: the other runs are collected, and figures and verdicts say what is missing.
     longest_first: so that the last minutes do not wait for one long run; else in the order of the experiments, so that
-    a sweep that is stopped early has whole comparisons.
+    a sweep that is stopped early has whole comparisons. stale: as in lab.sweep.sweep.
     """
     from lab.sweep import sweep
 
@@ -143,11 +147,12 @@ def run(
     for paper, by_experiment in entries.items():
         hours |= usual_hours(paper, by_experiment, scale)
     work = {paper.runs: [entry for part in by_name.values() for entry in part] for paper, by_name in entries.items()}
-    report = sweep(work, jobs=jobs, launcher=launcher, hours=hours, longest_first=longest_first)
+    report = sweep(work, jobs=jobs, launcher=launcher, hours=hours, longest_first=longest_first, stale=stale)
     if report.interrupted:
         return report.exit_code
     for paper, choice in wanted.items():
-        collect(paper, entries_of(paper, dict.fromkeys(choice, every), scale, device), scale)  # and what ran before
+        ran_before_too = entries_of(paper, dict.fromkeys(choice, every), scale, device)
+        collect(paper, ran_before_too, scale, stale)
         draw(paper, choice, scale)
     if scale == "smoke":
         print("smoke proves only the wiring, so no claim is judged")
@@ -238,6 +243,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     run.add_argument("--headline", action="store_true", help="only the figures that carry the paper's main claims")
     run.add_argument("--jobs", type=_positive, default=os.cpu_count() or 1, help="processes (default: one per core)")
     run.add_argument("--launcher", default="local", help="local (default) or ray")
+    run.add_argument("--stale", default="again", help="runs of other sources: again (default: train again) or keep")
     figures.add_argument("paper", metavar="PAPER", nargs="?", default="all", help="a paper of `list` (default: all)")
     figures.add_argument("--scale", help="only this scale (default: every scale that has results)")
     claims.add_argument("--mine", action="store_true", help="judge this machine's runs; write runs/RESULTS.md instead")
@@ -265,10 +271,13 @@ def _dispatch(house: House, options: argparse.Namespace) -> int:
     here = dataclasses.replace(house, runs=options.runs or house.runs, from_runs=options.command == "run")
     papers = [dataclasses.replace(paper, house=here) for paper in papers]
     if options.command == "collect":
+        complete = True
         for paper in papers:
-            for path in collect(paper, entries_of(paper, None, scale, options.device), scale):
+            paths, refused = collect(paper, entries_of(paper, None, scale, options.device), scale)
+            complete &= not refused
+            for path in paths:
                 print(f"collected: {_shown(path)}")
-        return 0
+        return 0 if complete else 1
     return _run_papers(papers, options, scale, choose("launcher", options.launcher, LAUNCHERS))
 
 
@@ -286,6 +295,7 @@ def _run_papers(papers: list[Paper], options: argparse.Namespace, scale: str, la
         device=options.device,
         launcher=launcher,
         longest_first=options.headline,
+        stale=choose("value of --stale", options.stale, STALE),
     )
     if status <= 1 and scale != "smoke" and not options.headline:  # reproduce shows them in a table
         for paper, choice in wanted.items():

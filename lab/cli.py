@@ -12,7 +12,8 @@ from typing import Any, get_type_hints
 import tyro
 
 from lab.errors import UserError, guard
-from lab.runs import module_name, run_name
+from lab.identity import module_name, run_name
+from lab.provenance import code
 from lab.threads import one_thread
 
 
@@ -34,6 +35,7 @@ def cli(Config: type, main: Callable[..., dict[str, Any]], description: str) -> 
     OMP_NUM_THREADS when that is set. Unknown options and values end in one line and exit code 2.
     """
     module = module_name(Config)
+    code(module)  # looked at now: what is edited or committed from here on does not count
     if Config.__module__ != module:
         # `python -m papers.x.train` runs the script as __main__. Checkpoints would then name classes that a sweep,
         # which imports the script, does not find: go on with the imported twin.

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import importlib
 import multiprocessing
 import os
-import pickle
 import signal
 import sys
 import threading
@@ -16,13 +14,11 @@ import traceback
 from collections.abc import Callable
 from multiprocessing import connection, forkserver
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from lab.entry import Entry, Job, train
 from lab.errors import UNWRITABLE, NonFiniteLoss, RunBusy, UserError
 from lab.threads import one_thread
-
-if TYPE_CHECKING:  # sweep.py imports this file
-    from lab.entry import Entry
 
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
 BUSY_CODE = 75  # EX_TEMPFAIL: exit code of a process whose run is being written by somebody else
@@ -34,7 +30,7 @@ ERROR_LINES = 5
 class Launcher(Protocol):
     """Starts runs and says which have ended. An outcome is "" (finished), "busy" or the last lines of an error."""
 
-    def start(self, name: str, entry: Entry, run_dir: Path) -> None: ...
+    def start(self, name: str, job: Job, run_dir: Path) -> None: ...
 
     def room(self) -> bool: ...
 
@@ -46,11 +42,11 @@ class Launcher(Protocol):
 # ------------------------------------------------------------------------------------------------ inside a run
 
 
-def execute(pickled_entry: bytes, run_dir: Path) -> int:
+def execute(job: bytes, run_dir: Path) -> int:
     """Call the run's main with one thread, its output going to <run_dir>/log.txt; returns an exit code.
 
-    The entry comes pickled, so that importing its train script happens here: its output in the log, its errors in the
-    report, and not before the number of threads is set.
+    The job comes packed (lab.entry.Job), so that importing its train script happens here: its output in the log, its
+    errors in the report, and not before the number of threads is set.
     """
     try:
         run_dir.mkdir(parents=True, exist_ok=True)
@@ -62,9 +58,7 @@ def execute(pickled_entry: bytes, run_dir: Path) -> int:
     faulthandler.enable()  # a segfault leaves its place in the log
     one_thread()
     try:
-        entry: Entry = pickle.loads(pickled_entry)
-        module, function = entry.target.split(":")
-        getattr(importlib.import_module(module), function)(entry.config, run_dir)
+        train(job, run_dir)
         return 0
     except RunBusy:
         return BUSY_CODE
@@ -138,19 +132,19 @@ class Local:
         self.jobs = jobs
         self.running: dict[str, tuple[Any, Path, int]] = {}
         self.context = multiprocessing.get_context("forkserver")
-        modules = sorted({entry.target.split(":")[0] for entry in entries})
+        modules = sorted({entry.module for entry in entries})
         # torch._dynamo: the first optimiser that a process makes imports it, which takes a second
-        self.context.set_forkserver_preload(["torch", "torch._dynamo", *modules])
+        self.context.set_forkserver_preload(["torch", "torch._dynamo", "lab.preload"])
         # The server inherits these when it starts, and its numerical libraries read them only once.
         path = os.pathsep.join(entry for entry in sys.path if entry)
-        with _environment(**ONE_THREAD, PYTHONPATH=path):
+        with _environment(**ONE_THREAD, PYTHONPATH=path, PRELOAD=" ".join(modules)):
             forkserver.ensure_running()
 
     def room(self) -> bool:
         return len(self.running) < self.jobs
 
-    def start(self, name: str, entry: Entry, run_dir: Path) -> None:
-        process = self.context.Process(target=_child, args=(pickle.dumps(entry), run_dir), name=name)
+    def start(self, name: str, job: Job, run_dir: Path) -> None:
+        process = self.context.Process(target=_child, args=(job.packed(), run_dir), name=name)
         log_start = _log_size(run_dir)
         process.start()
         self.running[name] = process, run_dir, log_start
@@ -176,10 +170,10 @@ class Local:
             process.join()
 
 
-def _child(pickled_entry: bytes, run_dir: Path) -> None:
+def _child(job: bytes, run_dir: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the sweep itself ends its runs
     threading.Thread(target=_follow_parent, daemon=True).start()
-    os._exit(execute(pickled_entry, run_dir))  # all is on disk, and clean-up by libraries can hang
+    os._exit(execute(job, run_dir))  # all is on disk, and clean-up by libraries can hang
 
 
 def _follow_parent() -> None:
@@ -235,8 +229,8 @@ class Ray:
     def room(self) -> bool:
         return True
 
-    def start(self, name: str, entry: Entry, run_dir: Path) -> None:
-        reference = self.task.remote(pickle.dumps(entry), run_dir)
+    def start(self, name: str, job: Job, run_dir: Path) -> None:
+        reference = self.task.remote(job.packed(), run_dir)
         self.running[reference] = name, run_dir, _log_size(run_dir)
 
     def wait(self, seconds: float) -> list[tuple[str, str]]:
@@ -259,8 +253,8 @@ class Ray:
             self.ray.shutdown()
 
 
-def _ray_task(pickled_entry: bytes, run_dir: Path) -> int:
-    return execute(pickled_entry, run_dir)  # one thread: Ray sets OMP_NUM_THREADS to the task's num_cpus
+def _ray_task(job: bytes, run_dir: Path) -> int:
+    return execute(job, run_dir)  # one thread: Ray sets OMP_NUM_THREADS to the task's num_cpus
 
 
 LAUNCHERS: dict[str, Callable[[list[Entry], int], Launcher]] = {"local": Local, "ray": Ray}
