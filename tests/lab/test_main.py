@@ -289,8 +289,7 @@ def test_conflicting_results_are_not_overwritten(after_run, capsys):
 
 
 def test_list_loads_no_torch():
-    code = "import sys\nfrom lab import provenance
-from lab.__main__ import main\nmain(['list'])\nsys.exit('torch' in sys.modules)"
+    code = "import sys\nfrom lab.__main__ import main\nmain(['list'])\nsys.exit('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr or "`python -m lab list` has loaded torch"
 
