@@ -1,6 +1,6 @@
-"""Measure everything and write benchmarks/RESULTS.md: ``python -m benchmarks``.
+"""Measure everything and write benchmarks/RESULTS.md: ``.venv/bin/python -m benchmarks``.
 
-``python -m benchmarks minigrid training`` measures these topics only, and writes nothing.
+``.venv/bin/python -m benchmarks minigrid training`` measures these topics only, and writes nothing.
 """
 
 import importlib

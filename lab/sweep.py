@@ -6,9 +6,11 @@ the others alone and is reported at the end.
 """
 
 import json
+import math
 import os
 import sys
 import tempfile
+import time
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -62,6 +64,7 @@ def sweep(
     launcher: str = "local",
     hours: Mapping[str, float] | None = None,
     longest_first: bool = False,
+    seconds: float = math.inf,
     stale: str = "again",
     tensorboard: bool = False,
 ) -> Report:
@@ -71,6 +74,7 @@ def sweep(
     RAY_ADDRESS names (without one, a Ray instance of `jobs` cores on this machine); a cluster decides itself how many
     runs go at once. hours: how long a run usually takes, by run name, for the progress bar; the average for others.
     longest_first: begin with the runs that usually take longest; else in the order given.
+    seconds: stop all runs after so long; they go on from their checkpoints in the next sweep.
     stale: what becomes of runs that were trained by other sources than today's, or with another default. "again": each
     is moved to stale/ beside it when its turn comes, and trained anew; "keep": finished ones count, others go on.
     tensorboard: also write TensorBoard files.
@@ -101,7 +105,7 @@ def sweep(
         known = {name: hours[run.directory.name] for name, run in todo.items() if run.directory.name in hours}
         anew = {name for name, run in todo.items() if run.aside}
         with Progress({name: run.directory for name, run in todo.items()}, known, jobs, anew) as progress:
-            _train(todo, workers, report, progress)
+            _train(todo, workers, report, progress, time.monotonic() + seconds)
     for name in [name for name in report.busy if (todo[name].directory / "done.json").exists()]:
         report.busy.remove(name)
         report.skipped.append(name)
@@ -138,11 +142,11 @@ def _plan(roots: Mapping[Path, list[Entry]], report: Report, keep: bool, tensorb
     return todo
 
 
-def _train(todo: dict[str, _Run], workers: Launcher, report: Report, progress: "Progress") -> None:
+def _train(todo: dict[str, _Run], workers: Launcher, report: Report, progress: "Progress", end: float) -> None:
     waiting: deque[str] = deque(todo)
     running: list[str] = []
     try:
-        while waiting or running:
+        while (waiting or running) and time.monotonic() < end:
             while waiting and workers.room():
                 name = waiting.popleft()
                 if _ready(todo[name], name, report):
