@@ -9,6 +9,8 @@ Exit codes: 0, 1 when runs failed or were refused, 2 for a mistake in the comman
 from __future__ import annotations
 
 import dataclasses
+import functools
+import operator
 import os
 import re
 import sys
@@ -264,18 +266,19 @@ def read_seeds(text: str) -> tuple[int, ...] | None:
     raise UserError(f"SEEDS {text!r} is neither a number of seeds, 1 or more, nor a list of them such as 3,7")
 
 
+def read_command(words: Sequence[str]) -> Any:
+    """The command that `words` say: an instance of one of COMMANDS. UserError for a mistake in them."""
+    names = [kind.__name__.lower() for kind in COMMANDS]
+    if words and not words[0].startswith("-"):
+        words = [choose("command", words[0], names), *words[1:]]
+    kinds = [Annotated[kind, tyro.conf.subcommand(name), FlagCreatePairsOff] for kind, name in zip(COMMANDS, names)]
+    return parse(functools.reduce(operator.or_, kinds), words, prog=PROG, description=__doc__)
+
+
 @guard
 def main(argv: Sequence[str] | None = None, house: House | None = None) -> int:
     """Run one command; returns the exit code. A user's mistake is one line on stderr and SystemExit(2)."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    names = [kind.__name__.lower() for kind in COMMANDS]
-    if words and not words[0].startswith("-"):
-        words[0] = choose("command", words[0], names)
-    by_name = [Annotated[kind, tyro.conf.subcommand(name), FlagCreatePairsOff] for kind, name in zip(COMMANDS, names)]
-    union: Any = by_name[0]
-    for kind in by_name[1:]:
-        union |= kind
-    return parse(union, words, prog=PROG, description=__doc__)(house or House())
+    return read_command(sys.argv[1:] if argv is None else argv)(house or House())
 
 
 if __name__ == "__main__":
