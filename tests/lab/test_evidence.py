@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from lab import evidence, results
+from lab import evidence, provenance, results
 from lab.__main__ import main
 from lab.sweep import Report, sweep
 from tests.lab import toy_house
@@ -12,13 +12,19 @@ from tests.lab import toy_house
 
 @pytest.fixture
 def house(tmp_path, monkeypatch):
-    """A house of which nothing was run; nobody looks whether this checkout is clean."""
+    """A house of which nothing was run, with its sources committed."""
     package = "house_of_tests"
     for module in [name for name in sys.modules if name.partition(".")[0] == package]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr("lab.provenance.provenance", lambda: {"dirty": False})
+    sources_differ(monkeypatch, set())
     return toy_house.build(tmp_path)
+
+
+def sources_differ(monkeypatch, changed):
+    """Git says that these files differ from the commit (None: there is no git)."""
+    monkeypatch.setattr(provenance, "_git", lambda: ("c" * 40 if changed is not None else "unknown", changed))
+    monkeypatch.setattr(provenance, "_taken", {})
 
 
 @pytest.fixture
@@ -114,11 +120,16 @@ def test_no_figure_is_begun_when_the_hours_are_over(house, swept, monkeypatch, c
     assert "the 9 hours are over; the same command goes on" in capsys.readouterr().out
 
 
-def test_a_dirty_checkout_is_refused_before_anything_is_trained(house, swept, monkeypatch, capsys):
-    monkeypatch.setattr("lab.provenance.provenance", lambda: {"dirty": True})
+@pytest.mark.parametrize(
+    ("changed", "why"), [({"house_of_tests/coins/train.py"}, "not committed"), (None, "nobody knows its commit")]
+)
+def test_a_checkout_that_is_not_clean_is_refused_before_anything_is_trained(
+    house, swept, monkeypatch, capsys, changed, why
+):
+    sources_differ(monkeypatch, changed)
     with pytest.raises(SystemExit) as stop:
         main(["evidence"], house)
-    assert stop.value.code == 2 and "commit them first" in capsys.readouterr().err and not swept
+    assert stop.value.code == 2 and why in capsys.readouterr().err and not swept
 
 
 def test_a_sweep_stops_its_runs_when_its_seconds_are_over(house):

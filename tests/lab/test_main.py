@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import results
+from lab import provenance, results
 from lab.__main__ import main
 from lab.commands import entries_of, usual_hours, write_claims
 from lab.rooms import every
@@ -26,6 +26,8 @@ def house(tmp_path_factory):
     root = tmp_path_factory.mktemp("house")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(root))
+        patch.setattr(provenance, "_git", lambda: ("c" * 40, set()))  # the tests may run before they are committed
+        patch.setattr(provenance, "_taken", {})
         yield toy_house.build(root)
 
 
@@ -186,6 +188,20 @@ def test_collect_and_figures_do_not_train(after_run, capsys):
     assert main(["figures"], house) == 0
     assert (evidence(house) / "figures/quick/fig-1.png").read_text() == "quick 6"
     assert trained(house) == before
+
+
+def test_collect_refuses_runs_of_other_sources(after_run, monkeypatch, capsys):
+    house, _ = after_run
+    [script] = house.root.glob("*/coins/train.py")
+    text = script.read_text()
+    monkeypatch.setattr(provenance, "_taken", {})
+    script.write_text(text.replace("10.0 *", "11.0 *"))
+    try:
+        assert main(["collect", "coins"], house) == 1
+    finally:
+        script.write_text(text)
+    err = capsys.readouterr().err
+    assert err.count("it is stale, house_of_tests/coins/train.py changed") == err.count("\n") == 6, "each run once"
 
 
 def test_claims_write_both_tables_and_with_mine_neither(after_run, capsys):
