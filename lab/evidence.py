@@ -74,7 +74,10 @@ def _gaps_of(paper: Paper, verdicts: Verdicts, device: str) -> list[Gap]:
         about_it = [
             (claim, verdict)
             for (name, _), (claim, verdict) in verdicts.items()
-            if name == paper.name and plain(claim.figure) == plain(figure) and verdict.status in UNDECIDED
+            if name == paper.name
+            and plain(claim.figure) == plain(figure)
+            and verdict.status in UNDECIDED
+            and claim.kind != "wiring"
         ]
         missing = [
             e for experiment in needs.experiments for e in entries[experiment] if _key(e) not in took[experiment]
