@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from lab.commands import shown
 from lab.errors import UserError
 from lab.plotting import curves, legend, new_figure, save
 from lab.results import RUN_COLUMNS
@@ -113,7 +114,7 @@ def compare(first: str, second: str, out: Path, *, all_seeds: bool = False) -> N
         ax.remove()
     legend(canvas)
     save(canvas, out)
-    print(f"written: {out}")
+    print(f"written: {shown(out)}")
 
 
 def _list(seeds: Sequence[int]) -> str:
