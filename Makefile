@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 SCALE ?= quick
-JOBS ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+JOBS ?=
 DEVICE ?= cpu
 LAUNCHER ?= local
 SEEDS ?=
@@ -132,7 +132,7 @@ $(error unknown STALE "$(STALE)": right are again and keep, for finished runs wh
 endif
 # Whether the text $(1) is as the pattern $(2) says.
 fits = $(shell printf '%s\n' '$(1)' | grep -xE '$(2)')
-ifeq ($(call fits,$(JOBS),[1-9][0-9]*),)
+ifeq ($(call fits,$(JOBS),([1-9][0-9]*)?)$(if $(JOBS),,none),)
 $(error JOBS "$(JOBS)" is not a number of processes, 1 or more)
 endif
 ifeq ($(call fits,$(SEEDS),([1-9][0-9]*|([0-9]+,)+[0-9]*)?)$(if $(SEEDS),,none),)
@@ -150,7 +150,7 @@ help:
 	@echo "Targets, and the minutes they take on 2 cores at SCALE=quick after setup (runs that are done are not run again):"
 	@awk 'BEGIN {FS = ": *## *"} /^[a-z][a-z0-9-]*: *##/ {split($$2, cell, / *\| */); \
 	    printf "  %-28s %4s min  %s\n", $$1, cell[1], cell[2]}' $(firstword $(MAKEFILE_LIST))
-	@echo "Variables: SCALE=smoke|quick|full (now $(SCALE))  JOBS=processes ($(JOBS))  DEVICE=cpu|cuda ($(DEVICE))"
+	@echo "Variables: SCALE=smoke|quick|full (now $(SCALE))  JOBS=processes ($(or $(JOBS),one per core))  DEVICE=cpu|cuda ($(DEVICE))"
 	@echo "    LAUNCHER=local|ray|slurm ($(LAUNCHER))  SEEDS=5 (0 to 4) or 3,7 ($(or $(SEEDS),the experiments' own))"
 	@echo "    TENSORBOARD=1 (event files beside the runs)  STALE=again|keep ($(STALE); finished runs of changed sources)"
 
@@ -183,8 +183,8 @@ setup: $(VENV)/.dev
 	@echo "$(VENV) is ready"
 
 test: $(VENV)/.dev
-	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1 PYTEST_XDIST_AUTO_NUM_WORKERS=$(JOBS) \
-	    $(PY) -m pytest -n auto --maxprocesses 8
+	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1 \
+	    $(PY) -m pytest -n $(or $(JOBS),auto) --maxprocesses 8
 
 lint: $(VENV)/.dev
 	@$(PY) -m ruff check .
@@ -192,7 +192,7 @@ lint: $(VENV)/.dev
 
 LAB := $(PY) -m lab
 SEEDED = $(if $(SEEDS),--seeds $(SEEDS))
-HOW = --jobs $(JOBS) --device $(DEVICE) --launcher $(LAUNCHER) --stale $(STALE) \
+HOW = $(if $(JOBS),--jobs $(JOBS)) --device $(DEVICE) --launcher $(LAUNCHER) --stale $(STALE) \
     $(if $(filter 1,$(TENSORBOARD)),--tensorboard)
 OPTIONS = --scale $(SCALE) $(SEEDED) $(HOW)
 

@@ -58,9 +58,9 @@ class _Place:
     runs: Annotated[Path | None, arg(metavar="DIR")] = None
     """Where runs lie, if not in runs/."""
 
-    def papers(self, house: House, name: str, *, committed: bool) -> list[Paper]:
+    def papers(self, house: House, name: str, *, committed: bool, launcher: str = "local") -> list[Paper]:
         """The papers called `name`, with committed results or this machine's; the device is checked, too."""
-        if self.device != "cpu":
+        if self.device != "cpu" and launcher == "local":  # a cluster has its own devices
             from lab.settings import check_device  # loads torch, of no use to the commands that do not train
 
             check_device(self.device)
@@ -71,8 +71,8 @@ class _Place:
 class _Training(_Place):
     """How runs are trained."""
 
-    jobs: Annotated[int, arg(metavar="N")] = os.cpu_count() or 1
-    """Runs at a time on this machine; one per core, if not given."""
+    jobs: Annotated[int | None, arg(metavar="N")] = None
+    """Runs at a time. None: one per core."""
     launcher: str = "local"
     """local, ray or slurm."""
     stale: str = "again"
@@ -85,10 +85,10 @@ class _Training(_Place):
         from lab.launchers import LAUNCHERS
         from lab.sweep import STALE
 
-        if self.jobs < 1:
+        if self.jobs is not None and self.jobs < 1:
             raise UserError(f"--jobs {self.jobs} is not a number of processes, 1 or more")
         return {
-            "jobs": self.jobs,
+            "jobs": self.jobs or os.cpu_count() or 1,
             "launcher": choose("launcher", self.launcher, LAUNCHERS),
             "stale": choose("value of --stale", self.stale, STALE),
             "tensorboard": self.tensorboard,
@@ -119,7 +119,7 @@ class Run(_Training, _Selection):
     """Only the figures that carry each paper's main claims."""
 
     def __call__(self, house: House) -> int:
-        papers = self.papers(house, self.paper, committed=False)
+        papers = self.papers(house, self.paper, committed=False, launcher=self.launcher)
         if self.figure and (len(papers) > 1 or self.headline):
             raise UserError("name figures of one paper, or --headline, or all; not two of them")
         wanted: dict[Paper, Choice] = {}
@@ -153,7 +153,7 @@ class Evidence(_Training):
 
         if not 0 < self.hours < float("inf"):
             raise UserError(f"--hours {self.hours:g} is no time to train; use a number of hours above 0")
-        papers = self.papers(house, self.paper, committed=True)
+        papers = self.papers(house, self.paper, committed=True, launcher=self.launcher)
         return evidence.gather(papers, self.hours, dry=self.dry, device=self.device, **self.sweeping())
 
 

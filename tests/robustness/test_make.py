@@ -39,7 +39,7 @@ def fresh() -> dict[str, str]:
     [
         (["JOBS=0"], ["0", "1 or more"]),
         (["JOBS=two"], ["two", "1 or more"]),
-        (["JOBS="], ["jobs"]),
+        (["JOBS=-1"], ["-1", "1 or more"]),
         (["DEVICE=gpu"], ["gpu", "cpu", "cuda"]),
         (["DEVICE=cuda"], ["cuda", "no CUDA device"]),
         (["LAUNCHER=pbs"], ["pbs", "local, ray and slurm"]),
