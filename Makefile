@@ -3,9 +3,14 @@
 
 PYTHON ?= python3
 SCALE ?= quick
-JOBS ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+JOBS ?=
 DEVICE ?= cpu
 LAUNCHER ?= local
+SEEDS ?=
+STALE ?= again
+TENSORBOARD ?=
+HOURS ?= 2
+DRY ?=
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -18,15 +23,17 @@ ROOMS := bias-reduced-her ners ref-er sibling-rivalry ter
 # ---- the list -------------------------------------------------------------------------------------------------------
 help:             ##   0 | this list
 
-setup:            ##   3 | install all that training and tests need into .venv (once)
+setup:            ##   3 | install all that training, extras and tests need into .venv (once)
 test:             ##   7 | the tests, on up to 8 cores
 lint:             ##   1 | ruff and mypy
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
+evidence:         ## 120 | train what undecided claims lack, for HOURS=2, and collect it: PAPER= DRY=1
 all:              ## 2105 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
+compare:          ##   0 | two runs' settings and curves: A=runs/... B=runs/... OUT=runs/compare.png
 report:           ##   0 | one page of HTML with all figures, claims and protocols: site/report.html
 watch:            ##   0 | see a trained agent: PAPER= ENV= METHOD= (none: a list); OUT=a.gif: no window
 read:             ##   0 | the methods' code beside its comments and equations: site/read/index.html
@@ -114,14 +121,28 @@ endif
 ifeq ($(filter smoke quick full,$(SCALE)),)
 $(error unknown SCALE "$(SCALE)": right are smoke, quick and full)
 endif
-ifeq ($(filter local ray,$(LAUNCHER)),)
-$(error unknown LAUNCHER "$(LAUNCHER)": right are local and ray)
+ifeq ($(filter local ray slurm,$(LAUNCHER)),)
+$(error unknown LAUNCHER "$(LAUNCHER)": right are local, ray and slurm)
 endif
 ifeq ($(filter cpu cuda cuda:%,$(DEVICE)),)
 $(error unknown DEVICE "$(DEVICE)": right are cpu, cuda, cuda:0, cuda:1, ...)
 endif
-ifeq ($(shell printf '%s\n' '$(JOBS)' | grep -xE '[1-9][0-9]*'),)
+ifeq ($(filter again keep,$(STALE)),)
+$(error unknown STALE "$(STALE)": right are again and keep, for finished runs whose sources have changed since)
+endif
+# Whether the text $(1) is as the pattern $(2) says.
+fits = $(shell printf '%s\n' '$(1)' | grep -xE '$(2)')
+ifeq ($(call fits,$(JOBS),([1-9][0-9]*)?)$(if $(JOBS),,none),)
 $(error JOBS "$(JOBS)" is not a number of processes, 1 or more)
+endif
+ifeq ($(call fits,$(SEEDS),([1-9][0-9]*|([0-9]+,)+[0-9]*)?)$(if $(SEEDS),,none),)
+$(error SEEDS "$(SEEDS)" is neither a number of seeds, 1 or more, nor a list of them such as 3,7)
+endif
+ifneq ($(filter-out 0 1,$(TENSORBOARD) $(DRY)),)
+$(error TENSORBOARD "$(TENSORBOARD)", DRY "$(DRY)": right are 1 (yes) and 0 (no))
+endif
+ifeq ($(call fits,$(HOURS),[0-9]*[1-9][0-9]*(\.[0-9]*)?|[0-9]*\.[0-9]*[1-9][0-9]*),)
+$(error HOURS "$(HOURS)" is not a number of hours above 0)
 endif
 
 # ---- recipes --------------------------------------------------------------------------------------------------------
@@ -129,8 +150,9 @@ help:
 	@echo "Targets, and the minutes they take on 2 cores at SCALE=quick after setup (runs that are done are not run again):"
 	@awk 'BEGIN {FS = ": *## *"} /^[a-z][a-z0-9-]*: *##/ {split($$2, cell, / *\| */); \
 	    printf "  %-28s %4s min  %s\n", $$1, cell[1], cell[2]}' $(firstword $(MAKEFILE_LIST))
-	@echo "Variables: SCALE=smoke|quick|full (now $(SCALE))  JOBS=processes ($(JOBS))  DEVICE=cpu|cuda ($(DEVICE))" \
-	    " LAUNCHER=local|ray ($(LAUNCHER))"
+	@echo "Variables: SCALE=smoke|quick|full (now $(SCALE))  JOBS=processes ($(or $(JOBS),one per core))  DEVICE=cpu|cuda ($(DEVICE))"
+	@echo "    LAUNCHER=local|ray|slurm ($(LAUNCHER))  SEEDS=5 (0 to 4) or 3,7 ($(or $(SEEDS),the experiments' own))"
+	@echo "    TENSORBOARD=1 (event files beside the runs)  STALE=again|keep ($(STALE); finished runs of changed sources)"
 
 $(PY):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "error: \
@@ -142,10 +164,15 @@ $(VENV)/.run: requirements.txt | $(PY)
 	@$(PIP) -r requirements.txt
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.txt requirements.txt | $(PY)
+# What one file each needs: TensorBoard's writer, and EM for the goal distributions of bias-reduced-her-appendix-a.
+$(VENV)/.extras: requirements-extras.txt | $(VENV)/.run
+	@$(PIP) -r requirements-extras.txt
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.txt requirements-extras.txt requirements-cluster.txt requirements.txt | $(PY)
 	@echo "Installing requirements-dev.txt into $(VENV) (once; a few minutes)"
 	@$(PIP) -r requirements-dev.txt
-	@touch $(VENV)/.run $@
+	@touch $(VENV)/.run $(VENV)/.extras $@
 
 $(VENV)/.bench: requirements-bench.txt requirements.txt | $(PY)
 	@echo "Installing requirements-bench.txt into $(VENV) (once; a few minutes)"
@@ -156,36 +183,51 @@ setup: $(VENV)/.dev
 	@echo "$(VENV) is ready"
 
 test: $(VENV)/.dev
-	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1 PYTEST_XDIST_AUTO_NUM_WORKERS=$(JOBS) \
-	    $(PY) -m pytest -n auto --maxprocesses 8
+	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1 \
+	    $(PY) -m pytest -n $(or $(JOBS),auto) --maxprocesses 8
 
 lint: $(VENV)/.dev
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy
 
-PAPERS := $(PY) -m lab
-OPTIONS = --scale $(SCALE) --jobs $(JOBS) --device $(DEVICE) --launcher $(LAUNCHER)
+LAB := $(PY) -m lab
+SEEDED = $(if $(SEEDS),--seeds $(SEEDS))
+HOW = $(if $(JOBS),--jobs $(JOBS)) --device $(DEVICE) --launcher $(LAUNCHER) --stale $(STALE) \
+    $(if $(filter 1,$(TENSORBOARD)),--tensorboard)
+OPTIONS = --scale $(SCALE) $(SEEDED) $(HOW)
+
+WITH_EXTRAS := smoke reproduce evidence all bias-reduced-her bias-reduced-her-appendix-a
+ifeq ($(TENSORBOARD),1)
+WITH_EXTRAS += $(filter $(ROOMS) $(ROOMS:%=%-%),$(TARGETS))
+endif
+$(sort $(WITH_EXTRAS)): $(VENV)/.extras
 
 smoke: $(VENV)/.run
 	@rm -rf runs/smoke
-	@$(PAPERS) run all --scale smoke --jobs $(JOBS) --device $(DEVICE) --launcher $(LAUNCHER) --runs runs/smoke
+	@$(LAB) run all --scale smoke $(SEEDED) $(HOW) --runs runs/smoke
 
 # Runs that failed (status 1) do not keep the others from being judged.
 reproduce: $(VENV)/.run
-	@$(PAPERS) run all --headline $(OPTIONS); status=$$?; [ $$status -le 1 ] || exit $$status; \
-	    $(PAPERS) claims --mine --show && exit $$status
+	@$(LAB) run all --headline $(OPTIONS); status=$$?; [ $$status -le 1 ] || exit $$status; \
+	    $(LAB) claims --mine --show && exit $$status
+
+evidence: $(VENV)/.run
+	@$(LAB) evidence $(or $(PAPER),all) --hours $(HOURS) $(if $(filter 1,$(DRY)),--dry) $(HOW)
 
 collect: $(VENV)/.run
-	@$(PAPERS) collect all --scale $(SCALE) --device $(DEVICE)
+	@$(LAB) collect all --scale $(SCALE) $(SEEDED) --device $(DEVICE)
 
 all: $(VENV)/.run
-	@$(PAPERS) run all $(OPTIONS)
+	@$(LAB) run all $(OPTIONS)
 
 figures: $(VENV)/.run
-	@$(PAPERS) figures
+	@$(LAB) figures
 
 claims: $(VENV)/.run
-	@$(PAPERS) claims
+	@$(LAB) claims
+
+compare: $(VENV)/.run
+	@$(LAB) compare "$(A)" "$(B)" $(if $(OUT),--out "$(OUT)")
 
 report: $(VENV)/.run
 	@$(PY) -m lab.pages.report
@@ -209,9 +251,9 @@ clean-runs:
 # One rule for a paper (`make ter`) and one for its figures (`make ter-fig2`).
 define room_rules
 $(1): $(VENV)/.run
-	@$$(PAPERS) run $(1) $$(OPTIONS)
+	@$$(LAB) run $(1) $$(OPTIONS)
 
 $(filter $(1)-%,$(TARGETS)): $(1)-%: $(VENV)/.run
-	@$$(PAPERS) run $(1) $$* $$(OPTIONS)
+	@$$(LAB) run $(1) $$* $$(OPTIONS)
 endef
 $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))

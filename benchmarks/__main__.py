@@ -1,6 +1,6 @@
-"""Measure everything and write benchmarks/RESULTS.md: ``python -m benchmarks``.
+"""Measure everything and write benchmarks/RESULTS.md: ``.venv/bin/python -m benchmarks``.
 
-``python -m benchmarks minigrid training`` measures these topics only, and writes nothing.
+``.venv/bin/python -m benchmarks minigrid training`` measures these topics only, and writes nothing.
 """
 
 import importlib
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.rows import Row, summary, table
 from lab.errors import UserError, guard
-from lab.provenance import provenance
+from lab.provenance import surroundings
 from lab.threads import one_thread
 
 TOPICS = {
@@ -65,7 +65,7 @@ def main(names: list[str]) -> None:
 
 def report(sections: dict[str, list[Row]]) -> str:
     """All sections as the text of RESULTS.md."""
-    made = provenance()
+    made = surroundings()
     machine, versions = made["machine"], made["versions"] | {peer: importlib.metadata.version(peer) for peer in PEERS}
     judged = [row for rows in sections.values() for row in rows if row.met is not None]
     kept = ("torch", "numpy", "numba", "gymnasium", "minigrid", "mujoco", "ale-py", *PEERS)

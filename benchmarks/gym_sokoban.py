@@ -1,4 +1,4 @@
-"""Our Sokoban beside the original, the package gym-sokoban 0.0.6: ``python -m benchmarks.gym_sokoban [--levels N]``.
+"""Our Sokoban beside the original, gym-sokoban 0.0.6: ``.venv/bin/python -m benchmarks.gym_sokoban [--levels N]``.
 
 Prints one table. What must be equal -- reverse play, steps, rewards and pictures on the same rooms -- is counted; what
 is random -- the levels -- is compared by statistics, each with its z-score. Exit code 1 if something differs.
@@ -349,7 +349,7 @@ def table(lines: list[Line]) -> str:
 
 @guard
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser("python -m benchmarks.gym_sokoban", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser("benchmarks.gym_sokoban", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--levels", type=int, default=400, metavar="N", help="per configuration (default 400)")
     n = parser.parse_args(arguments).levels
     if n < 2:

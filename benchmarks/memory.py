@@ -1,6 +1,6 @@
 """Memory: a million transitions of a task of tiles with every structure that TER keeps for them.
 
-Each measurement has a process of its own: ``python -m benchmarks.memory minigrid`` prints it as JSON.
+Each measurement has a process of its own: ``.venv/bin/python -m benchmarks.memory minigrid`` prints it as JSON.
 """
 
 import json

@@ -7,7 +7,10 @@ The lengths and the digest come last so that a replay memory of several GB is st
 import hashlib
 import os
 import pickle
+import secrets
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -38,17 +41,9 @@ class _HashingWriter:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace `path` by `data`: a reader, or a crash, sees the old file or the new one. Raises OSError."""
-    temporary = path.with_name(path.name + ".tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            _to_disk(file)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    temporary.replace(path)
-    _directory_to_disk(path.parent)
+    """Replace `path` by `data`: a reader, a crash or another writer sees the old file or a new one. Raises OSError."""
+    with _replacing(path) as file:
+        file.write(data)
 
 
 def save(directory: Path, payload: Any) -> None:
@@ -56,22 +51,12 @@ def save(directory: Path, payload: Any) -> None:
 
     When writing fails (OSError: disk full, ...) both older files are as they were.
     """
-    temporary = directory / "checkpoint.pkl.tmp"
-    try:
-        with temporary.open("wb") as file:
-            file.write(MAGIC)
-            writer = _HashingWriter(file)
-            pickle.Pickler(writer, protocol=5).dump(payload)
-            file.write(writer.length.to_bytes(8, "little") + writer.digest.digest())
-            _to_disk(file)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
     newest = directory / "checkpoint.pkl"
-    if newest.exists():
-        newest.replace(directory / "previous.pkl")
-    temporary.replace(newest)
-    _directory_to_disk(directory)
+    with _replacing(newest, directory / "previous.pkl") as file:
+        file.write(MAGIC)
+        writer = _HashingWriter(file)
+        pickle.Pickler(writer, protocol=5).dump(payload)
+        file.write(writer.length.to_bytes(8, "little") + writer.digest.digest())
 
 
 def load(directory: Path) -> Any | None:
@@ -82,10 +67,10 @@ def load(directory: Path) -> Any | None:
     newest, previous = directory / "checkpoint.pkl", directory / "previous.pkl"
     damaged = []
     for path in (newest, previous):
-        if not path.exists():
-            continue
         try:
             payload = read(path)
+        except FileNotFoundError:
+            continue
         except Damaged as reason:
             damaged.append(f"{path.name} ({reason})")
             continue
@@ -127,6 +112,27 @@ def read(path: Path) -> Any:
             raise UserError(
                 f"{path} was written by other code ({error}); go back to that commit or delete {path.parent}"
             ) from error
+
+
+@contextmanager
+def _replacing(path: Path, former: Path | None = None) -> Iterator[BinaryIO]:
+    """A file to write, under a name of its own (*.tmp), that takes the place of `path` once it is on the disk.
+
+    former: the name that the file before it then gets. After an error nothing is left and nothing has changed.
+    """
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            _to_disk(file)
+        if former is not None:
+            with suppress(FileNotFoundError):  # there was none
+                path.replace(former)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _directory_to_disk(path.parent)
 
 
 def _to_disk(file: BinaryIO) -> None:

@@ -7,7 +7,6 @@ logs and checkpoints lie). The cluster is the one that RAY_ADDRESS names, or the
 from __future__ import annotations
 
 import os
-import pickle
 import socket
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,7 +17,7 @@ from lab.launchers import GRACE_SECONDS, execute, log_size, log_tail, outcome
 from lab.resources import BASE_BYTES, JOBS_PER_GPU, refuse_gpu_numbers, replay_needs, wants_gpu
 
 if TYPE_CHECKING:
-    from lab.entry import Entry
+    from lab.entry import Entry, Job
 
 CONNECT_SECONDS = 5.0
 NO_CLUSTER = "set RAY_ADDRESS, or make this machine one: ray start --head; LAUNCHER=local trains without"
@@ -72,8 +71,8 @@ class Ray:
     def room(self) -> bool:
         return True
 
-    def start(self, name: str, entry: Entry, run_dir: Path) -> None:
-        reference = self.task.options(**self.needs[run_dir.name]).remote(pickle.dumps(entry), run_dir)
+    def start(self, name: str, job: Job, run_dir: Path) -> None:
+        reference = self.task.options(**self.needs[run_dir.name]).remote(job.packed(), run_dir)
         self.running[reference] = name, run_dir, log_size(run_dir)
 
     def wait(self, seconds: float) -> list[tuple[str, str]]:
@@ -107,5 +106,5 @@ def fits_a_node(need: Mapping[str, float], nodes: Iterable[Mapping[str, float]])
     return any(all(node.get(names[what], 0) >= amount for what, amount in need.items()) for node in nodes)
 
 
-def _task(pickled_entry: bytes, run_dir: Path) -> int:
-    return execute(pickled_entry, run_dir)  # one thread: Ray sets OMP_NUM_THREADS to the task's num_cpus
+def _task(job: bytes, run_dir: Path) -> int:
+    return execute(job, run_dir)  # one thread: Ray sets OMP_NUM_THREADS to the task's num_cpus

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import os
-import pickle
 import shutil
 import signal
 import subprocess
@@ -30,7 +29,7 @@ from lab.launchers import ERROR_LINES, GRACE_SECONDS, execute, log_size, log_tai
 from lab.resources import BASE_BYTES, refuse_gpu_numbers, replay_needs, wants_gpu
 
 if TYPE_CHECKING:
-    from lab.entry import Entry
+    from lab.entry import Entry, Job
 
 CLUSTER = "slurm"
 """Which of submitit's executors; its "local" one stands in for SLURM in the tests."""
@@ -63,18 +62,18 @@ class Slurm:
     def room(self) -> bool:
         return len(self.running) < self.jobs
 
-    def start(self, name: str, entry: Entry, run_dir: Path) -> None:
+    def start(self, name: str, job: Job, run_dir: Path) -> None:
         executor = self.submitit.AutoExecutor(run_dir.parent / "slurm", cluster=CLUSTER)
         executor.update_parameters(name=run_dir.name, **self.asks[run_dir.name])
         log_start = log_size(run_dir)
         with _interrupt_later():  # a job that is in the queue must be known, or nobody cancels it
             try:
-                job = executor.submit(_job, pickle.dumps(entry), run_dir)
+                submitted = executor.submit(_job, job.packed(), run_dir)
             except (RuntimeError, OSError, subprocess.SubprocessError) as error:
                 why = (str(error).strip().splitlines() or [type(error).__name__])[-1]
                 raise UserError(f"sbatch refused a job: {why}; SBATCH_PARTITION and the like say what to ask for, "
                                 "JOBS how many jobs may be in the queue") from None  # fmt: skip
-            self.running[name] = job, run_dir, log_start
+            self.running[name] = submitted, run_dir, log_start
 
     def wait(self, seconds: float) -> list[tuple[str, str]]:
         deadline = time.monotonic() + max(seconds, POLL_SECONDS)
@@ -131,13 +130,13 @@ def _last_lines(text: str | None) -> str:
     return "\n".join((text or "").splitlines()[-ERROR_LINES:])
 
 
-def _job(pickled_entry: bytes, run_dir: Path) -> int:
+def _job(job: bytes, run_dir: Path) -> int:
     for number in (signal.SIGUSR2, signal.SIGTERM, signal.SIGCONT):
         # submitit would requeue the job at the end of its time, where nobody waits for it, and ignore the others
         signal.signal(number, signal.SIG_DFL)
     ours = os.dup(1), os.dup(2)
     try:
-        return execute(pickled_entry, run_dir)
+        return execute(job, run_dir)
     finally:  # what submitit says from now on is not of the run
         for stream, kept in zip((1, 2), ours):
             os.dup2(kept, stream)

@@ -1,12 +1,11 @@
 """Errors that a user can act on: one line, no traceback, a meaningful exit code."""
 
-import argparse
 import errno
 import functools
 import os
 import sys
 from collections.abc import Callable
-from typing import NoReturn, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,13 +23,6 @@ class RunBusy(UserError):
 
 class NonFiniteLoss(RuntimeError):
     """A loss became NaN or infinite. The message names the step, the loss and the last good checkpoint."""
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser that raises UserError for a mistake; `guard` makes it one line."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UserError(f"{message} ({self.prog} --help)")
 
 
 def guard(fn: Callable[P, R]) -> Callable[P, R]:

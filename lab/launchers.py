@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import importlib
 import multiprocessing
 import os
-import pickle
 import signal
 import sys
 import threading
@@ -18,13 +16,11 @@ import time
 import traceback
 from multiprocessing import connection, forkserver
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from lab.entry import Entry, Job, train
 from lab.errors import UNWRITABLE, NonFiniteLoss, RunBusy, UserError
 from lab.resources import count_gpus, freest, gpu_names, wants_gpu
-
-if TYPE_CHECKING:  # sweep.py imports this file
-    from lab.entry import Entry
 
 LAUNCHERS = ("local", "ray", "slurm")
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
@@ -37,7 +33,7 @@ ERROR_LINES = 5
 class Launcher(Protocol):
     """Starts runs and says which have ended. An outcome is "" (finished), "busy" or the last lines of an error."""
 
-    def start(self, name: str, entry: Entry, run_dir: Path) -> None: ...
+    def start(self, name: str, job: Job, run_dir: Path) -> None: ...
 
     def room(self) -> bool: ...
 
@@ -49,11 +45,11 @@ class Launcher(Protocol):
 # ------------------------------------------------------------------------------------------------ inside a run
 
 
-def execute(pickled_entry: bytes, run_dir: Path) -> int:
+def execute(job: bytes, run_dir: Path) -> int:
     """Call the run's main with one thread, its output going to <run_dir>/log.txt; returns an exit code.
 
-    The entry comes pickled, so that importing its train script happens here: its output in the log, its errors in the
-    report, and not before the number of threads is set.
+    The job comes packed (lab.entry.Job), so that importing its train script happens here: its output in the log, its
+    errors in the report, and not before the number of threads is set.
     """
     try:
         run_dir.mkdir(parents=True, exist_ok=True)
@@ -67,9 +63,7 @@ def execute(pickled_entry: bytes, run_dir: Path) -> int:
 
     one_thread()
     try:
-        entry: Entry = pickle.loads(pickled_entry)
-        module, function = entry.target.split(":")
-        getattr(importlib.import_module(module), function)(entry.config, run_dir)
+        train(job, run_dir)
         return 0
     except RunBusy:
         return BUSY_CODE
@@ -164,12 +158,12 @@ class Local:
         self.jobs = jobs
         self.running: dict[str, _Running] = {}
         self.context = multiprocessing.get_context("forkserver")
-        modules = sorted({entry.target.split(":")[0] for entry in entries})
+        modules = sorted({entry.module for entry in entries})
         # torch._dynamo: the first optimiser that a process makes imports it, which takes a second
-        self.context.set_forkserver_preload(["torch", "torch._dynamo", *modules])
+        self.context.set_forkserver_preload(["torch", "torch._dynamo", "lab.preload"])
         # The server inherits these when it starts, and its numerical libraries read them only once.
         path = os.pathsep.join(entry for entry in sys.path if entry)
-        self.environment = ONE_THREAD | {"PYTHONPATH": path}
+        self.environment = ONE_THREAD | {"PYTHONPATH": path, "PRELOAD": " ".join(modules)}
         if not all(map(wants_gpu, entries)):
             with _environment(**self.environment):
                 forkserver.ensure_running()
@@ -177,10 +171,10 @@ class Local:
     def room(self) -> bool:
         return len(self.running) < self.jobs
 
-    def start(self, name: str, entry: Entry, run_dir: Path) -> None:
-        gpu = freest(self.gpus, (run.gpu for run in self.running.values())) if wants_gpu(entry) else ""
+    def start(self, name: str, job: Job, run_dir: Path) -> None:
+        gpu = freest(self.gpus, (run.gpu for run in self.running.values())) if wants_gpu(job.entry) else ""
         context: Any = multiprocessing.get_context("spawn") if gpu else self.context
-        process = context.Process(target=_child, args=(pickle.dumps(entry), run_dir), name=name)
+        process = context.Process(target=_child, args=(job.packed(), run_dir), name=name)
         run = _Running(process, run_dir, log_size(run_dir), gpu)
         with _environment(**self.environment, CUDA_VISIBLE_DEVICES=gpu) if gpu else contextlib.nullcontext():
             process.start()
@@ -207,10 +201,10 @@ class Local:
             process.join()
 
 
-def _child(pickled_entry: bytes, run_dir: Path) -> None:
+def _child(job: bytes, run_dir: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the sweep itself ends its runs
     threading.Thread(target=_follow_parent, daemon=True).start()
-    os._exit(execute(pickled_entry, run_dir))  # all is on disk, and clean-up by libraries can hang
+    os._exit(execute(job, run_dir))  # all is on disk, and clean-up by libraries can hang
 
 
 def _follow_parent() -> None:

@@ -3,25 +3,29 @@
 `collect` turns run directories into `<results>/<scale>/<experiment>.csv` (one row per logged number) with a
 `<experiment>.provenance.json` beside it (where each run comes from). `merge_trees` merges two such trees. `Results` is
 how claims and figures read them; `matrix` and `final` cut one metric of one method out of a frame.
+
+Who changes a tree holds the lock of its file `.lock`, so that two processes lose nothing of each other.
 """
 
 from __future__ import annotations
 
 import csv
+import fcntl
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from lab.checkpoints import write_atomically
+from lab.entry import Entry
 from lab.errors import UserError
-
-if TYPE_CHECKING:  # sweep.py loads torch, which reading results does not need
-    from lab.entry import Entry
+from lab.identity import attempts
+from lab.provenance import UNKNOWN
 
 COLUMNS = ["experiment", "scale", "method", "env", "seed", "step", "metric", "value", "hours"]
 RUN_COLUMNS = ["step", "metric", "value", "hours"]  # of a run's own metrics.csv
@@ -51,21 +55,20 @@ def write_if_changed(path: Path, data: bytes) -> bool:
 def _read_csv(path: Path, columns: list[str], remedy: str) -> pd.DataFrame:
     """Rows of `path`, every number parsed by Python's own int and float, hence exactly what was written."""
     try:
-        with open(path, newline="", encoding="utf-8") as file:
-            rows = list(csv.reader(file, strict=True))
-    except (OSError, csv.Error, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read as CSV ({error}); {remedy}") from None
-    header = rows[0] if rows else []
+        frame = pd.read_csv(path, dtype=str, na_filter=False, skip_blank_lines=False)
+    except pd.errors.EmptyDataError:
+        frame = pd.DataFrame()
+    except (OSError, pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} cannot be read as CSV ({str(error).strip()}); {remedy}") from None
     for name in columns:
-        if name not in header:
+        if name not in frame:
             raise UserError(f"{path}: column '{name}' is missing, expected {','.join(columns)}; {remedy}")
-    for line, row in enumerate(rows[1:], start=2):
-        if len(row) != len(header):
-            raise UserError(f"{path}: line {line} has {len(row)} of {len(header)} columns; {remedy}")
-    frame = pd.DataFrame(rows[1:], columns=header, dtype=str)[columns]
+    if not isinstance(frame.index, pd.RangeIndex):  # what pandas makes of the columns too many
+        raise UserError(f"{path}: line 2 has more than {len(frame.columns)} columns; {remedy}")
+    frame = frame[columns]
     for name in columns:
         if name in _NUMBERS:
-            frame[name] = _parse(path, name, frame[name])
+            frame = frame.assign(**{name: _parse(path, name, frame[name], remedy)})
     key = [name for name in columns if name in _KEY]
     twice = frame.duplicated(key)
     if twice.any():
@@ -74,14 +77,14 @@ def _read_csv(path: Path, columns: list[str], remedy: str) -> pd.DataFrame:
     return frame
 
 
-def _parse(path: Path, name: str, texts: Iterable[str]) -> np.ndarray:
+def _parse(path: Path, name: str, texts: Iterable[str], remedy: str) -> np.ndarray:
     kind, numbers = _NUMBERS[name], []
     for line, text in enumerate(texts, start=2):
         try:
             numbers.append(kind(text))
         except ValueError:
             what = "a whole number" if kind is int else "a number"
-            raise UserError(f"{path}: line {line}, column '{name}': {text!r} is not {what}") from None
+            raise UserError(f"{path}: line {line}, column '{name}': {text!r} is not {what}; {remedy}") from None
     return np.array(numbers, dtype=np.int64 if kind is int else np.float64)
 
 
@@ -151,36 +154,93 @@ def _merge(path: Path, sources: list[tuple[Path, pd.DataFrame]], remedy: str) ->
     return pd.concat([rows for _, rows in runs.values()])[COLUMNS] if runs else pd.DataFrame(columns=COLUMNS)
 
 
-def collect(experiment: str, scale: str, entries: Iterable[Entry], runs_root: Path, results_root: Path) -> Path | None:
-    """Merge the finished runs among `entries` into `<results_root>/<scale>/<experiment>.csv` and return its path.
+class Collected(NamedTuple):
+    """What `collect` has made of an experiment."""
 
-    Rows of runs that are not in `runs_root` (other machines, deleted runs) stay. None when there is nothing at all.
+    path: Path | None
+    """The file with its results; None: there are none."""
+    refused: list[str]
+    """A line for every finished run that was left out: which, and why."""
+
+
+def collect(
+    experiment: str,
+    scale: str,
+    entries: Iterable[Entry],
+    runs_root: Path,
+    results_root: Path,
+    *,
+    own: bool = False,
+    stale: str = "again",
+) -> Collected:
+    """Merge the finished runs among `entries` into `<results_root>/<scale>/<experiment>.csv`.
+
+    Rows of runs that are not in `runs_root` (other machines, deleted runs) stay. Refused are runs of other sources than
+    today's (unless stale="keep"), with uncommitted changes and of an unknown commit.
+    own: a machine's own results, a function of the runs that are there: what was in the file does not count, and
+    uncommitted changes are welcome.
     Raises UserError when a run is already there with other values: nothing is written then.
     """
-    path = _csv_path(results_root, experiment, scale)
-    old = read(results_root, experiment, scale)
-    sources = [] if old is None else [(path, old)]
-    provenance: dict[str, Any] = {}
+    path, runs_root = _csv_path(results_root, experiment, scale), Path(runs_root)
     directories: dict[str, Path] = {}
+    done: dict[str, Entry] = {}
     for entry in entries:
-        run, directory = _run_key((entry.method, entry.env, entry.seed)), entry.run_dir(Path(runs_root))
+        run, directory = _run_key((entry.method, entry.env, entry.seed)), entry.run_dir(runs_root)
         if directories.setdefault(run, directory) != directory:
             raise ValueError(f"{experiment} lists two configs as {run}: {directories[run].name} and {directory.name}")
-        if not (directory / "done.json").exists() or run in provenance:
-            continue
-        again = f"delete {directory} and run it again"
-        frame = _read_csv(directory / "metrics.csv", RUN_COLUMNS, again)
-        frame = frame.assign(experiment=experiment, scale=scale, method=entry.method, env=entry.env, seed=entry.seed)
-        sources.append((directory / "metrics.csv", frame))
-        provenance[run] = _read_json(directory / "config.json", again)
-    if not sources:
-        return None
+        if (directory / "done.json").exists():
+            done[run] = entry
+    if not done and not path.exists():
+        return Collected(None, [])
     remedy = (
         "to take the second, delete the first file and collect again; to keep the first, delete the run's directory"
     )
-    merged = _merge(path, sources, remedy)
-    _write(path, merged, {**provenance, **_read_provenance(path)})
-    return path
+    with _changing(Path(results_root)):
+        old = None if own else read(results_root, experiment, scale)
+        sources = [] if old is None else [(path, old)]
+        provenance: dict[str, Any] = {}
+        refused = []
+        for run, entry in done.items():
+            directory = directories[run]
+            again = f"delete {directory} and run it again"
+            content = _read_json(directory / "config.json", again)
+            if reason := _why_not(entry, runs_root, content, own, stale == "keep"):
+                refused.append(f"{directory} is left out: {reason}")
+                continue
+            rows = _read_csv(directory / "metrics.csv", RUN_COLUMNS, again)
+            rows = rows.assign(experiment=experiment, scale=scale, method=entry.method, env=entry.env, seed=entry.seed)
+            sources.append((directory / "metrics.csv", rows))
+            provenance[run] = content
+        if sources:
+            merged = _merge(path, sources, remedy)
+            _write(path, merged, provenance if own else {**provenance, **_read_provenance(path)})
+        else:
+            for there in (path, path.with_suffix(".provenance.json")):
+                there.unlink(missing_ok=True)
+    return Collected(path if sources else None, refused)
+
+
+def _why_not(entry: Entry, runs_root: Path, content: dict[str, Any], own: bool, keep: bool) -> str:
+    """Why a finished run is no result; "" when it is one. content: of its config.json."""
+    reason = entry.state(runs_root).reason
+    if reason and not keep:
+        return f"it is stale, {reason}"
+    if not own and any(attempt.get("commit", UNKNOWN) == UNKNOWN for attempt in attempts(content)):
+        return "nobody knows its commit"
+    if not own and any(attempt.get("dirty", True) for attempt in attempts(content)):
+        return "its code was not committed"
+    return ""
+
+
+@contextmanager
+def _changing(root: Path) -> Iterator[None]:
+    """The lock of a results tree: one process at a time reads, merges and writes. Waits for its turn."""
+    root.mkdir(parents=True, exist_ok=True)
+    with (root / ".lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for left in root.glob("*/*.tmp"):  # by a process that was killed while it wrote
+            left.unlink(missing_ok=True)
+        yield
 
 
 def merge_trees(source: Path, target: Path) -> list[Path]:
@@ -192,18 +252,20 @@ def merge_trees(source: Path, target: Path) -> list[Path]:
     source, target = Path(source), Path(target)
     if not source.is_dir():
         raise UserError(f"{source} is not a directory; expected a results tree, <scale>/<experiment>.csv")
-    merged = []
-    for origin in sorted(source.glob("*/*.csv")):
-        experiment, scale = origin.stem, origin.parent.name
-        path = _csv_path(target, experiment, scale)
-        frames = [(p, read(root, experiment, scale)) for p, root in ((path, target), (origin, source))]
-        sources = [(p, frame) for p, frame in frames if frame is not None]
-        frame = _merge(path, sources, "keep one of the two: remove the run's rows from the other file")
-        merged.append((path, frame, {**_read_provenance(origin), **_read_provenance(path)}))
-    if not merged:
+    origins = sorted(source.glob("*/*.csv"))
+    if not origins:
         raise UserError(f"{source} holds no results; expected <scale>/<experiment>.csv below it")
-    for path, frame, provenance in merged:
-        _write(path, frame, provenance)
+    merged = []
+    with _changing(target):
+        for origin in origins:
+            experiment, scale = origin.stem, origin.parent.name
+            path = _csv_path(target, experiment, scale)
+            frames = [(p, read(root, experiment, scale)) for p, root in ((path, target), (origin, source))]
+            sources = [(p, frame) for p, frame in frames if frame is not None]
+            frame = _merge(path, sources, "keep one of the two: remove the run's rows from the other file")
+            merged.append((path, frame, {**_read_provenance(origin), **_read_provenance(path)}))
+        for path, frame, provenance in merged:
+            _write(path, frame, provenance)
     return [path for path, _, _ in merged]
 
 

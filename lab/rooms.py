@@ -1,5 +1,5 @@
-"""The papers there are, and where their things lie. A paper is a package below this one with experiments.py, figures.py
-and claims.py; none is listed anywhere."""
+"""The papers there are, and where their things lie. A paper is a folder of papers/ whose evidence/ has experiments.py,
+figures.py and claims.py; none is listed anywhere."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class House:
     package: str = "papers"  # importable package that holds the papers
     root: Path = ROOT  # of README.md and RESULTS.md
     runs: Path = ROOT / "runs"
-    from_runs: bool = False  # results and figures of this machine, below `runs`, instead of the committed ones
+    committed: bool = True  # results and figures of the papers' evidence/; else this machine's own, below `runs`
 
     def papers(self) -> dict[str, Paper]:
-        """Every package below `package` that has the three files of a paper, by name."""
+        """Every folder of `package` that has the three files of a paper, by name."""
         folders = [Path(folder) for folder in importlib.import_module(self.package).__path__]
         found = [path for folder in folders for path in sorted(folder.iterdir())]
         papers = [Paper(self, path) for path in found if all((path / "evidence" / file).is_file() for file in FILES)]
@@ -64,7 +64,7 @@ class Paper:
 
     @property
     def results(self) -> Path:
-        return self.house.runs / "results" / self.name if self.house.from_runs else self.evidence / "results"
+        return self.evidence / "results" if self.house.committed else self.house.runs / "results" / self.name
 
     def _module(self, name: str) -> ModuleType:
         return importlib.import_module(f"{self.house.package}.{self.name}.evidence.{name}")
@@ -87,7 +87,7 @@ class Paper:
         return list(self._module("claims").CLAIMS)
 
     def picture(self, figure: str, scale: str) -> Path:
-        figures = self.house.runs / "figures" / self.name if self.house.from_runs else self.evidence / "figures"
+        figures = self.evidence / "figures" if self.house.committed else self.house.runs / "figures" / self.name
         return figures / scale / f"{figure}.png"
 
 

@@ -9,62 +9,35 @@ A run directory holds
 
 A run that was killed and started again writes what it would have written without the kill: `load` cuts metrics.csv
 back to the moment of the checkpoint. Times are wall-clock hours over all attempts, and differ from run to run.
+
+Never resume the run directory of somebody you do not trust: a checkpoint is a pickle, and loading it runs what it says.
+The lock is fcntl's, which Windows does not have.
 """
 
 import dataclasses
 import fcntl
-import hashlib
 import io
-import json
 import math
 import os
-import re
 import sys
 import time
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 import torch
 from torch import Tensor
 from tqdm import tqdm
 
 from lab import checkpoints
-from lab.errors import NonFiniteLoss, RunBusy, UserError, guard
-from lab.provenance import provenance
+from lab.errors import NonFiniteLoss, RunBusy, UserError
+from lab.identity import CHECKPOINTS, attempts, difference, json_bytes, module_name, read_json, state
+from lab.provenance import code, surroundings
+from lab.sources import changes
+from lab.streams import Streams as Streams  # train scripts take both from here
 
 HEADER = b"step,metric,value,hours\n"
-
-
-class Streams:
-    """Independent named random streams from one seed, so that no consumer shifts the numbers of another.
-
-    The stream of a name is numpy's SeedSequence([seed, crc32(name)]). Asking twice for a name gives the same stream
-    from its start, so every consumer has a name of its own.
-    """
-
-    def __init__(self, seed: int) -> None:
-        if seed < 0:
-            raise UserError(f"seed {seed} is negative; use 0 or more")
-        self.seed = seed
-
-    def _sequence(self, name: str) -> np.random.SeedSequence:
-        return np.random.SeedSequence([self.seed, zlib.crc32(name.encode())])
-
-    def numpy(self, name: str) -> np.random.Generator:
-        """A numpy generator."""
-        return np.random.default_rng(self._sequence(name))
-
-    def torch(self, name: str, device: str | torch.device = "cpu") -> torch.Generator:
-        """A torch generator on `device`."""
-        return torch.Generator(device).manual_seed(self.integer(name))
-
-    def integer(self, name: str) -> int:
-        """An integer in [0, 2**31), for env.reset(seed=...) and torch.manual_seed."""
-        return int(self._sequence(name).generate_state(1)[0] >> 1)
 
 
 class Run:
@@ -113,20 +86,20 @@ class Run:
         A finished run is opened without the lock, only to be read.
         """
         run = cls(directory, total_steps, unit, score, tensorboard, progress)
+        origin = code(module_name(type(config)))
         if run.finished is not None:
             _check_same_config(config, run.directory)
+            if (found := state(run.directory, config, origin["files"])).reason:
+                print(f"warning: {run.directory} was finished by other code: {found.reason}", file=sys.stderr)
             return run
         try:
             with _writing(run.directory, "choose another place for runs"):
                 run.directory.mkdir(parents=True, exist_ok=True)
-                run._lock = (run.directory / "lock").open("ab")
-                try:
-                    fcntl.flock(run._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    busy = f"{run.directory} is being written by another process; wait for it or stop it"
-                    raise RunBusy(busy) from None
+                run._lock = _lock(run.directory)
                 _check_same_config(config, run.directory)
-                _write_config(config, run.directory, total_steps)
+                for left in run.directory.glob("*.tmp"):  # by a process that was killed while it wrote
+                    left.unlink(missing_ok=True)
+                _write_config(config, run.directory, total_steps, {**origin, **surroundings()})
         except BaseException:
             run.close()
             raise
@@ -152,7 +125,7 @@ class Run:
     def finished(self) -> dict[str, Any] | None:
         """The summary of a finished run (content of done.json), else None."""
         path = self.directory / "done.json"
-        return _read_json(path) if path.exists() else None
+        return read_json(path) if path.exists() else None
 
     @property
     def hours(self) -> float:
@@ -247,25 +220,12 @@ class Run:
                 buffer = io.BytesIO()
                 torch.save(weights, buffer)
                 checkpoints.write_atomically(self.directory / "weights.pt", buffer.getvalue())
-            checkpoints.write_atomically(self.directory / "done.json", _json_bytes(summary))
-        for name in ("checkpoint.pkl", "previous.pkl"):
+            checkpoints.write_atomically(self.directory / "done.json", json_bytes(summary))
+        for name in CHECKPOINTS:
             (self.directory / name).unlink(missing_ok=True)
         if self._total_steps is not None:
             self.tick(self._total_steps)
-        return _read_json(self.directory / "done.json")
-
-
-def config_hash(config: Any) -> str:
-    """Ten hex digits that name a config: blake2b of its class name and its canonical JSON."""
-    text = json.dumps(dataclasses.asdict(config), sort_keys=True, separators=(",", ":"), default=_plain)
-    name = f"{module_name(type(config))}.{type(config).__qualname__}"
-    return hashlib.blake2b(f"{name} {text}".encode(), digest_size=5).hexdigest()
-
-
-def run_name(config: Any) -> str:
-    """Directory name of a run: env, method, seed and hash of its config."""
-    name = f"{config.env}-{config.method}-s{config.seed}-{config_hash(config)}"
-    return re.sub(r"[^\w.+-]+", "_", name)  # ids such as ALE/Pong-v5
+        return read_json(self.directory / "done.json")
 
 
 @contextmanager
@@ -277,63 +237,60 @@ def _writing(path: Path, advice: str) -> Iterator[None]:
         raise UserError(f"cannot write {path}: {error.strerror or error}; {advice}") from error
 
 
-def module_name(cls: type) -> str:
-    """The importable name of the module of `cls`, also when it was started with `python -m`."""
-    spec = getattr(sys.modules["__main__"], "__spec__", None)
-    return spec.name if cls.__module__ == "__main__" and spec is not None else cls.__module__
+def set_aside(directory: Path) -> Path:
+    """Move a run directory to stale/<its name> beside it, or <its name>.2, .3, ..., where nothing looks for runs.
+
+    Raises RunBusy when a process has it open.
+    """
+    with _lock(directory):
+        aside = directory.parent / "stale"
+        aside.mkdir(exist_ok=True)
+        names = [directory.name, *(f"{directory.name}.{number}" for number in range(2, 10_000))]
+        target = next(aside / name for name in names if not (aside / name).exists())
+        directory.rename(target)
+    return target
 
 
-def _plain(value: Any) -> Any:
-    """What json does not know: numpy and torch scalars become numbers, paths and enums their text."""
-    return value.item() if hasattr(value, "item") else str(value)
-
-
-def _json_bytes(content: Any) -> bytes:
-    return (json.dumps(content, indent=1, default=_plain) + "\n").encode()
-
-
-def _read_json(path: Path) -> dict[str, Any]:
+def _lock(directory: Path) -> io.BufferedWriter:
+    """The lock of a run directory, held until it is closed. Raises RunBusy."""
+    busy = RunBusy(f"{directory} is being written by another process; wait for it or stop it")
+    lock = (directory / "lock").open("ab")
     try:
-        return json.loads(path.read_bytes())
-    except (ValueError, OSError) as error:
-        raise UserError(f"cannot read {path} ({error}); delete {path.parent} to start again") from error
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(lock.fileno()).st_ino != (directory / "lock").stat().st_ino:
+            raise busy  # the directory was set aside after it was opened here
+    except (BlockingIOError, FileNotFoundError):
+        lock.close()
+        raise busy from None
+    except BaseException:
+        lock.close()
+        raise
+    return lock
 
 
 def _check_same_config(config: Any, directory: Path) -> None:
-    """Raises UserError naming the first field in which the config in `directory` differs from `config`."""
+    """Raises UserError naming the first setting in which the config in `directory` differs from `config`."""
     path = directory / "config.json"
-    if not path.exists():
-        return
-    there = _flat(_read_json(path)["config"])
-    here = _flat(json.loads(_json_bytes(dataclasses.asdict(config))))
-    for name in [*here, *there]:
-        old, new = there.get(name, "not there"), here.get(name, "not there")
-        if old != new:
-            raise UserError(
-                f"{directory} holds a run with another config: {name} was {old!r} and is now {new!r}; "
-                "use the old value or another run directory"
-            )
+    if path.exists() and (other := difference(read_json(path)["config"], config)):
+        raise UserError(
+            f"{directory} holds a run with another config: {other}; use the old value or another run directory"
+        )
 
 
-def _flat(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in config.items():
-        flat.update(_flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value})
-    return flat
-
-
-def _write_config(config: Any, directory: Path, total_steps: int | None) -> None:
+def _write_config(config: Any, directory: Path, total_steps: int | None, now: dict[str, Any]) -> None:
     """Write config.json; of a run that goes on, keep where it began and note what has changed since ("resumed")."""
-    path, now = directory / "config.json", provenance()
+    path = directory / "config.json"
     content = {"config": dataclasses.asdict(config), "total_steps": total_steps, **now}
-    begun = any((directory / name).exists() for name in ("checkpoint.pkl", "previous.pkl"))
+    begun = any((directory / name).exists() for name in CHECKPOINTS)
     if path.exists() and begun:
-        content = _read_json(path)
-        attempts = [content, *content.get("resumed", [])]
-        if all(attempts[-1].get(key) == value for key, value in now.items()):
+        content = read_json(path)
+        before = attempts(content)
+        if other := changes(before[-1].get("files", {}), now["files"]):
+            print(f"warning: {directory} goes on with other code: {other}; it will not be collected", file=sys.stderr)
+        if all(before[-1].get(key) == value for key, value in now.items()):
             return
-        content["resumed"] = [*attempts[1:], now]
-    checkpoints.write_atomically(path, _json_bytes(content))
+        content["resumed"] = [*before[1:], now]
+    checkpoints.write_atomically(path, json_bytes(content))
 
 
 def _summary_writer(directory: Path, purge_step: int) -> Any:
@@ -342,17 +299,3 @@ def _summary_writer(directory: Path, purge_step: int) -> Any:
     except ImportError:
         raise UserError("--tensorboard needs tensorboard: pip install tensorboard==2.21.0") from None
     return SummaryWriter(str(directory), purge_step=purge_step)
-
-
-@guard
-def _main(arguments: list[str]) -> None:
-    if len(arguments) != 3 or arguments[0] != "collect":
-        raise UserError("usage: python -m lab.runs collect SOURCE_RESULTS TARGET_RESULTS")
-    from lab.results import merge_trees  # pandas: a training run does without
-
-    for path in merge_trees(Path(arguments[1]), Path(arguments[2])):
-        print(path)
-
-
-if __name__ == "__main__":
-    _main(sys.argv[1:])

@@ -1,15 +1,18 @@
 """Many runs: on the cores of this machine, one process and one thread each, or on a Ray cluster.
 
 A sweep can be stopped and started again at any time: finished runs are skipped, half-done ones go on from their
-checkpoints. A run that fails, or whose process dies, leaves the others alone and is reported at the end.
+checkpoints; those that were trained by other sources are trained again. A run that fails, or whose process dies, leaves
+the others alone and is reported at the end.
 """
 
 import json
+import math
 import os
 import sys
 import tempfile
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,10 +22,14 @@ from tqdm import tqdm
 from lab import resources
 from lab.cluster_ray import Ray
 from lab.cluster_slurm import Slurm
-from lab.entry import Entry
-from lab.errors import UserError
+from lab.entry import Entry, Job
+from lab.errors import RunBusy, UserError
+from lab.identity import State
 from lab.launchers import LAUNCHERS, Launcher, Local
+from lab.provenance import take
+from lab.runs import set_aside
 
+STALE = ("again", "keep")
 POLL_SECONDS = 0.5
 MAKERS: dict[str, Callable[[list[Entry], int], Launcher]] = dict(zip(LAUNCHERS, (Local, Ray, Slurm), strict=True))
 PRIOR_MINUTES = 3.0  # of work per process at the usual speed that an estimate of the remaining time starts from
@@ -30,23 +37,28 @@ PRIOR_MINUTES = 3.0  # of work per process at the usual speed that an estimate o
 
 @dataclass
 class Report:
-    """What became of a sweep's runs, by run name. failed maps to the last lines of the error."""
+    """What became of a sweep's runs: their directories, below the one that all have in common. failed maps to the last
+    lines of the error."""
 
     finished: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     interrupted: bool = False
-    busy: list[str] = field(default_factory=list)  # being written by another sweep, which will finish them
+    busy: list[str] = field(default_factory=list)  # being written by another process at the end of the sweep
 
     @property
     def exit_code(self) -> int:
-        """130 after Ctrl-C, 1 when a run failed, else 0."""
-        return 130 if self.interrupted else 1 if self.failed else 0
+        """130 after Ctrl-C, 1 when a run failed or is still trained elsewhere, else 0."""
+        return 130 if self.interrupted else 1 if self.failed or self.busy else 0
 
 
-def run_entries(entries: Iterable[Entry], runs_root: Path, *, jobs: int, launcher: str = "local") -> Report:
-    """`sweep` of runs that all lie in one directory."""
-    return sweep({runs_root: entries}, jobs=jobs, launcher=launcher)
+@dataclass(frozen=True)
+class _Run:
+    """A run to train. aside: move what lies in its directory to another place first."""
+
+    job: Job
+    directory: Path
+    aside: bool
 
 
 def sweep(
@@ -56,6 +68,9 @@ def sweep(
     launcher: str = "local",
     hours: Mapping[str, float] | None = None,
     longest_first: bool = False,
+    seconds: float = math.inf,
+    stale: str = "again",
+    tensorboard: bool = False,
 ) -> Report:
     """Train what is not finished yet, `jobs` runs at a time, and say on stderr what became of it.
 
@@ -63,6 +78,10 @@ def sweep(
     names or that this machine belongs to, which decides itself how many runs go at once; "slurm" for a job per run, at
     most `jobs` of them in the queue at a time. hours: how long a run usually takes, by run name, for the progress bar;
     the average for others. longest_first: begin with the runs that usually take longest; else in the order given.
+    seconds: stop all runs after so long; they go on from their checkpoints in the next sweep.
+    stale: what becomes of runs that were trained by other sources than today's, or with another default. "again": each
+    is moved to stale/ beside it when its turn comes, and trained anew; "keep": finished ones count, others go on.
+    tensorboard: also write TensorBoard files.
     The output of a run goes to <run_dir>/log.txt. Ctrl-C stops all runs and sets Report.interrupted. Raises UserError:
     unknown launcher, no cluster, too little memory or disk, unwritable directory; errors of runs are never raised, they
     are in Report.failed.
@@ -71,46 +90,75 @@ def sweep(
         raise UserError(f"JOBS={jobs} leaves nothing to work with; use 1 or more")
     if launcher not in LAUNCHERS:
         raise UserError(f"unknown LAUNCHER={launcher}; use one of {', '.join(LAUNCHERS)}")
-    report = Report()
-    todo: dict[str, tuple[Entry, Path]] = {}
-    for runs_root, entries in work.items():
-        runs_root = Path(runs_root).resolve()
+    if stale not in STALE:
+        raise UserError(f"unknown STALE={stale}; use one of {', '.join(STALE)}")
+    roots = {Path(root).resolve(): list(entries) for root, entries in work.items()}
+    for root in roots:
         try:
-            runs_root.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=runs_root).close()
+            root.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=root).close()
         except OSError as error:
-            raise UserError(f"cannot write {runs_root}: {error.strerror}; choose another place for runs") from error
-        for entry in entries:
-            directory = entry.run_dir(runs_root)
-            if directory.name in todo or directory.name in report.skipped:
-                continue
-            if (directory / "done.json").exists():
-                report.skipped.append(directory.name)
-            else:
-                todo[directory.name] = entry, directory
+            raise UserError(f"cannot write {root}: {error.strerror}; choose another place for runs") from error
+    report = Report()
+    todo = _plan(roots, report, stale == "keep", tensorboard)
     hours = hours or {}
     if longest_first and hours:
         usual = sum(hours.values()) / len(hours)
-        todo = dict(sorted(todo.items(), key=lambda item: -hours.get(item[0], usual)))
+        todo = dict(sorted(todo.items(), key=lambda item: -hours.get(item[1].directory.name, usual)))
     if todo:
-        directories = {name: directory for name, (_, directory) in todo.items()}
-        resources.check(todo.values(), jobs, memory=launcher == "local")
-        workers = MAKERS[launcher]([entry for entry, _ in todo.values()], jobs)
-        with Progress(directories, hours, jobs) as progress:
-            _train(todo, workers, report, progress)
-    _tell(report, {name: directory for name, (_, directory) in todo.items()})
+        runs = [(run.job.entry, run.directory) for run in todo.values()]
+        resources.check(runs, jobs, memory=launcher == "local")
+        workers = MAKERS[launcher]([run.job.entry for run in todo.values()], jobs)
+        known = {name: hours[run.directory.name] for name, run in todo.items() if run.directory.name in hours}
+        anew = {name for name, run in todo.items() if run.aside}
+        with Progress({name: run.directory for name, run in todo.items()}, known, jobs, anew) as progress:
+            _train(todo, workers, report, progress, time.monotonic() + seconds)
+    for name in [name for name in report.busy if (todo[name].directory / "done.json").exists()]:
+        report.busy.remove(name)
+        report.skipped.append(name)
+    _tell(report, {name: run.directory for name, run in todo.items()})
     return report
 
 
-def _train(todo: dict[str, tuple[Entry, Path]], workers: Launcher, report: Report, progress: "Progress") -> None:
+def _plan(roots: Mapping[Path, list[Entry]], report: Report, keep: bool, tensorboard: bool) -> dict[str, _Run]:
+    """What is to be trained, by name; the other runs are in `report` then, and stale ones have been announced."""
+    code = take(entry.module for entries in roots.values() for entry in entries)  # before anything loads it
+    top = os.path.commonpath(roots) if roots else ""
+    todo: dict[str, _Run] = {}
+    reasons: Counter[str] = Counter()
+    for root, entries in roots.items():
+        for entry in entries:
+            directory = entry.run_dir(root)
+            name = os.path.relpath(directory, top)
+            if name in todo or name in report.skipped:
+                continue
+            try:
+                found = entry.state(root)
+            except UserError:  # the run itself will say what is wrong with its directory
+                found = State("begun")
+            kept = keep and (found.done or not found.other_config)
+            if found.stage == "stale":
+                reasons[f"{'kept although' if kept else 'trained again because'} {found.reason}"] += 1
+            if found.done and (found.stage == "finished" or kept):
+                report.skipped.append(name)
+            else:
+                job = Job(entry, code[entry.module], tensorboard)
+                todo[name] = _Run(job, directory, found.stage == "stale" and not kept)
+    for reason, count in reasons.items():
+        print(f"{count} stale: {reason}", file=sys.stderr)
+    return todo
+
+
+def _train(todo: dict[str, _Run], workers: Launcher, report: Report, progress: "Progress", end: float) -> None:
     waiting: deque[str] = deque(todo)
     running: list[str] = []
     try:
-        while waiting or running:
+        while (waiting or running) and time.monotonic() < end:
             while waiting and workers.room():
                 name = waiting.popleft()
-                workers.start(name, *todo[name])
-                running.append(name)
+                if _ready(todo[name], name, report):
+                    workers.start(name, todo[name].job, todo[name].directory)
+                    running.append(name)
             seen = list(running)
             for name, outcome in workers.wait(POLL_SECONDS):
                 running.remove(name)
@@ -127,11 +175,27 @@ def _train(todo: dict[str, tuple[Entry, Path]], workers: Launcher, report: Repor
         workers.stop()
 
 
+def _ready(run: _Run, name: str, report: Report) -> bool:
+    """Move what is stale out of the way of a run; False, and a word in the report, where that is not possible."""
+    try:
+        if run.aside and run.job.entry.state(run.directory.parent).stage == "stale":  # another sweep may have done it
+            set_aside(run.directory)
+    except RunBusy:
+        report.busy.append(name)
+    except (UserError, OSError) as error:
+        report.failed[name] = str(error)
+    else:
+        return True
+    return False
+
+
 def _tell(report: Report, directories: dict[str, Path]) -> None:
     counts = [f"{len(report.finished)} finished", f"{len(report.skipped)} finished before"]
     counts += [f"{len(report.busy)} busy elsewhere"] if report.busy else []
     counts += [f"{len(report.failed)} failed"] if report.failed else []
     print(f"runs: {', '.join(counts)}", file=sys.stderr)
+    for name in report.busy:
+        print(f"busy: {name} is trained by another process; the same command again takes it in", file=sys.stderr)
     for name, error in report.failed.items():
         print(f"failed: {name} (see {directories[name] / 'log.txt'})", file=sys.stderr)
         print("\n".join(f"    {line}" for line in error.splitlines()), file=sys.stderr)
@@ -150,13 +214,16 @@ class Progress:
     starts from the usual speed and follows the speed seen here, more and more as work gets done.
     """
 
-    def __init__(self, directories: Mapping[str, Path], hours: Mapping[str, float], jobs: int) -> None:
-        """directories: run name -> its directory. hours: what runs usually take. jobs: runs at a time."""
+    def __init__(
+        self, directories: Mapping[str, Path], hours: Mapping[str, float], jobs: int, anew: Collection[str] = ()
+    ) -> None:
+        """directories: run -> its directory. hours: what runs usually take. jobs: runs at a time. anew: runs of which
+        nothing is done, whatever their directories say."""
         known = [hours[name] for name in directories if name in hours]
         usual = sum(known) / len(known) if known else 1 / 60
         self.directories = directories
         self.minutes = {name: 60 * hours.get(name, usual) for name in directories}
-        self.shares = {name: _share_done(directory) for name, directory in directories.items()}
+        self.shares = {name: 0.0 if name in anew else _share_done(path) for name, path in directories.items()}
         self.bar = _Bar(
             total=sum(self.minutes.values()),
             initial=self.done,

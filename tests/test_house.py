@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab.__main__ import write_claims
+from lab.commands import write_claims
 from lab.rooms import House
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -163,7 +162,7 @@ def test_claims_are_judged_without_drawing():
 
 def make(*arguments: str) -> subprocess.CompletedProcess:
     """Run make as from a fresh shell: without the variables of the make that may be running these tests."""
-    own = ("MAKE", "MFLAGS", "SCALE", "JOBS", "DEVICE", "LAUNCHER", "PYTHON")
+    own = ("MAKE", "MFLAGS", "SCALE", "JOBS", "DEVICE", "LAUNCHER", "PYTHON", "SEEDS", "STALE", "TENSORBOARD", "HOURS")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(own)}
     return subprocess.run(["make", *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
 
@@ -179,7 +178,7 @@ def test_make_alone_lists_every_target_with_minutes_and_text():
     assert done.returncode == 0 and done.stdout == make("help").stdout
     rows = {m[1]: m[2] for line in done.stdout.splitlines() if (m := re.match(r"  (\S+) +[\d.<]+ min  (.+)$", line))}
     assert list(rows) == phony_targets()
-    needed = "help setup test lint smoke reproduce all figures claims report bench clean".split()
+    needed = "help setup test lint smoke reproduce evidence all figures claims compare report bench clean".split()
     assert set(needed) <= set(rows)
     assert max(map(len, done.stdout.splitlines())) <= 120
 
@@ -220,26 +219,6 @@ def test_a_missing_or_old_python_costs_one_line(tmp_path):
         done = make("setup", f"PYTHON={python}", f"VENV={tmp_path / 'venv'}")
         assert done.returncode == 2 and "install Python 3.11 or newer" in done.stderr.splitlines()[0]
         assert not (tmp_path / "venv").exists()
-
-
-# ---- command line ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        (["run", "tre"], "unknown paper"),
-        (["run", "ter", "fig99"], "unknown figure of ter"),
-        (["run", "ter", "fig2", "--scale", "quik"], "did you mean quick?"),
-    ],
-)
-def test_bad_input_costs_one_line_and_changes_nothing(arguments, word):
-    if word != "unknown paper" and "ter" not in PAPERS:
-        pytest.skip("papers/ter is not complete yet")
-    command = [sys.executable, "-m", "lab", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1 and word in done.stderr, done.stderr
 
 
 # ---- papers ----------------------------------------------------------------------------------------------------------

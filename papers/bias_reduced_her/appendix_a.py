@@ -1,6 +1,6 @@
 """Goals that are not spread evenly, and goals that move (App. A), without a learner.
 
-    python -m papers.bias_reduced_her.appendix_a --env mixture --method importance-sampling --seed 0
+    .venv/bin/python -m papers.bias_reduced_her.appendix_a --env mixture --method importance-sampling --seed 0
 
 `mixture`: the score mu of virtual goals, for goals from three Gaussians in the unit square, on a grid of goals. Known
 exactly, it is estimated from samples of the square (monte-carlo), from samples of the kernel (importance-sampling), or

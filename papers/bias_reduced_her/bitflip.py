@@ -1,6 +1,6 @@
 """The bias of hindsight where the truth is known: bit flipping with a useless action (Sec. 3.2.1).
 
-    python -m papers.bias_reduced_her.bitflip --env BitFlip-10-timeout --method her --seed 0
+    .venv/bin/python -m papers.bias_reduced_her.bitflip --env BitFlip-10-timeout --method her --seed 0
 
 A Q-network learns to turn n bits into n others, with one more action that leaves the bits alone and ends the game. What
 every action is worth can be computed (envs/bitflip.py), so that the network's bias is its value minus the right one.

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import multivariate_normal
-from sklearn.mixture import GaussianMixture
 
 from lab.errors import UserError
 from papers.bias_reduced_her.instructional import Density, kernel
@@ -81,8 +80,14 @@ def _gaussians(x: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> np.
 def fit(samples: np.ndarray, components: int, seed: int) -> GoalMixture:
     """The mixture of `components` Gaussians that expectation maximisation finds for samples of goals [n, d].
 
-    Raises UserError: fewer samples than components, or less than two, or samples that are not numbers in rows.
+    Raises UserError: fewer samples than components, or less than two, or samples that are not numbers in rows; and
+    where scikit-learn is not installed.
     """
+    try:
+        from sklearn.mixture import GaussianMixture  # nothing else needs scikit-learn
+    except ImportError:
+        advice = ".venv/bin/pip install -r requirements-extras.txt"
+        raise UserError(f"fitting a mixture of Gaussians needs scikit-learn: {advice}") from None
     samples = np.asarray(samples, dtype=float)
     if samples.ndim != 2 or not np.isfinite(samples).all():
         raise UserError(f"samples of goals must be finite numbers [n, d], not an array of shape {samples.shape}")

@@ -1,6 +1,6 @@
 """Train DDPG with one of the paper's four kinds of hindsight on a goal environment, and measure how well it does.
 
-    python -m papers.bias_reduced_her.train --env Hand --method filtered-her-ibs --seed 0
+    .venv/bin/python -m papers.bias_reduced_her.train --env Hand --method filtered-her-ibs --seed 0
 
 The four methods share agent, memory, prioritised replay and the loop below. They differ in the virtual goals of an
 episode alone: which are preferred (``ibs``) and which are left out (``filtered``); see hindsight.py.

@@ -1,6 +1,6 @@
 """Fig. 1: what SAC's memory holds after 30,000 steps on the pendulum, drawn by TD error, by Q, and uniformly.
 
-    python -m papers.ners.pendulum_draws --seed 0
+    .venv/bin/python -m papers.ners.pendulum_draws --seed 0
 
 The agent learns as in train.py, with RANDOM; its first 1,000 actions are random, as for Table 3.
 """

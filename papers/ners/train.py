@@ -1,6 +1,6 @@
 """Train SAC or TD3 on a continuous task with one of four ways to sample from the replay memory.
 
-    python -m papers.ners.train --env LunarLanderContinuous-v3 --agent sac --method ners --seed 0
+    .venv/bin/python -m papers.ners.train --env LunarLanderContinuous-v3 --agent sac --method ners --seed 0
 
 The four samplers share agent, memory and the loop below. They differ in which transitions a batch holds and in the
 weights of its losses; see samplers.py (RANDOM, PER), ero.py and ners.py.

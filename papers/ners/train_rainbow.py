@@ -1,6 +1,6 @@
 """Train data-efficient Rainbow on an Atari game with one of four ways to sample from the replay memory.
 
-    python -m papers.ners.train_rainbow --env Alien --method ners --seed 0
+    .venv/bin/python -m papers.ners.train_rainbow --env Alien --method ners --seed 0
 
 Agent, memory and loop are the same for all samplers, also n-step returns and distributions. RANDOM is Rainbow without
 its prioritised replay: uniform, all weights 1. An episode of training ends when a life is lost; the game then goes on.

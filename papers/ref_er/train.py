@@ -1,6 +1,6 @@
 """Train V-RACER, DDPG or NAF with one of five kinds of replay on a MuJoCo task.
 
-    python -m papers.ref_er.train --env HalfCheetah-v5 --method vracer --replay refer --seed 0
+    .venv/bin/python -m papers.ref_er.train --env HalfCheetah-v5 --method vracer --replay refer --seed 0
 
 The kinds of replay:
 

@@ -1,6 +1,6 @@
 """Train ACER on a MuJoCo task, the off-policy method with which the paper compares V-RACER (Figs. 4 and 5).
 
-    python -m papers.ref_er.train_acer --env HalfCheetah-v5 --seed 0
+    .venv/bin/python -m papers.ref_er.train_acer --env HalfCheetah-v5 --seed 0
 
 As in train.py, time is counted in environment steps after a warm-up with the initial policy, which fills the replay
 memory and fixes the units of states and rewards. Returns are those of training episodes, exploration included, when

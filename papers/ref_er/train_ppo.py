@@ -1,6 +1,6 @@
 """Train PPO on a MuJoCo task, the on-policy method with which the paper compares V-RACER (Figs. 4 and 5).
 
-    python -m papers.ref_er.train_ppo --env HalfCheetah-v5 --seed 0
+    .venv/bin/python -m papers.ref_er.train_ppo --env HalfCheetah-v5 --seed 0
 
 As in train.py, time is counted in environment steps after a warm-up with the initial policy, which fixes the units of
 the states; PPO learns nothing from it. The units of the rewards are those of the rollout that is learnt from. Returns

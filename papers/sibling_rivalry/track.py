@@ -1,6 +1,6 @@
 """The circular track: a reward that traps, one that is pushed away from the trap by hand, and Sibling Rivalry (Sec. 3).
 
-    python -m papers.sibling_rivalry.track --method sr --seed 0
+    .venv/bin/python -m papers.sibling_rivalry.track --method sr --seed 0
 
 Five steps along a track that starts where the goal is near but half a lap away (envs/circular_track.py), then a reward
 for where the agent is. The three methods share everything but that reward, and which rollouts are learnt from:

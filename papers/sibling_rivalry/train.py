@@ -1,6 +1,6 @@
 """Train PPO with naive shaping, Sibling Rivalry, curiosity or a grid oracle, and measure how often it reaches the goal.
 
-    python -m papers.sibling_rivalry.train --env PointMaze --method ppo-sr --seed 0
+    .venv/bin/python -m papers.sibling_rivalry.train --env PointMaze --method ppo-sr --seed 0
 
 All methods share the loop below and differ in what an episode is paid, and in which episodes are learnt from:
 

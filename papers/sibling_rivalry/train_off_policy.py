@@ -1,6 +1,6 @@
 """Train the paper's off-policy baselines, which reach their goals by hindsight, and measure how often they do.
 
-    python -m papers.sibling_rivalry.train_off_policy --env PointMaze --method ddpg-her --seed 0
+    .venv/bin/python -m papers.sibling_rivalry.train_off_policy --env PointMaze --method ddpg-her --seed 0
 
 The methods share memory and loop; the learner depends on the task's actions:
 

@@ -1,6 +1,6 @@
 """Table B.1: how long each replay method takes to make a batch.
 
-    python -m papers.ter.batch_time --method ter --steps 200000
+    .venv/bin/python -m papers.ter.batch_time --method ter --steps 200000
 
 The memory is filled by a random policy exactly as in training. At every update the time is taken of choosing the
 transitions and of gathering them into tensors, pictures drawn; no network is trained, and PER hears random TD errors.

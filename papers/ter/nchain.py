@@ -1,6 +1,6 @@
 """The order of updates and nothing else: tabular Q-learning on NChain from a fixed data set (Sec. 5.2, Fig. 2).
 
-    python -m papers.ter.nchain --method ter --seed 0
+    .venv/bin/python -m papers.ter.nchain --method ter --seed 0
 
 A random policy fills a data set once. Then Q(s, a) is improved by one stored transition at a time; the methods differ
 only in which transition comes next. What counts is how many such backups it takes until the greedy policy walks

@@ -1,6 +1,6 @@
 """Train double DQN on a MiniGrid task with one of five replay methods, and measure how well it does.
 
-python -m papers.ter.train --env SimpleCrossing-Easy --method ter --seed 0 --steps 200000
+.venv/bin/python -m papers.ter.train --env SimpleCrossing-Easy --method ter --seed 0 --steps 200000
 """
 
 import random

@@ -1,6 +1,6 @@
 """Train double DQN on an Atari game with one of five replay methods, and measure how well it does.
 
-    python -m papers.ter.train_atari --env Pong --method ter --seed 0 --steps 200000
+    .venv/bin/python -m papers.ter.train_atari --env Pong --method ter --seed 0 --steps 200000
 
 A state is the last four frames, grey, of an episode; the memory keeps each frame once. An episode of training ends when
 a life is lost; the game then goes on. TER's vertices are single frames, the newest of each state.

@@ -1,6 +1,6 @@
 """Train double DQN on Sokoban with one of five replay methods, and measure how well it does.
 
-    python -m papers.ter.train_sokoban --env 6x6-1 --method ter --seed 0 --steps 200000
+    .venv/bin/python -m papers.ter.train_sokoban --env 6x6-1 --method ter --seed 0 --steps 200000
 
 Every episode is a new level. The agent sees 84x84 pixels, of which the memory keeps the codes of the cells.
 """

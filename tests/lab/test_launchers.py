@@ -14,10 +14,12 @@ import torch
 from lab import cluster_ray, cluster_slurm
 from lab.cluster_ray import fits_a_node, needs_of
 from lab.cluster_slurm import Slurm
+from lab.entry import Job
 from lab.errors import UserError
 from lab.launchers import Local
+from lab.provenance import take
 from lab.resources import JOBS_PER_GPU
-from lab.sweep import Report, _last_step, run_entries
+from lab.sweep import Report, _last_step, sweep
 from tests.lab.test_sweep import entry, metrics, name
 from tests.lab.toy_train import Config, main
 
@@ -46,7 +48,7 @@ def interrupted(entries, runs_root: Path, launcher: str) -> Report:
     user = threading.Thread(target=interrupt)
     user.start()
     try:
-        report = run_entries(entries, runs_root, jobs=1, launcher=launcher)
+        report = sweep({runs_root: entries}, jobs=1, launcher=launcher)
     finally:
         over.set()
         user.join()
@@ -55,6 +57,11 @@ def interrupted(entries, runs_root: Path, launcher: str) -> Report:
     time.sleep(1.0)
     assert steps() == at_the_end, "a run goes on after the sweep"
     return report
+
+
+def job(entry):
+    """As a sweep hands it to a launcher."""
+    return Job(entry, take([entry.module])[entry.module])
 
 
 # ---- GPUs of this machine --------------------------------------------------------------------------------------------
@@ -66,7 +73,7 @@ def test_two_runs_get_a_gpu_each(tmp_path, monkeypatch):
     runs = [entry(seed=seed, device="cuda") for seed in range(2)]
     local = Local(runs, jobs=2)
     for run in runs:
-        local.start(name(run), run, run.run_dir(tmp_path))
+        local.start(name(run), job(run), run.run_dir(tmp_path))
     ended: dict[str, str] = {}
     while local.running:
         ended |= dict(local.wait(1.0))
@@ -78,7 +85,7 @@ def test_two_runs_get_a_gpu_each(tmp_path, monkeypatch):
 
 def test_a_gpu_that_is_not_there(tmp_path):
     with pytest.raises(UserError, match="'cuda:7' asked for, but this PyTorch sees"):
-        run_entries([entry(device="cuda:7")], tmp_path, jobs=1)
+        sweep({tmp_path: [entry(device="cuda:7")]}, jobs=1)
 
 
 # ---- Ray -------------------------------------------------------------------------------------------------------------
@@ -94,7 +101,7 @@ def test_ray(tmp_path, monkeypatch):
     try:
         monkeypatch.setenv("RAY_ADDRESS", cluster.address)
         learns, dies = entry(device="cuda"), entry("dies")
-        report = run_entries([learns, dies], tmp_path, jobs=2, launcher="ray")
+        report = sweep({tmp_path: [learns, dies]}, jobs=2, launcher="ray")
         assert report.finished == [name(learns)] and list(report.failed) == [name(dies)]
         assert report.failed[name(dies)].startswith("dies starts at step 0\n")
         assert "ray: The worker died unexpectedly" in report.failed[name(dies)]
@@ -111,7 +118,7 @@ def test_ray(tmp_path, monkeypatch):
 
         monkeypatch.setattr(cluster_ray, "replay_needs", lambda entries: [10**15])
         with pytest.raises(UserError, match=r"no node of the Ray cluster has 1000000\.5 GB of memory"):
-            run_entries([entry(seed=5)], tmp_path, jobs=1, launcher="ray")
+            sweep({tmp_path: [entry(seed=5)]}, jobs=1, launcher="ray")
     finally:
         ray.shutdown()
         cluster.shutdown()
@@ -125,7 +132,7 @@ def test_without_a_cluster_nothing_is_trained(tmp_path, monkeypatch):
         for wrong in (address, "ray://" + address, "here", "127.0.0.1:99999"):
             monkeypatch.setenv("RAY_ADDRESS", wrong)
             with pytest.raises(UserError, match=f"no Ray cluster at RAY_ADDRESS={wrong}: set RAY_ADDRESS, or .*head"):
-                run_entries([entry()], tmp_path, jobs=1, launcher="ray")
+                sweep({tmp_path: [entry()]}, jobs=1, launcher="ray")
     monkeypatch.delenv("RAY_ADDRESS")
 
     def init(address: str, **options) -> None:
@@ -134,7 +141,7 @@ def test_without_a_cluster_nothing_is_trained(tmp_path, monkeypatch):
 
     monkeypatch.setattr(ray, "init", init)
     with pytest.raises(UserError, match=r"no Ray cluster to train on \(Could not find any .*LAUNCHER=local") as error:
-        run_entries([entry()], tmp_path, jobs=1, launcher="ray")
+        sweep({tmp_path: [entry()]}, jobs=1, launcher="ray")
     assert "\n" not in str(error.value) and not list(tmp_path.iterdir())
 
 
@@ -152,7 +159,7 @@ def test_a_cluster_chooses_the_gpu(launcher, package, tmp_path, monkeypatch):
     pytest.importorskip(package)
     monkeypatch.setattr(cluster_slurm, "CLUSTER", "local")
     with pytest.raises(UserError, match="DEVICE=cuda:1 does not work on a cluster"):
-        run_entries([entry(device="cuda:1")], tmp_path, jobs=1, launcher=launcher)
+        sweep({tmp_path: [entry(device="cuda:1")]}, jobs=1, launcher=launcher)
 
 
 # ---- SLURM -----------------------------------------------------------------------------------------------------------
@@ -169,7 +176,7 @@ def submitit_here(monkeypatch):
 
 def test_jobs_of_submitit(tmp_path, submitit_here):
     learns, raises, dies = entry(), entry("raises"), entry("dies")
-    report = run_entries([learns, raises, dies], tmp_path, jobs=3, launcher="slurm")
+    report = sweep({tmp_path: [learns, raises, dies]}, jobs=3, launcher="slurm")
     assert report.finished == [name(learns)] and set(report.failed) == {name(raises), name(dies)}
     assert "ZeroDivisionError: the toy was told to fail\nexit code 1" in report.failed[name(raises)]
     assert report.failed[name(dies)].startswith("dies starts at step 0\nslurm: job ")
@@ -210,7 +217,7 @@ def slurm(tmp_path, monkeypatch) -> Path:
 def test_what_slurm_is_asked_for_and_a_job_that_dies_on_its_node(tmp_path, slurm, monkeypatch):
     monkeypatch.setattr(cluster_slurm, "replay_needs", lambda entries: [7_100_000_000, 0])
     on_gpu, on_cpu = entry(device="cuda"), entry()
-    report = run_entries([on_gpu, on_cpu], tmp_path / "runs", jobs=1, launcher="slurm")
+    report = sweep({tmp_path / "runs": [on_gpu, on_cpu]}, jobs=1, launcher="slurm")
     assert not report.finished and set(report.failed) == {name(on_gpu), name(on_cpu)}
     error = "a node complains\nslurm: job 4101 ended without a result (OUT_OF_MEMORY)"
     assert report.failed[name(on_gpu)] == error
@@ -226,10 +233,10 @@ def test_a_sweep_that_ends_early_cancels_its_jobs(tmp_path, slurm, monkeypatch):
     (slurm / "sacct").write_text("#!/bin/sh\n")  # nothing is known of the jobs yet
     (tmp_path / "runs").mkdir()
     workers = Slurm(SLOW, jobs=2)
-    workers.start(name(SLOW[0]), SLOW[0], SLOW[0].run_dir(tmp_path / "runs"))
+    workers.start(name(SLOW[0]), job(SLOW[0]), SLOW[0].run_dir(tmp_path / "runs"))
     monkeypatch.setattr(workers, "submitit", Hasty(workers.submitit))
     with pytest.raises(KeyboardInterrupt):
-        workers.start(name(SLOW[1]), SLOW[1], SLOW[1].run_dir(tmp_path / "runs"))
+        workers.start(name(SLOW[1]), job(SLOW[1]), SLOW[1].run_dir(tmp_path / "runs"))
     workers.stop()
     assert (slurm / "cancelled").read_text().split() == ["4101", "4102"]
 
@@ -256,7 +263,7 @@ class Hasty:
 def test_slurm_that_cannot_be_used(tmp_path, slurm, monkeypatch, capsys):
     def refused(match: str) -> None:
         with pytest.raises(UserError, match=match) as error:
-            run_entries([entry(), entry(seed=1)], tmp_path / "runs", jobs=2, launcher="slurm")
+            sweep({tmp_path / "runs": [entry(), entry(seed=1)]}, jobs=2, launcher="slurm")
         assert "\n" not in str(error.value) and not list((tmp_path / "runs").glob("*/log.txt"))
 
     (slurm / "sbatch").write_text("#!/bin/sh\necho sbatch: error: invalid partition specified: fast >&2\nexit 1\n")

@@ -11,7 +11,7 @@ from lab import resources
 from lab.errors import UserError, guard
 from lab.resources import BASE_BYTES, choose_jobs, fit, freest, gpu_names, replay_needs
 from lab.rooms import House
-from lab.sweep import run_entries
+from lab.sweep import sweep
 from tests.lab import toy_train
 from tests.lab.test_sweep import entry
 
@@ -45,7 +45,7 @@ def test_a_sweep_adds_up_memory_over_its_jobs_before_it_starts(tmp_path, monkeyp
     monkeypatch.setattr(resources, "available_memory", lambda: 5 * GB)
     entries = [entry(seed=seed) for seed in range(4)]
     with pytest.raises(UserError, match="JOBS=4 runs of 2 GB need 8 GB of memory, 5 GB are available; JOBS=2 fits"):
-        run_entries(entries, tmp_path, jobs=4)
+        sweep({tmp_path: entries}, jobs=4)
     assert not list(tmp_path.iterdir())
 
 

@@ -1,5 +1,7 @@
+import dataclasses
 import json
 import math
+import multiprocessing
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,12 +42,13 @@ def entry(seed: int = 0, method: str = "ter", rate: float = 0.1) -> Entry:
     return Entry(method, "Chain", seed, "nowhere:main", Config("Chain", method, seed, rate))
 
 
-def write_run(runs: Path, run: Entry, rows: list[tuple], done: bool = True) -> Path:
+def write_run(runs: Path, run: Entry, rows: list[tuple], done: bool = True, **provenance: object) -> Path:
     directory = run.run_dir(runs)
     directory.mkdir(parents=True, exist_ok=True)
     text = "".join(f"{step},{metric},{value!r},{hours}\n" for step, metric, value, hours in rows)
     (directory / "metrics.csv").write_text("step,metric,value,hours\n" + text)
-    (directory / "config.json").write_text(json.dumps({"config": {"seed": run.seed}, "commit": "abc", "dirty": False}))
+    config = {"config": vars(run.config), "commit": "abc", "dirty": False, "files": {}} | provenance
+    (directory / "config.json").write_text(json.dumps(config))
     if done:
         (directory / "done.json").write_text("{}")
     return directory
@@ -66,23 +69,90 @@ def one_line(error: pytest.ExceptionInfo) -> str:
 
 
 def test_collect_takes_what_a_real_run_writes(tmp_path):
-    run = entry(seed=3)
+    run = dataclasses.replace(entry(seed=3), target=f"{__name__}:main")  # as its Config
     with Run.open(run.config, run.run_dir(tmp_path / "runs")) as open_run:
         open_run.load()
         open_run.log(10, {"return": 0.1 + 0.2, "loss": math.nan})
         open_run.finish({})
-    path = collect("fig2", "quick", [run], tmp_path / "runs", tmp_path / "results")
+    arguments = "fig2", "quick", [run], tmp_path / "runs", tmp_path / "results"
+    path, refused = collect(*arguments, own=True)  # these tests may run before they are committed
     frame = read(tmp_path / "results", "fig2", "quick")
-    assert path == tmp_path / "results" / "quick" / "fig2.csv"
+    assert path == tmp_path / "results" / "quick" / "fig2.csv" and not refused
     assert list(frame.columns) == COLUMNS
     assert frame["metric"].tolist() == ["loss", "return"]
     assert frame["value"][1] == 0.1 + 0.2 and math.isnan(frame["value"][0])
     provenance = json.loads((tmp_path / "results/quick/fig2.provenance.json").read_text())
     assert list(provenance) == ["ter|Chain|3"]
     assert provenance["ter|Chain|3"]["config"]["rate"] == 0.1
-    assert {"commit", "dirty", "versions", "machine", "threads"} <= set(provenance["ter|Chain|3"])
-    # a run with a NaN in it is the same run the second time
-    assert collect("fig2", "quick", [run], tmp_path / "runs", tmp_path / "results") == path
+    assert {"commit", "dirty", "sources", "files", "versions", "machine", "threads"} <= set(provenance["ter|Chain|3"])
+    again = merge_trees(tmp_path / "results", tmp_path / "results")  # with a NaN in it, it is the same run
+    assert again == [path]
+
+
+CHANGED = {"files": {"papers/coins/method.py": "0a0a0a"}}
+STALE = "it is stale, papers/coins/method.py is gone"
+UNCOMMITTED = "its code was not committed"
+
+
+@pytest.mark.parametrize(
+    ("provenance", "options", "reason"),
+    [
+        ({}, {}, ""),
+        ({"dirty": True}, {}, UNCOMMITTED),
+        ({"resumed": [{"commit": "abc", "dirty": True, "files": {}}]}, {}, UNCOMMITTED),
+        ({"dirty": None, "commit": "unknown"}, {}, "nobody knows its commit"),
+        ({"resumed": [{"commit": "unknown", "dirty": None, "files": {}}]}, {}, "nobody knows its commit"),
+        (CHANGED, {}, STALE),
+        ({"resumed": [{"commit": "abc", "dirty": False, **CHANGED}]}, {}, STALE),
+        ({"config": {"rate": 0.7}}, {}, "it is stale, rate was 0.7 and is now 0.1"),
+        ({"dirty": True}, {"own": True}, ""),
+        ({"dirty": None, "commit": "unknown"}, {"own": True}, ""),
+        (CHANGED, {"own": True}, STALE),
+        (CHANGED, {"own": True, "stale": "keep"}, ""),
+    ],
+)
+def test_whom_collect_refuses(tmp_path, provenance, options, reason):
+    directory = write_run(tmp_path / "runs", entry(0), curve(1.0), **provenance)
+    write_run(tmp_path / "runs", entry(1), curve(1.0))
+    _, refused = collect("e", "quick", [entry(0), entry(1)], tmp_path / "runs", tmp_path / "results", **options)
+    assert refused == ([f"{directory} is left out: {reason}"] if reason else [])
+    assert read(tmp_path / "results", "e", "quick")["seed"].unique().tolist() == ([1] if reason else [0, 1])
+
+
+def test_own_results_are_the_runs_that_are_there(tmp_path):
+    for seed in (0, 1):
+        write_run(tmp_path / "runs", entry(seed), curve(1.0))
+    arguments = "e", "quick", [entry(0), entry(1)], tmp_path / "runs", tmp_path / "results"
+    path, _ = collect(*arguments, own=True)
+    shutil.rmtree(entry(0).run_dir(tmp_path / "runs"))
+    write_run(tmp_path / "runs", entry(1), curve(5.0))
+    collect(*arguments, own=True)
+    assert read(tmp_path / "results", "e", "quick")["value"].tolist() == [105.0, 205.0]
+    assert list(json.loads(path.with_suffix(".provenance.json").read_text())) == ["ter|Chain|1"]
+    shutil.rmtree(tmp_path / "runs")
+    assert collect(*arguments, own=True) == (None, []) and not list((tmp_path / "results").glob("*/*"))
+
+
+def collect_one_by_one(folder: Path, seeds: range) -> None:
+    for seed in seeds:
+        collect("e", "quick", [entry(seed)], folder / "runs", folder / "results")
+
+
+def test_collecting_at_once_loses_nothing(tmp_path):
+    for seed in range(24):
+        write_run(tmp_path / "runs", entry(seed), curve(seed))
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload([__name__])
+    shares = [range(start, 24, 3) for start in range(3)]
+    others = [processes.Process(target=collect_one_by_one, args=(tmp_path, seeds)) for seeds in shares]
+    for process in others:
+        process.start()
+    for process in others:
+        process.join()
+    assert [process.exitcode for process in others] == [0, 0, 0]
+    assert read(tmp_path / "results", "e", "quick")["seed"].unique().tolist() == list(range(24))
+    provenance = json.loads((tmp_path / "results/quick/e.provenance.json").read_text())
+    assert list(provenance) == [f"ter|Chain|{seed}" for seed in range(24)]
 
 
 def test_floats_survive_exactly(tmp_path):
@@ -114,14 +184,14 @@ def test_rows_of_other_machines_stay(tmp_path):
     write_run(tmp_path / "there", entry(0), curve(1.0))
     write_run(tmp_path / "here", entry(1), curve(2.0))
     for runs in ("there", "here"):
-        path = collect("e", "quick", [entry(0), entry(1)], tmp_path / runs, tmp_path / "results")
+        path, _ = collect("e", "quick", [entry(0), entry(1)], tmp_path / runs, tmp_path / "results")
     assert read(tmp_path / "results", "e", "quick")["seed"].unique().tolist() == [0, 1]
     assert set(json.loads(path.with_suffix(".provenance.json").read_text())) == {"ter|Chain|0", "ter|Chain|1"}
 
 
 def test_only_finished_runs_count(tmp_path):
     write_run(tmp_path / "runs", entry(0), curve(1.0), done=False)
-    assert collect("e", "quick", [entry(0), entry(1)], tmp_path / "runs", tmp_path / "results") is None
+    assert collect("e", "quick", [entry(0), entry(1)], tmp_path / "runs", tmp_path / "results") == (None, [])
     assert not (tmp_path / "results").exists()
     write_run(tmp_path / "runs", entry(1), curve(1.0))
     collect("e", "quick", [entry(0), entry(1)], tmp_path / "runs", tmp_path / "results")
@@ -147,7 +217,7 @@ def test_the_same_run_with_other_hours_is_fine_and_the_old_hours_stay(tmp_path):
 )
 def test_two_results_of_one_run_are_refused(tmp_path, rows, words):
     write_run(tmp_path / "runs", entry(), curve(1.0))
-    path = collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "results")
+    path, _ = collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "results")
     before = snapshot(tmp_path / "results")
     directory = write_run(tmp_path / "runs", entry(), rows)
     write_run(tmp_path / "runs", entry(1), curve(1.0))
@@ -228,7 +298,10 @@ ROW = "e,quick,ter,Chain,0,100,return,1.0,0.5"
         ("", "column 'experiment' is missing"),
         (f"{HEADER}\n{ROW.replace('1.0', 'high')}\n", "line 2, column 'value': 'high' is not a number"),
         (f"{HEADER}\n{ROW}\n{ROW.replace('100', '2e2')}\n", "line 3, column 'step': '2e2' is not a whole number"),
-        (f"{HEADER}\n{ROW[:-8]}\n", "line 2 has 7 of 9 columns"),
+        (f"{HEADER}\n{ROW[:-8]}\n", "line 2, column 'value': '' is not a number"),
+        (f"{HEADER}\n{ROW},7\n", "line 2 has more than 9 columns"),
+        (f"{HEADER}\n{ROW}\n{ROW},7\n", "Expected 9 fields in line 3, saw 10"),
+        (f"{HEADER}\n\n{ROW}\n", "line 2, column 'seed': '' is not a whole number"),
         (f"{HEADER}\n{ROW}\n{ROW}\n", "seed 0 step 100 metric return occurs twice"),
         (f"{HEADER}\n{ROW.replace('quick', 'smoke')}\n", "column 'scale' holds 'smoke', expected 'quick'"),
         (f"{HEADER}\n{ROW.replace('e,', 'f,', 1)}\n", "column 'experiment' holds 'f', expected 'e'"),
@@ -246,18 +319,20 @@ def test_damaged_file_is_named(tmp_path, text, words):
     assert str(path) in message and words in message
 
 
-def test_damaged_run_is_named(tmp_path):
-    directory = write_run(tmp_path / "runs", entry(), curve(1.0))
-    (directory / "config.json").write_text("{")
-    with pytest.raises(UserError, match=r"config.json cannot be read .*; delete .* and run it again"):
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("config.json", "{", r"config.json cannot be read .*; delete .* and run it again"),
+        ("metrics.csv", "step,value,hours\n", r"metrics.csv: column 'metric' is missing"),
+        ("metrics.csv", None, r"No such file.*delete .* and run it again"),
+    ],
+)
+def test_damaged_run_is_named(tmp_path, name, text, words):
+    path = write_run(tmp_path / "runs", entry(), curve(1.0)) / name
+    path.write_text(text) if text else path.unlink()
+    with pytest.raises(UserError, match=words):
         collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "results")
-    (directory / "metrics.csv").write_text("step,value,hours\n")
-    with pytest.raises(UserError, match=r"metrics.csv: column 'metric' is missing"):
-        collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "results")
-    (directory / "metrics.csv").unlink()
-    with pytest.raises(UserError, match=r"No such file.*delete .* and run it again"):
-        collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "results")
-    assert not (tmp_path / "results").exists()
+    assert not list((tmp_path / "results").glob("*/*"))
 
 
 def test_awkward_names_survive(tmp_path):

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import platform
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +21,9 @@ import torch
 from lab import checkpoints, provenance
 from lab.cli import cli
 from lab.errors import NonFiniteLoss, RunBusy, UserError, guard
-from lab.runs import Run, Streams, config_hash, run_name
+from lab.identity import run_name, state
+from lab.runs import Run, Streams, set_aside
+from lab.sources import digest, sources
 from lab.sweep import _last_step
 from tests.lab import toy_train
 from tests.lab.toy_train import Config, main
@@ -167,27 +170,6 @@ def test_both_checkpoints_damaged(tmp_path, monkeypatch, capsys):
     assert contents(tmp_path) == before
 
 
-def test_every_flipped_bit_is_noticed(tmp_path):
-    checkpoints.save(tmp_path, {"weights": np.arange(8)})
-    path = tmp_path / "checkpoint.pkl"
-    good = path.read_bytes()
-    for bit in range(0, 8 * len(good), 13):
-        content = bytearray(good)
-        content[bit // 8] ^= 1 << bit % 8
-        path.write_bytes(content)
-        with pytest.raises(checkpoints.Damaged):
-            checkpoints.read(path)
-
-
-def test_large_arrays_and_shared_references_come_back(tmp_path):
-    network = torch.nn.Linear(2, 2)
-    frames = np.random.default_rng(0).integers(0, 255, (300, 4000), dtype=np.uint8)
-    checkpoints.save(tmp_path, {"network": network, "again": network, "bias": network.bias, "frames": frames})
-    state = checkpoints.load(tmp_path)
-    assert state["network"] is state["again"] and state["network"].bias is state["bias"]
-    assert np.array_equal(state["frames"], frames)
-
-
 def test_metrics_shorter_than_the_checkpoint_remembers(tmp_path, monkeypatch, capsys):
     half_done(Config(), tmp_path, monkeypatch)
     cut(tmp_path / "metrics.csv")
@@ -249,17 +231,16 @@ def test_another_config_is_refused(tmp_path, monkeypatch, capsys, finished):
     assert contents(tmp_path) == before
 
 
-def test_config_with_another_set_of_fields_is_refused(tmp_path, capsys):
-    @dataclasses.dataclass
-    class Inner:
-        width: int = 3
-
+def test_a_setting_that_the_run_did_not_have_yet_had_its_default(tmp_path, capsys):
     @dataclasses.dataclass(frozen=True)
     class Longer(Config):
-        net: Inner = dataclasses.field(default_factory=Inner)
+        width: int = 3
 
     Run.open(Config(), tmp_path).close()
-    assert "net.width was 'not there' and is now 3" in one_line(capsys, lambda: Run.open(Longer(), tmp_path))
+    Run.open(Longer(), tmp_path).close()
+    shutil.copy(tmp_path / "config.json", tmp_path / "kept")
+    assert "width was 3 and is now 4" in one_line(capsys, lambda: Run.open(Longer(width=4), tmp_path))
+    assert (tmp_path / "kept").read_bytes() == (tmp_path / "config.json").read_bytes()
 
 
 def test_directory_that_cannot_be_written(tmp_path, monkeypatch, capsys):
@@ -328,7 +309,7 @@ def test_non_finite_loss_stops_with_step_name_and_checkpoint(tmp_path, capsys):
             run.check_finite(2, actor=0.0, critic=torch.tensor(float("inf")))
 
 
-# ------------------------------------------------------------------------------------------------ streams and names
+# ------------------------------------------------------------------------------------------------ streams
 
 
 def test_streams_are_independent_and_repeatable():
@@ -344,15 +325,6 @@ def test_streams_are_independent_and_repeatable():
         Streams(-1)
 
 
-def test_run_names():
-    assert run_name(Config(seed=3)) == f"Line-plain-s3-{config_hash(Config(seed=3))}"
-    assert config_hash(Config()) == config_hash(Config(seed=0)) != config_hash(Config(learning_rate=0.1))
-    twin = dataclasses.make_dataclass("Twin", [], bases=(Config,), frozen=True)
-    assert config_hash(twin()) != config_hash(Config())  # another script's config with the same values
-    assert len(config_hash(Config())) == 10
-    assert run_name(Config(env="ALE/Pong-v5")).startswith("ALE_Pong-v5-plain-s0-")
-
-
 # ------------------------------------------------------------------------------------------------ provenance
 
 
@@ -362,37 +334,54 @@ def test_config_file_says_where_the_numbers_come_from(tmp_path):
     text = (tmp_path / "config.json").read_text()
     content = json.loads(text)
     assert content["config"] == dataclasses.asdict(Config()) and content["total_steps"] == 60
+    assert content["files"] == sources("tests.lab.toy_train") and content["sources"] == digest(content["files"])
+    assert (len(content["commit"]) == 40 and content["dirty"] in (True, False)) or content["commit"] == "unknown"
     assert content["versions"]["torch"] == torch.__version__ and content["threads"] == torch.get_num_threads()
     assert set(content["machine"]) == {"cpu", "cores", "python", "platform"}
     assert len(platform.node()) < 4 or platform.node() not in text
 
 
-def test_resuming_under_other_code_is_noted(tmp_path, monkeypatch):
-    half_done(Config(), tmp_path, monkeypatch)
-    monkeypatch.setattr(provenance, "_git", lambda: ("f" * 40, True))
-    main(Config(), tmp_path)
-    content = json.loads((tmp_path / "config.json").read_text())
-    assert content["commit"] != "f" * 40
+def other_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = provenance.code("tests.lab.toy_train")["files"] | {"papers/coins/method.py": "0a0a0a"}
+    code = {"commit": "f" * 40, "dirty": False, "sources": digest(files), "files": files}
+    monkeypatch.setattr(provenance, "_adopted", code)
+
+
+def test_resuming_under_other_code_goes_on_and_is_noted(tmp_path, monkeypatch, capsys):
+    main(Config(), tmp_path / "whole")
+    run_dir = half_done(Config(), tmp_path / "half", monkeypatch)
+    capsys.readouterr()
+    own = provenance.code("tests.lab.toy_train")
+    other_code(monkeypatch)
+    main(Config(), run_dir)
+    error = capsys.readouterr().err
+    assert error == (
+        f"warning: {run_dir} goes on with other code: papers/coins/method.py is new; it will not be collected\n"
+    )
+    assert metrics(run_dir) == metrics(tmp_path / "whole")
+    content = json.loads((run_dir / "config.json").read_text())
+    assert content["files"] == own["files"]
     assert [attempt["commit"] for attempt in content["resumed"]] == ["f" * 40]
+    for files in (own["files"], provenance.code("")["files"]):
+        assert state(run_dir, Config(), files).stage == "stale"
+    main(Config(), tmp_path / "whole")
+    assert capsys.readouterr().err.endswith("was finished by other code: papers/coins/method.py is new\n")
 
 
-def test_commit_and_dirty_flag(tmp_path, monkeypatch):
-    monkeypatch.setattr(provenance, "ROOT", tmp_path.resolve())
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert provenance._git() == ("unknown", None)
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
-    (tmp_path / "code.py").write_text("")
-    subprocess.run([*git, "init", "-q"], cwd=tmp_path, check=True)
-    subprocess.run([*git, "add", "."], cwd=tmp_path, check=True)
-    subprocess.run([*git, "commit", "-q", "-m", "first"], cwd=tmp_path, check=True)
-    (tmp_path / "notes.md").write_text("not code")
-    commit, dirty = provenance._git()
-    assert len(commit) == 40 and dirty is False
-    (tmp_path / "code.py").write_text("x = 1")
-    assert provenance._git() == (commit, True)
-    (tmp_path / "inside").mkdir()
-    monkeypatch.setattr(provenance, "ROOT", tmp_path.resolve() / "inside")
-    assert provenance._git() == ("unknown", None)
+def test_a_directory_is_set_aside_unless_it_is_in_use(tmp_path, monkeypatch):
+    run_dir = tmp_path / "run"
+    for number in range(2):
+        with Run.open(Config(seed=number), run_dir), pytest.raises(RunBusy):
+            set_aside(run_dir)
+        set_aside(run_dir)
+    seeds = [json.loads((tmp_path / "stale" / name / "config.json").read_text()) for name in ("run", "run.2")]
+    assert [content["config"]["seed"] for content in seeds] == [0, 1] and not run_dir.exists()
+
+
+def test_what_a_killed_writer_has_left_goes_with_the_next_start(tmp_path):
+    (tmp_path / "checkpoint.pkl.0123.tmp").touch()
+    Run.open(Config(), tmp_path).close()
+    assert not list(tmp_path.glob("*.tmp"))
 
 
 # ------------------------------------------------------------------------------------------------ command line
@@ -421,10 +410,10 @@ def test_help_lists_every_field_with_its_docstring(monkeypatch, capsys):
     ("arguments", "words"),
     [
         (["--stepz", "3"], "unknown option --stepz; did you mean --steps?"),
-        (["something"], "unknown option something; --help lists all"),
-        (["--method", "magic"], "--method: unknown value 'magic'; use one of plain, raises, dies, diverges"),
-        (["--steps", "many"], "--steps takes INT: "),
-        (["--steps"], "--steps: a value is missing"),
+        (["something"], "unknown argument something (.venv/bin/python -m tests.lab.toy_train --help)"),
+        (["--method", "magic"], "'magic' for argument '--method'. Expected one of ('plain', 'raises', "),
+        (["--steps", "many"], "Error parsing --steps: "),
+        (["--steps"], "Missing value for argument '--steps'"),
         (["--seed", "-1", "--run-dir", "TMP"], "seed -1 is negative; use 0 or more"),
     ],
 )

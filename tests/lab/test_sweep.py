@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.entry import Entry
 from lab.errors import UserError
-from lab.runs import run_name
-from lab.sweep import Entry, Progress, Report, _last_step, run_entries, sweep
+from lab.identity import run_name
+from lab.runs import Run
+from lab.sweep import Progress, Report, _last_step, sweep
 from tests.lab import toy_train
 from tests.lab.toy_train import Config, main
 
@@ -20,11 +23,11 @@ ROOT = Path(__file__).parents[2]
 SWEEP = """
 import sys
 from pathlib import Path
-from lab.sweep import run_entries
+from lab.sweep import sweep
 from tests.lab.test_sweep import SLOW
 
 if __name__ == "__main__":
-    sys.exit(run_entries(SLOW, Path(sys.argv[1]), jobs=2).exit_code)
+    sys.exit(sweep({Path(sys.argv[1]): SLOW}, jobs=2).exit_code)
 """
 
 
@@ -58,7 +61,7 @@ def test_finished_is_skipped_half_done_resumed_and_failures_stay_alone(tmp_path,
             except StopIteration:
                 assert root == tmp_path
     entries = [raises, done, dies, half, diverges, starves, broken, new]
-    report = run_entries(entries + [half, done, new], tmp_path, jobs=2)
+    report = sweep({tmp_path: entries + [half, done, new]}, jobs=2)
 
     assert report.skipped == [name(done)]
     assert sorted(report.finished) == sorted([name(half), name(new)])
@@ -80,7 +83,7 @@ def test_finished_is_skipped_half_done_resumed_and_failures_stay_alone(tmp_path,
     assert "runs: 2 finished, 1 finished before, 5 failed" in error
     assert f"failed: {name(raises)} (see {raises.run_dir(tmp_path) / 'log.txt'})" in error
 
-    again = run_entries([done, half, new], tmp_path, jobs=2)
+    again = sweep({tmp_path: [done, half, new]}, jobs=2)
     assert again.exit_code == 0 and len(again.skipped) == 3
 
 
@@ -109,38 +112,38 @@ def started_sweep(runs_root: Path) -> subprocess.Popen:
     runs_root.mkdir(exist_ok=True)
     (runs_root / "sweep.py").write_text(SWEEP)
     before = [_last_step(entry.run_dir(runs_root)) for entry in SLOW]
-    sweep = subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, str(runs_root / "sweep.py"), str(runs_root)],
         env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # as from a terminal
     )  # fmt: skip
     wait_until(lambda: sum(_last_step(e.run_dir(runs_root)) > b for e, b in zip(SLOW, before)) == 2, 60)
-    return sweep
+    return process
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for orphans in /proc")
-def test_ctrl_c_a_second_sweep_and_a_killed_sweep(tmp_path):
-    sweep = started_sweep(tmp_path)
+def test_ctrl_c_a_second_sweep_and_a_killed_sweep(tmp_path, capsys):
+    other = started_sweep(tmp_path)
     two = [entry for entry in SLOW if _last_step(entry.run_dir(tmp_path))]
-    report = run_entries(two, tmp_path, jobs=2)  # a second sweep over the same runs leaves them to the first
+    report = sweep({tmp_path: two}, jobs=2)  # a second sweep over the same runs leaves them to the first
     assert sorted(report.busy) == sorted(name(entry) for entry in two)
-    assert not report.finished and not report.failed and report.exit_code == 0
+    assert not report.finished and not report.failed and report.exit_code == 1
+    assert capsys.readouterr().err.count("is trained by another process; the same command again takes it in") == 2
 
-    os.killpg(sweep.pid, signal.SIGINT)
-    start = time.monotonic()
-    _, error = sweep.communicate(timeout=20)
-    assert sweep.returncode == 130 and time.monotonic() - start < 8
+    os.killpg(other.pid, signal.SIGINT)
+    _, error = other.communicate(timeout=60)
+    assert other.returncode == 130
     assert "interrupted: the same command again resumes" in error and "Traceback" not in error
-    wait_until(lambda: not members(sweep.pid), 10)
+    wait_until(lambda: not members(other.pid), 10)
     assert not any((entry.run_dir(tmp_path) / "done.json").exists() for entry in SLOW)
 
-    sweep = started_sweep(tmp_path)
-    sweep.kill()
-    sweep.communicate()
-    wait_until(lambda: not members(sweep.pid), 10)
+    other = started_sweep(tmp_path)
+    other.kill()
+    other.communicate()
+    wait_until(lambda: not members(other.pid), 10)
 
     (tmp_path / "hurry").touch()
-    report = run_entries(SLOW, tmp_path, jobs=2)
+    report = sweep({tmp_path: SLOW}, jobs=2)
     assert len(report.finished) == 3 and report.exit_code == 0
     for slow in SLOW:
         main(dataclasses.replace(slow.config, pause=0.0), tmp_path / "whole" / name(slow))
@@ -151,17 +154,19 @@ def test_ctrl_c_a_second_sweep_and_a_killed_sweep(tmp_path):
 
 def test_mistakes(tmp_path):
     with pytest.raises(UserError, match="unknown LAUNCHER=cloud; use one of local, ray, slurm"):
-        run_entries([entry()], tmp_path, jobs=1, launcher="cloud")
+        sweep({tmp_path: [entry()]}, jobs=1, launcher="cloud")
+    with pytest.raises(UserError, match="unknown STALE=never; use one of again, keep"):
+        sweep({tmp_path: [entry()]}, jobs=1, stale="never")
     with pytest.raises(UserError, match="JOBS=0"):
-        run_entries([entry()], tmp_path, jobs=0)
+        sweep({tmp_path: [entry()]}, jobs=0)
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="Not a directory; choose another place for runs"):
-        run_entries([entry()], tmp_path / "file" / "runs", jobs=1)
+        sweep({tmp_path / "file" / "runs": [entry()]}, jobs=1)
 
 
 def test_run_directory_that_cannot_be_made(tmp_path):
     entry().run_dir(tmp_path).write_text("a file in the way")
-    report = run_entries([entry(), entry(seed=1)], tmp_path, jobs=2)
+    report = sweep({tmp_path: [entry(), entry(seed=1)]}, jobs=2)
     assert report.finished == [name(entry(seed=1))] and list(report.failed) == [name(entry())]
 
 
@@ -207,9 +212,66 @@ def test_the_longest_runs_come_first(tmp_path):
     assert report.finished == [name(entries[i]) for i in (2, 1, 0)]
 
 
-def test_one_sweep_over_two_directories(tmp_path, capsys):
+def test_one_sweep_over_two_directories_trains_in_both(tmp_path, capsys):
     first, second = entry(seed=1), entry("raises", seed=2)
-    report = sweep({tmp_path / "x": [first], tmp_path / "y": [second, first]}, jobs=1, hours={name(first): 0.01})
-    assert (tmp_path / "x" / name(first) / "done.json").exists() and not (tmp_path / "y" / name(first)).exists()
-    assert report.finished == [name(first)] and list(report.failed) == [name(second)]
+    report = sweep({tmp_path / "x": [first], tmp_path / "y": [second, first]}, jobs=2, hours={name(first): 0.01})
+    assert sorted(report.finished) == [f"x/{name(first)}", f"y/{name(first)}"]
+    assert list(report.failed) == [f"y/{name(second)}"]
+    assert metrics(first.run_dir(tmp_path / "x")) == metrics(first.run_dir(tmp_path / "y"))
     assert str(tmp_path / "y" / name(second) / "log.txt") in capsys.readouterr().err
+
+
+def test_tensorboard_reaches_the_run(tmp_path):
+    sweep({tmp_path: [entry()]}, jobs=1, tensorboard=True)
+    assert list(entry().run_dir(tmp_path).glob("tensorboard/events.*"))
+
+
+def old(entry: Entry, root: Path, monkeypatch: pytest.MonkeyPatch, *, whole: bool = True, **stored: object) -> Path:
+    """A run that other code has trained, to its end or up to a checkpoint; `stored`: what it had for settings."""
+    directory = entry.run_dir(root)
+    config = dataclasses.replace(entry.config, **stored)
+    if whole:
+        main(config, directory)
+    else:
+        with Run.open(config, directory) as run:
+            run.load()
+            run.save({"step": 0} | toy_train.fresh_state(config))
+    path = directory / "config.json"
+    path.write_text(re.sub('(toy_train.py": ")......', r"\1ffffff", path.read_text()))
+    return directory
+
+
+@pytest.mark.parametrize("stale", ["again", "keep"])
+def test_runs_of_other_code_are_trained_again_or_kept(tmp_path, monkeypatch, capsys, stale):
+    done, half, fresh = entry(seed=1), entry(seed=2), entry(seed=3)
+    usual = entry(seed=4)  # learned with another step size, which was the default then
+    old(done, tmp_path, monkeypatch)
+    old(half, tmp_path, monkeypatch, whole=False)
+    old(usual, tmp_path, monkeypatch, whole=False, learning_rate=0.5)
+    main(fresh.config, fresh.run_dir(tmp_path))
+    report = sweep({tmp_path: [done, half, fresh, usual]}, jobs=2, stale=stale)
+    assert not report.failed, report.failed
+    error, aside = capsys.readouterr().err, tmp_path / "stale"
+    default = "1 stale: trained again because learning_rate was 0.5 and is now 0.01"
+    assert default in error and (aside / name(usual) / "checkpoint.pkl").exists()
+    assert usual.state(tmp_path).stage == "finished"
+    if stale == "again":
+        assert "2 stale: trained again because tests/lab/toy_train.py changed" in error
+        assert report.skipped == [name(fresh)] and len(report.finished) == 3
+        assert (aside / name(done) / "done.json").exists() and (aside / name(half) / "checkpoint.pkl").exists()
+        assert {run.state(tmp_path).stage for run in (done, half, fresh)} == {"finished"}
+    else:
+        assert "2 stale: kept although tests/lab/toy_train.py changed" in error
+        assert sorted(report.skipped) == sorted([name(done), name(fresh)])
+        assert "will not be collected" in (half.run_dir(tmp_path) / "log.txt").read_text()
+        assert [path.name for path in aside.iterdir()] == [name(usual)]
+        assert {run.state(tmp_path).stage for run in (done, half)} == {"stale"}
+    again = sweep({tmp_path: [done, half, fresh, usual]}, jobs=2, stale=stale)
+    assert len(again.skipped) == 4 and again.exit_code == 0
+
+
+def test_a_stale_run_that_is_in_use_is_left_alone(tmp_path, monkeypatch):
+    directory = old(entry(), tmp_path, monkeypatch, whole=False)
+    with Run.open(entry().config, directory):
+        report = sweep({tmp_path: [entry()]}, jobs=1)
+        assert report.busy == [name(entry())] and report.exit_code == 1 and (directory / "checkpoint.pkl").exists()

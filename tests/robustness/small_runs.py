@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lab.entry import Entry
 from lab.runs import Run
-from lab.sweep import Entry, run_entries
+from lab.sweep import sweep as sweep_over
 from papers.bias_reduced_her.evidence import experiments as bias_reduced_her
 from papers.ners.evidence import experiments as ners
 from papers.ref_er import loop as ref_er_loop
@@ -34,7 +35,7 @@ RUNS = {
 }
 
 
-def train(config: Any, run_dir: Path) -> None:
+def train(config: Any, run_dir: Path, **_: bool) -> None:
     """The train script's own main, with a stop in Run.log; every training leaves a line in log.txt."""
     load, log = Run.load, Run.log
 
@@ -58,4 +59,4 @@ def train(config: Any, run_dir: Path) -> None:
 
 def sweep(runs_root: Path, jobs: int, papers: Sequence[str]) -> None:
     """Train the runs of `papers`, `jobs` at a time, and end with the exit code of the sweep."""
-    sys.exit(run_entries([RUNS[paper] for paper in papers], runs_root, jobs=jobs).exit_code)
+    sys.exit(sweep_over({runs_root: [RUNS[paper] for paper in papers]}, jobs=jobs).exit_code)

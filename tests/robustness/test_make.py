@@ -1,8 +1,10 @@
-"""Wrong variables of the Makefile: one clear line, exit code 2, nothing installed and nothing run."""
+"""The Makefile from outside: its variables, what it installs, Ctrl-C."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,16 +14,24 @@ ROOT = Path(__file__).parents[2]
 
 def make(venv: Path, *arguments: str) -> subprocess.CompletedProcess:
     """Run make as from a fresh shell, with this Python as an environment in which everything is installed."""
+    command = installed(venv, f'exec {sys.executable} "$@"') + list(arguments)
+    return subprocess.run(command, cwd=ROOT, env=fresh(), capture_output=True, text=True, timeout=120)
+
+
+def installed(venv: Path, python: str) -> list[str]:
+    """The command that uses an environment in which everything is installed, with a shell script as its Python."""
     (venv / "bin").mkdir(parents=True)
-    (venv / "bin/python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (venv / "bin/python").write_text(f"#!/bin/sh\n{python}\n")
     (venv / "bin/python").chmod(0o755)
-    for stamp in (".run", ".dev"):
+    for stamp in (".run", ".extras", ".dev"):
         (venv / stamp).touch()
-    own = ("MAKE", "MFLAGS", "SCALE", "JOBS", "DEVICE", "LAUNCHER", "PYTHON")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(own)}
-    environment["CUDA_VISIBLE_DEVICES"] = ""
-    command = ["make", f"VENV={venv}", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    return ["make", f"VENV={venv}"]
+
+
+def fresh() -> dict[str, str]:
+    """The environment without the variables of the make that may be running these tests, and without a GPU."""
+    own = ("MAKE", "MFLAGS", "SCALE", "JOBS", "DEVICE", "LAUNCHER", "PYTHON", "SEEDS", "STALE", "TENSORBOARD", "HOURS")
+    return {k: v for k, v in os.environ.items() if not k.startswith((*own, "DRY"))} | {"CUDA_VISIBLE_DEVICES": ""}
 
 
 @pytest.mark.parametrize(
@@ -29,10 +39,16 @@ def make(venv: Path, *arguments: str) -> subprocess.CompletedProcess:
     [
         (["JOBS=0"], ["0", "1 or more"]),
         (["JOBS=two"], ["two", "1 or more"]),
-        (["JOBS="], ["jobs"]),
+        (["JOBS=-1"], ["-1", "1 or more"]),
         (["DEVICE=gpu"], ["gpu", "cpu", "cuda"]),
         (["DEVICE=cuda"], ["cuda", "no CUDA device"]),
-        (["LAUNCHER=slurm"], ["slurm", "local", "ray"]),
+        (["LAUNCHER=pbs"], ["pbs", "local, ray and slurm"]),
+        (["SEEDS=0"], ["0", "3,7"]),
+        (["SEEDS=3;7"], ["3;7", "3,7"]),
+        (["STALE=never"], ["never", "again and keep"]),
+        (["TENSORBOARD=yes"], ["yes", "1 (yes) and 0 (no)"]),
+        (["HOURS=0.0"], ["0.0", "above 0"]),
+        (["HOURS=two"], ["two", "above 0"]),
         (["SCALE="], ["smoke, quick and full"]),
     ],
 )
@@ -54,3 +70,48 @@ def test_several_targets_are_made_one_after_the_other(tmp_path):
     commands = [line for line in done.stdout.splitlines() if " run " in line]
     assert done.returncode == 0 and len(commands) == 2
     assert " run ter fig2 --scale smoke" in commands[0] and " run ners fig1 --scale smoke" in commands[1]
+
+
+def test_the_variables_reach_the_command(tmp_path):
+    """With a Python that only says how it was called."""
+    command = installed(tmp_path / "venv", 'echo "$@"')
+
+    def called(*arguments: str) -> str:
+        done = subprocess.run([*command, *arguments], cwd=ROOT, env=fresh(), capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    how = "--jobs 3 --device cpu --launcher local --stale"
+    given = ["JOBS=3", "SEEDS=3,7", "STALE=keep", "TENSORBOARD=1"]
+    assert called("ter-fig2", *given) == f"-m lab run ter fig2 --scale quick --seeds 3,7 {how} keep --tensorboard"
+    assert called("ter-fig2", "JOBS=3") == f"-m lab run ter fig2 --scale quick {how} again"
+    assert called("evidence", "JOBS=3", "PAPER=ter", "DRY=1", "HOURS=.5") == (
+        f"-m lab evidence ter --hours .5 --dry {how} again"
+    )
+    assert called("collect", "SEEDS=5", "SCALE=full") == "-m lab collect all --scale full --seeds 5 --device cpu"
+    assert called("compare", "A=one", "B=two", "OUT=c.png") == "-m lab compare one two --out c.png"
+
+
+@pytest.mark.parametrize("target", ["ter-fig2", "reproduce", "evidence"])
+def test_ctrl_c_ends_make_as_an_interrupted_command_ends(tmp_path, target):
+    """The whole foreground group gets the signal. A shell then shows 130, also where a recipe looks at the status."""
+    waiting = tmp_path / "waiting"
+    python = f"trap 'exit 130' INT; touch {waiting}; while true; do sleep 0.1; done"
+    process = subprocess.Popen(
+        [*installed(tmp_path / "venv", python), target],
+        cwd=ROOT, env=fresh(), start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    while not waiting.exists():
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(30) in (-signal.SIGINT, 130)
+
+
+def test_an_optional_package_is_installed_by_the_targets_that_need_it():
+    def installs(*arguments: str) -> bool:
+        command = ["make", "--dry-run", "VENV=nowhere", *arguments]
+        done = subprocess.run(command, cwd=ROOT, env=fresh(), capture_output=True, text=True, timeout=60)
+        return "requirements-extras.txt" in done.stdout
+
+    assert all(installs(target) for target in ("reproduce", "all", "smoke", "evidence", "bias-reduced-her-appendix-a"))
+    assert installs("ter-fig2", "TENSORBOARD=1") and not installs("ter-fig2")

@@ -43,10 +43,20 @@ def test_a_package_of_the_report_is_named_in_one_line(tmp_path):
     assert done.stderr == "error: the report needs jinja2, which is not installed; `make setup` installs it\n"
 
 
-def test_training_needs_no_optional_package():
-    optional = {"ray", "submitit", "tensorboard", "pfrl", "stable_baselines3", "playwright", "pytest", "hypothesis"}
-    done = without(optional, "papers.ter.nchain", "--help")
-    assert done.returncode == 0 and "--run-dir" in done.stdout, done.stderr
+def test_scikit_learn_is_named_in_one_line_by_the_method_that_needs_it(tmp_path):
+    arguments = ["--env", "mixture", "--method", "em", "--no-progress", "--run-dir", str(tmp_path)]
+    done = without({"sklearn"}, "papers.bias_reduced_her.appendix_a", *arguments)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert "needs scikit-learn: .venv/bin/pip install -r requirements-extras.txt" in done.stderr
+
+
+def test_figures_claims_and_other_training_need_no_optional_package():
+    optional = {"ray", "submitit", "tensorboard", "sklearn", "pfrl", "stable_baselines3", "playwright", "pytest"}
+    for module in ("papers.ter.nchain", "papers.bias_reduced_her.appendix_a"):
+        done = without(optional, module, "--help")
+        assert done.returncode == 0 and "--run-dir" in done.stdout, done.stderr
+    done = without(optional, "lab", "evidence", "bias-reduced-her", "--dry")  # loads its experiments and claims
+    assert done.returncode == 0 and "run" in done.stdout, done.stderr
 
 
 def test_a_window_without_a_display_is_drawn_nowhere():

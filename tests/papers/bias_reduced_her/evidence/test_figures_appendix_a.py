@@ -16,7 +16,7 @@ def results(tmp_path_factory):
     root = tmp_path_factory.mktemp("runs")
     for entry in entries("smoke"):
         main(entry.config, entry.run_dir(root))
-    collect("appendix-a", "smoke", entries("smoke"), root, root / "results")
+    collect("appendix-a", "smoke", entries("smoke"), root, root / "results", own=True)
     return Results(root / "results")
 
 

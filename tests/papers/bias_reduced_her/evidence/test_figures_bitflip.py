@@ -25,7 +25,7 @@ def results(tmp_path_factory):
     root = tmp_path_factory.mktemp("runs")
     for entry in entries("smoke"):
         main(entry.config, entry.run_dir(root))
-    collect("bitflip", "smoke", entries("smoke"), root, root / "results")
+    collect("bitflip", "smoke", entries("smoke"), root, root / "results", own=True)
     return Results(root / "results")
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lab.runs import run_name
+from lab.identity import run_name
 from papers.ners import pendulum_draws, train, train_rainbow
 from papers.ners.evidence import experiments
 from papers.ners.evidence.experiments import EXPERIMENTS, GAMES, HEADLINE, QUICK_GAMES

@@ -26,7 +26,7 @@ def results(tmp_path_factory):
     root = tmp_path_factory.mktemp("runs")
     for entry in entries("smoke"):
         main(entry.config, entry.run_dir(root))
-    collect("track", "smoke", entries("smoke"), root, root / "results")
+    collect("track", "smoke", entries("smoke"), root, root / "results", own=True)
     return Results(root / "results")
 
 

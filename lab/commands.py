@@ -1,0 +1,223 @@
+"""What the commands of `python -m lab` do: train, collect, draw, judge."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lab.errors import UserError
+from lab.rooms import Choice, House, Paper, every, judge, plain
+
+SCALES = ("smoke", "quick", "full")
+
+Entries = dict[str, list[Any]]
+"""Experiment -> its runs, as lab.entry.Entry."""
+
+
+# ---- which runs ------------------------------------------------------------------------------------------------------
+
+
+def entries_of(
+    paper: Paper, wanted: Choice | None, scale: str, device: str = "cpu", seeds: Sequence[int] | None = None
+) -> Entries:
+    """Experiment -> its wanted entries (None: all), configs moved to `device` where they have such a field.
+
+    seeds: train every wanted method, task and setting with these instead of the seeds that the experiment names.
+    """
+    if wanted is None:
+        found = {name: make(scale) for name, make in paper.experiments.items()}
+    else:
+        choices: dict[str, list[Callable[[Any], bool]]] = {}
+        for figure, choice in wanted.items():
+            for name in paper.figures[figure].experiments:
+                choices.setdefault(name, []).append(choice)
+        found = {
+            name: [entry for entry in paper.experiments[name](scale) if any(choice(entry) for choice in of_it)]
+            for name, of_it in choices.items()
+        }
+    if seeds is not None:
+        found = {name: _reseeded(of_it, seeds) for name, of_it in found.items()}
+    return {name: [_placed(entry, device) for entry in of_it] for name, of_it in found.items()}
+
+
+def _reseeded(entries: Iterable[Any], seeds: Sequence[int]) -> list[Any]:
+    groups = {(e.method, e.env, e.target, dataclasses.replace(e.config, seed=0)): e for e in entries}
+    return [
+        dataclasses.replace(entry, seed=seed, config=dataclasses.replace(entry.config, seed=seed))
+        for entry in groups.values()
+        for seed in seeds
+    ]
+
+
+def _placed(entry: Any, device: str) -> Any:
+    if device == "cpu" or not hasattr(entry.config, "device"):
+        return entry
+    return dataclasses.replace(entry, config=dataclasses.replace(entry.config, device=device))
+
+
+def usual_hours(paper: Paper, entries: Entries, scale: str) -> dict[str, float]:
+    """Run name -> hours that such a run took where the committed results come from, if any is among them.
+
+    The median over the seeds of method and task; where these were never run, over all runs of the experiment. Where
+    the experiment was run at another scale only, what it took there. Of smoke nothing is known.
+    """
+    from lab import results
+
+    found: dict[str, float] = {}
+    for experiment, of_experiment in entries.items() if scale != "smoke" else ():
+        root = paper.evidence / "results"
+        frame = results.read(root, experiment, scale)
+        if frame is None and (other := results.best_scale(root, experiment)):
+            frame = results.read(root, experiment, other)
+        if frame is None:
+            continue
+        runs = frame.groupby(["method", "env", "seed"]).hours.max()
+        medians = runs.groupby(["method", "env"]).median().to_dict()
+        for entry in of_experiment:
+            found[entry.run_dir(paper.runs).name] = medians.get((entry.method, entry.env), runs.median())
+    return found
+
+
+# ---- run -------------------------------------------------------------------------------------------------------------
+
+
+def run(
+    wanted: Mapping[Paper, Choice],
+    *,
+    scale: str = "quick",
+    device: str = "cpu",
+    seeds: Sequence[int] | None = None,
+    stale: str = "again",
+    **sweeping: Any,
+) -> int:
+    """Train what the wanted figures need, once each, in one sweep; draw them, all below runs/. Returns the exit code.
+
+    A failed run leaves the rest alone: the other runs are collected, and figures and verdicts say what is missing.
+    stale and sweeping: how they are trained; see lab.sweep.sweep.
+    """
+    from lab.sweep import sweep
+
+    entries = {paper: entries_of(paper, choice, scale, device, seeds) for paper, choice in wanted.items()}
+    hours: dict[str, float] = {}
+    for paper, by_experiment in entries.items():
+        hours |= usual_hours(paper, by_experiment, scale)
+    work = {paper.runs: [entry for part in by_name.values() for entry in part] for paper, by_name in entries.items()}
+    report = sweep(work, hours=hours, stale=stale, **sweeping)
+    if report.interrupted:
+        return report.exit_code
+    for paper, choice in wanted.items():
+        ran_before_too = entries_of(paper, dict.fromkeys(choice, every), scale, device, seeds)
+        collect(paper, ran_before_too, scale, stale)
+        draw(paper, choice, scale)
+    if scale == "smoke":
+        print("smoke proves only the wiring, so no claim is judged")
+    if report.failed:
+        print(f"{len(report.failed)} runs failed, see above", file=sys.stderr)
+    return report.exit_code
+
+
+# ---- collect ---------------------------------------------------------------------------------------------------------
+
+
+def collect(paper: Paper, entries: Entries, scale: str, stale: str = "again") -> tuple[list[Path], list[str]]:
+    """Bring the finished runs of each experiment into the paper's results; returns the files there are now and a line,
+    shown on stderr, too, for every run that is refused.
+
+    Committed results are merged with, and a run that differs is an error. A machine's own are a function of its runs.
+    """
+    from lab import results
+
+    committed = paper.house.committed
+    if scale == "smoke" and committed:
+        raise UserError("smoke proves only the wiring and is not kept as evidence; collect quick or full")
+    there = paper.runs, paper.results
+    found = [
+        results.collect(name, scale, of_it, *there, own=not committed, stale=stale) for name, of_it in entries.items()
+    ]
+    refused = list(dict.fromkeys(line for one in found for line in one.refused))  # experiments share runs
+    for line in refused:
+        print(line, file=sys.stderr)
+    return [one.path for one in found if one.path is not None], refused
+
+
+# ---- draw ------------------------------------------------------------------------------------------------------------
+
+
+def draw(paper: Paper, figures: Iterable[str], scale: str) -> None:
+    """Draw `figures` from the results at `scale`; one line for each, also for one whose results are not there."""
+    from lab.results import MissingData, Results
+
+    for name in figures:
+        out = paper.picture(name, scale)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            paper.figures[name].draw(Results(paper.results), scale, out)
+        except MissingData as missing:
+            print(f"{paper.name} {name}: not drawn, {missing}")
+        else:
+            print(f"{paper.name} {name}: {shown(out)}")
+
+
+def redraw(paper: Paper, scale: str | None) -> None:
+    """Draw every figure at `scale`, or each at the scales that have results for it; pictures without data once."""
+    if scale:
+        draw(paper, paper.figures, scale)
+        return
+    draw(paper, [name for name, figure in paper.figures.items() if not figure.experiments], "quick")
+    for each in SCALES:
+        there = {path.stem for path in paper.results.glob(f"{each}/*.csv")}
+        draw(paper, [name for name, figure in paper.figures.items() if there & set(figure.experiments)], each)
+
+
+# ---- judge -----------------------------------------------------------------------------------------------------------
+
+
+def print_verdicts(paper: Paper, figures: Iterable[str]) -> None:
+    """One line for every claim about `figures`."""
+    wanted = {plain(figure) for figure in figures}
+    for claim, verdict in judge(paper):
+        if plain(claim.figure) in wanted:
+            basis = f"{verdict.seeds} seeds, {verdict.steps:,} steps, {verdict.scale}" if verdict.scale else ""
+            facts = ", ".join(part for part in (verdict.effect, verdict.interval, basis, verdict.note) if part)
+            print(f"{paper.name} {claim.figure}: {verdict.status}: {claim.text}" + (f" ({facts})" if facts else ""))
+
+
+def write_claims(house: House, *, show: bool = False) -> None:
+    """Write RESULTS.md and the table in README.md from the committed results; `show` prints what could be judged.
+
+    Of a machine's own results (not `house.committed`): runs/RESULTS.md alone.
+    """
+    from lab import claims
+    from lab.results import write_if_changed
+
+    by_paper = {name: judge(paper) for name, paper in house.papers().items()}
+    page = (house.root if house.committed else house.runs) / "RESULTS.md"
+    write_if_changed(page, claims.results_markdown(by_paper, house.root).encode())
+    if show:
+        print(claims.judged_text(by_paper))
+    if not house.committed:
+        print(f"written: {shown(page)}; the pictures are in {shown(house.runs / 'figures')}")
+        return
+    claims.update_readme(house.root / "README.md", claims.readme_markdown(by_paper))
+    print(f"written: {shown(page)} and the table in {shown(house.root / 'README.md')}")
+
+
+# ---- messages --------------------------------------------------------------------------------------------------------
+
+
+def show_list(house: House) -> None:
+    """Papers and their figures, with the Make target of each."""
+    for paper in house.papers().values():
+        print(f"{paper.name}  (make {plain(paper.name)})")
+        for name, figure in paper.figures.items():
+            print(f"  {name:<12} {figure.title}  (make {plain(paper.name)}-{plain(name)})")
+
+
+def shown(path: Path) -> str:
+    """Short form of a path for a message: relative to the working directory where it lies below it."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative

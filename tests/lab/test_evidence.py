@@ -1,0 +1,139 @@
+"""lab/evidence.py, on the house of small papers: what is missing, in which order, and what becomes of it."""
+
+import sys
+
+import pytest
+
+from lab import evidence, provenance, results
+from lab.__main__ import main
+from lab.sweep import Report, sweep
+from tests.lab import toy_house
+
+
+@pytest.fixture
+def house(tmp_path, monkeypatch):
+    """A house of which nothing was run, with its sources committed."""
+    package = "house_of_tests"
+    for module in [name for name in sys.modules if name.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    sources_differ(monkeypatch, set())
+    return toy_house.build(tmp_path)
+
+
+def sources_differ(monkeypatch, changed):
+    """Git says that these files differ from the commit (None: there is no git)."""
+    monkeypatch.setattr(provenance, "_git", lambda: ("c" * 40 if changed is not None else "unknown", changed))
+    monkeypatch.setattr(provenance, "_taken", {})
+
+
+@pytest.fixture
+def swept(monkeypatch):
+    """Sweeps are not made but noted: (methods and seeds, seconds), and end with the reports in `reports`, in turn."""
+
+    class Swept(list):
+        reports: list[Report] = []
+
+    calls = Swept()
+
+    def note(work, *, seconds, **_):
+        [entries] = work.values()
+        calls.append((sorted((entry.method, entry.seed) for entry in entries), seconds))
+        return calls.reports.pop(0) if calls.reports else Report()
+
+    monkeypatch.setattr("lab.sweep.sweep", note)
+    return calls
+
+
+def committed(house):
+    return house.papers()["coins"].results
+
+
+def gaps(house):
+    papers = list(house.papers().values())
+    return evidence.gaps(papers, evidence.verdicts_of(papers))
+
+
+def test_the_cheapest_undecided_claim_comes_first_and_no_run_twice(house):
+    found = gaps(house)
+    assert [(gap.figure, len(gap.runs), [claim.id for claim, _ in gap.claims]) for gap in found] == [
+        ("fig-4", 3, ["coins-4"]),  # three runs of an unknown length against six; fig-2 and fig-3 have no claims
+        ("fig-1", 6, ["coins-1"]),  # `again` shares its runs with `compare`
+    ]
+
+
+def test_only_what_is_missing_is_planned_with_the_hours_that_its_like_took(house):
+    main(["run", "coins", "fig-1", "--seeds", "2", "--jobs", "2"], house)
+    main(["collect", "coins", "--seeds", "2"], house)
+    path = committed(house) / "quick/compare.csv"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], *(f"{line.rpartition(',')[0]},0.1" for line in lines[1:]), ""]))
+    first, second = gaps(house)
+    assert first.figure == "fig-1" and sorted(entry.method for entry in first.runs.values()) == ["fixed", "flip"]
+    assert [verdict.status for _, verdict in first.claims] == ["inconclusive"], "two seeds are too few"
+    assert first.cost == pytest.approx(0.1, abs=0.01), "what `fixed` took, and flip next to nothing in `again`, `fails`"
+    assert second.figure == "fig-4" and second.cost == pytest.approx(0.15, abs=0.01), "as the runs of the same script"
+
+
+def test_a_dry_run_trains_nothing(house, swept, capsys):
+    assert main(["evidence", "--dry", "--hours", "1", "--jobs", "2"], house) == 0
+    first, *figures = capsys.readouterr().out.splitlines()
+    assert first.startswith("3 missing quick runs (about 3 core-hours; there are 1 hours on 2 processes)")
+    assert [line.split(":")[0].strip() for line in figures] == ["coins fig-4"], "fig-1 does not fit"
+    assert not swept and not committed(house).exists()
+
+
+def test_it_trains_collects_and_says_which_verdicts_changed(house, capsys):
+    (house.root / "house_of_tests/coins/evidence/claims.py").write_text(toy_house.CLAIMS.replace("fig-4", "fig-3"))
+    main(["run", "coins", "fig-1", "--jobs", "2"], house)  # finished here, so that they need only be collected
+    capsys.readouterr()
+    assert main(["evidence", "coins", "--hours", "0.5", "--jobs", "2"], house) == 0
+    out = capsys.readouterr().out
+    assert "coins fig-1: 6 runs, 0 core-hours: coins-1 (not run)" in out
+    assert "coins fig-1: not run -> reproduced: flip scores higher (+10 [" in out
+    assert out.splitlines()[-1].startswith("1 verdicts changed; `make figures claims`")
+    assert len(results.read(committed(house), "again", "quick")) == 3, "every experiment gets its share"
+    assert results.read(committed(house), "fails", "quick") is not None, "flip's runs belong to it, too"
+    assert not (house.root / "RESULTS.md").exists()
+    assert main(["evidence", "coins"], house) == 0
+    assert capsys.readouterr().out == "nothing to run: no undecided claim lacks a quick run\n"
+
+
+@pytest.mark.parametrize(
+    ("reports", "sweeps", "code"),
+    [
+        ([Report(failed={"a": "broken"}), Report()], 2, 1),  # the others are still trained
+        ([Report(interrupted=True)], 1, 130),
+    ],
+)
+def test_failures_and_ctrl_c(house, swept, capsys, reports, sweeps, code):
+    swept.reports = reports
+    assert main(["evidence", "--hours", "10", "--jobs", "1"], house) == code
+    assert len(swept) == sweeps and "0 verdicts changed" in capsys.readouterr().out
+
+
+def test_no_figure_is_begun_when_the_hours_are_over(house, swept, monkeypatch, capsys):
+    clock = iter([0.0, 600.0, 3600.0 * 9.5, 3600.0 * 9.5])
+    monkeypatch.setattr(evidence.time, "monotonic", lambda: next(clock))
+    assert main(["evidence", "--hours", "9", "--jobs", "1"], house) == 0
+    assert [seconds for _, seconds in swept] == [3600.0 * 9 - 600.0]
+    assert "the 9 hours are over; the same command goes on" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"), [({"house_of_tests/coins/train.py"}, "not committed"), (None, "nobody knows its commit")]
+)
+def test_a_checkout_that_is_not_clean_is_refused_before_anything_is_trained(
+    house, swept, monkeypatch, capsys, changed, why
+):
+    sources_differ(monkeypatch, changed)
+    with pytest.raises(SystemExit) as stop:
+        main(["evidence"], house)
+    assert stop.value.code == 2 and why in capsys.readouterr().err and not swept
+
+
+def test_a_sweep_stops_its_runs_when_its_seconds_are_over(house):
+    [entry, *_] = house.papers()["coins"].experiments["slow"]("smoke")
+    report = sweep({house.runs: [entry]}, jobs=1, seconds=1.0)  # the run would sleep for a minute
+    assert not (report.finished or report.failed or report.interrupted)
+    assert not list(house.runs.glob("*/done.json"))

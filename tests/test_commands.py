@@ -1,0 +1,53 @@
+"""Commands in the READMEs work as they are written, right after `make setup`."""
+
+import functools
+import importlib
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab.__main__ import read_command
+from lab.cli import cli
+
+ROOT = Path(__file__).resolve().parents[1]
+READMES = sorted(path for path in ROOT.rglob("*.md") if not {".venv", "runs"} & set(path.relative_to(ROOT).parts))
+
+
+def commands() -> list[str]:
+    """Every `python -m` command with what stands before it, up to a comment, a backtick or the end of its line."""
+    texts = [path.read_text() for path in READMES]
+    return sorted({match.strip() for text in texts for match in re.findall(r"[\w./]*python3? -m [^#`\n]+", text)})
+
+
+def test_commands_are_found():
+    assert len(commands()) >= 10 and any("-m lab " in command for command in commands())
+
+
+@functools.cache
+def help_of(module: str) -> str:
+    command = [sys.executable, "-m", module, "--help"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120).stdout
+
+
+@pytest.mark.parametrize("command", commands())
+def test_a_command_of_a_readme_is_understood(command, monkeypatch):
+    python, _, module, *arguments = shlex.split(command)
+    assert python == ".venv/bin/python", "the one that `make setup` makes"
+    assert importlib.util.find_spec(module) is not None
+    if "--help" in arguments:
+        assert "usage:" in help_of(module)
+    elif module == "lab":
+        read_command(arguments)
+    elif module.startswith("papers."):
+        script = importlib.import_module(module)
+        monkeypatch.setattr(sys, "argv", [module, *arguments])
+        monkeypatch.setenv("OMP_NUM_THREADS", "1")  # leave this process its threads
+        cli(script.Config, lambda config, run_dir, **_: {}, "")
+    else:
+        for option in re.findall(r"--[\w-]+", command):
+            assert option in help_of(module)
