@@ -33,7 +33,7 @@ from papers.ter.evidence.comparisons import (
     tasks,
 )
 from papers.ter.evidence.experiments import EXPERIMENTS, GAMES, LARGEST_RETURN, QUICK_SOKOBAN, SOKOBAN, TASKS
-from papers.ter.evidence.figures import label
+from papers.ter.evidence.labels import label
 from papers.ter.settings import METHODS
 
 BASELINES = METHODS[:-1]

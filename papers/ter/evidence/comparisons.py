@@ -21,7 +21,7 @@ from lab.claims import MIN_SEEDS, Verdict, combine, number
 from lab.results import MissingData, Results, final, matrix
 from lab.stats import auc, difference_interval
 from papers.ter.evidence.experiments import EXPERIMENTS, GAMES
-from papers.ter.evidence.figures import label
+from papers.ter.evidence.labels import label
 
 MARGIN = 0.1
 """Largest difference of normalised return (its range is 1) that counts as none."""
