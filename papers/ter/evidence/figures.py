@@ -1,7 +1,8 @@
 """The paper's figures and tables, drawn from tidy results: FIGURES maps a name to what it needs and how it is drawn.
 
-Curves are as in the paper (App. C): the mean over seeds, its 95 % bootstrap interval, and single seeds thin behind. A
-figure draws what there is; its caption says what of the experiment's grid is missing.
+Curves are as in the paper (App. C), the mean over seeds and its 95 % interval, but for the interval, which is Student's
+and not the bootstrap's, and with single seeds thin behind. A figure draws what there is; its caption says what of the
+experiment's grid is missing.
 """
 
 from pathlib import Path
@@ -108,11 +109,8 @@ def table_b1(results: Results, scale: str, out: Path) -> None:
         ]
         for method in grid.methods
     ]
-    note = (
-        f"batches of 64 on {env}; the paper names no machine. ours: choosing the transitions; drawn: choosing them and "
-        "drawing their pictures from tile codes"
-    )
-    note += "" if "choose_seconds" in times else ". Choosing alone has not been run"
+    note = f"batches of 64 on {env}; the paper names no machine; drawn: with drawing the pictures from tile codes"
+    note += "" if "choose_seconds" in times else ", ours without it: not run"
     canvas, axes = canvas_for(grid, 1, 1, "TER Table B.1: seconds to make a batch of transitions", note, (8.4, 1.7))
     ax = axes[0, 0]
     ax.axis("off")
@@ -159,7 +157,9 @@ FIGURES: dict[str, Figure] = {
     "fig-h10": Figure(("fig-h10",), fig_h10, "worlds that do not end at the goal"),
     "fig-i11": learning_curves("fig-i11", "I.11", "EBU with TER's share of prioritised transitions"),
     "fig-j12": learning_curves("fig-j12", "J.12", "EBU without episodes that ran out of time"),
-    "fig-k13": learning_curves("fig-k13", "K.13", "length d of the random projection"),
+    "fig-k13": learning_curves(
+        "fig-k13", "K.13", "length d of the random projection", note="; equal curves lie on one another"
+    ),
     "fig-m15": learning_curves("fig-m15", "M.15", "TER and four baselines on Atari", "return"),
     "own-target": Figure(("own-target",), own_target, "not in the paper: how often the target network is copied"),
     "own-memory": learning_curves(
