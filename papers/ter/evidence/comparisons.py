@@ -52,6 +52,17 @@ def faster(margin: float) -> Rule:
 class Runs(scores.Runs):
     """The runs of an experiment, compared by seed."""
 
+    def __init__(self, results: Results, experiment: str):
+        super().__init__(results, experiment)
+        self._curves: dict[tuple[str, str, str], tuple[np.ndarray, np.ndarray]] = {}
+
+    def curve(self, metric: str, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
+        """As in all rooms; looked up once, since a method stands in many comparisons."""
+        key = metric, method, env
+        if key not in self._curves:
+            self._curves[key] = super().curve(*key)
+        return self._curves[key]
+
     def by_seed(self, metric: str, side: Side, number: Callable[[str, str, str], np.ndarray]) -> pd.Series:
         """`number` (area, last ...) of a metric for each run of a side, by its seed."""
         values, rows = number(metric, *side), self.rows(*side)

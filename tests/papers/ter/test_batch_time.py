@@ -10,9 +10,11 @@ from papers.ter.batch_time import Config, main
 def test_every_method_is_timed(method, tmp_path):
     config = Config(method=method, steps=500, warmup=400)
     summary = main(config, tmp_path / "run")
-    smallest, median, largest = (summary[f"batch_seconds_{name}"] for name in ("min", "median", "max"))
-    assert 0 < smallest <= median <= largest
-    assert smallest <= summary["batch_seconds_mean"] <= largest
+    for time in ("choose_seconds", "batch_seconds"):
+        smallest, median, largest = (summary[f"{time}_{name}"] for name in ("min", "median", "max"))
+        assert 0 < smallest <= median <= largest
+        assert smallest <= summary[f"{time}_mean"] <= largest
+    assert summary["choose_seconds_mean"] < summary["batch_seconds_mean"], "drawing takes time, too"
     rows = (tmp_path / "run" / "metrics.csv").read_text().splitlines()[1:]
     assert {row.split(",")[1] for row in rows} == set(summary)
     assert {row.split(",")[0] for row in rows} == {"500"}
