@@ -75,21 +75,18 @@ class Runs(scores.Runs):
             raise MissingData(f"{x[0]} on {x[1]} and {y[0]} on {y[1]} have no seed in common")
         return found
 
-    def gain(self, side: Side) -> float:
-        """How far the mean score lies above the score before learning."""
-        return float((self.area(METRIC, *side) - self.first(METRIC, *side)).mean())
-
     def learns(self, method: str, env: str) -> Learning:
         """Whether a method learns a task."""
         return self.learning(METRIC, method, env)
 
     def compare(self, x: Side, y: Side, ruling: Ruling) -> Verdict:
         """Two methods on one task, or one method on two versions of a task."""
-        rule = ruling(margin_of(self.gain(x), self.gain(y)))
+        learnt = self.learns(*x), self.learns(*y)
+        rule = ruling(margin_of(*(side.gain for side in learnt)))
         steps = max(self.steps(env, method) for method, env in (x, y))
         verdict = decide(mean_of(self.gap(x, y)), rule, steps=steps, scale=self.scale)
         names = (label(x[0]), label(y[0])) if x[0] != y[0] else (x[1], y[1])
-        return gated(verdict, **dict(zip(names, (self.learns(*x), self.learns(*y)))))
+        return gated(verdict, **dict(zip(names, learnt)))
 
     def overestimation(self, method: str, env: str, rule: Rule) -> Verdict:
         """A rule on (mean Q - R_max) / R_max at the end of training. A mean Q below R_max says something only where the
