@@ -173,7 +173,8 @@ CLAIMS = [
         ),
     ),
     Claim(
-        "fig6", "fig6", "Stitching alone: TER (1 root, 1 predecessor, η=0) learns faster than EBU (β=0)", CURVES,
+        "fig6", "fig6", "Stitching alone: TER (1 root, 1 predecessor, η=0) learns faster than EBU (β=0, which here "
+        "lacks double DQN, too)", CURVES,
         contest("fig6", faster, [("ter (1 root, 1 predecessor, eta=0)", "ebu (beta=0, terminal only)")]),
     ),
     Claim(
