@@ -1,11 +1,15 @@
-"""What Section 5.2 and Figure 2 say about NChain, as checks. Runs that were given up count as their last backup."""
+"""What Section 5.2 and Figure 2 say about NChain, as checks. Runs that were given up count as their last backup.
+
+All methods of a seed share the data set and the first table: comparisons are paired by seed.
+"""
 
 import numpy as np
 
-from lab.claims import MIN_SEEDS, Claim, Verdict, combine, judge_difference, number
-from lab.results import Results, final, matrix
-from lab.stats import auc, bootstrap_interval
-from papers.ter.nchain import METHODS
+from lab.claims import Claim
+from lab.results import Results
+from lab.scores import Runs
+from lab.verdicts import Verdict, above, all_of, controlled, decide, difference, mean_of, number, same
+from papers.ter.evidence.labels import NCHAIN
 
 ENV = "NChain-20"
 BUDGET = 100
@@ -13,78 +17,84 @@ BUDGET = 100
 SLOW = ("uer", "per", "per-proportional", "discor")
 
 
-def backups_to_solve(results: Results) -> tuple[dict[str, np.ndarray], str]:
-    """Backups until the greedy policy was right, one per seed, of each method; and the scale."""
-    frame, scale = results.need("fig2")
-    return {method: final(frame, "backups_to_solve", method, ENV) for method in METHODS}, scale
+class Chain(Runs):
+    """The runs of Fig. 2."""
+
+    def __init__(self, results: Results):
+        super().__init__(results, "fig2")
+
+    def needed(self, method: str) -> np.ndarray:
+        """Backups until the greedy policy was right (runs,)."""
+        return self.last("backups_to_solve", method, ENV)
 
 
 def order(results: Results) -> Verdict:
-    """TER < EBU < the others, in mean backups."""
-    needed, scale = backups_to_solve(results)
-    pairs = [("ebu", "ter"), *((method, "ebu") for method in SLOW)]
-    parts = {f"{x} > {y}": judge_difference(needed[x], needed[y], steps=BUDGET, scale=scale) for x, y in pairs}
-    return combine(parts)
+    """TER < EBU < the others, in mean backups. Who is first decides: it is what the paper claims for TER."""
+    runs = Chain(results)
+    parts = {}
+    for x, y in (("ebu", "ter"), *((method, "ebu") for method in SLOW)):
+        more, fewer = runs.pairs(runs.needed(x), runs.needed(y), (x, y), ENV)
+        note = f"on {int((more > fewer).sum())} of {len(more)} data sets"
+        gap = difference(more, fewer, paired=True)
+        parts[f"{NCHAIN[x]} > {NCHAIN[y]}"] = decide(gap, above(), steps=BUDGET, scale=runs.scale, note=note)
+    return all_of(parts, decisive=["EBU > TER"])
 
 
-def _in_range(values: np.ndarray, low: float, high: float, unit: str, scale: str, note: str) -> Verdict:
-    """Reproduced when the interval of the mean lies in [low, high], not when it lies outside, else partly."""
-    mean, (left, right) = float(values.mean()), bootstrap_interval(values)
-    if len(values) < MIN_SEEDS:
-        status = "inconclusive"
-    elif low <= left and right <= high:
-        status = "reproduced"
-    else:
-        status = "not reproduced" if right < low or left > high else "partly"
-    interval = f"[{number(left)}, {number(right)}]" if len(values) > 1 else ""
-    return Verdict(status, f"{number(mean)}{unit}", interval, len(values), BUDGET, scale, note)
+def _about(values: np.ndarray, centre: float, margin: float, scale: str, note: str) -> Verdict:
+    """Whether the mean of values lies within `margin` of `centre`."""
+    return decide(
+        mean_of(values - centre), same(margin), steps=BUDGET, scale=scale, note=note,
+        show=lambda value: number(value + centre),
+    )  # fmt: skip
 
 
 def thirty(results: Results) -> Verdict:
     """TER is done after about 30 backups: within a fifth of it."""
-    needed, scale = backups_to_solve(results)
-    note = "counts as reproduced within 24 to 36; with all predecessors followed, 35 is the most TER can need"
-    return _in_range(needed["ter"], 24, 36, " backups", scale, note)
+    runs = Chain(results)
+    note = "about: 24 to 36; with all predecessors followed, 35 is the most TER can need"
+    return _about(runs.needed("ter"), 30, 6, runs.scale, note)
 
 
 def slow_ones(results: Results) -> Verdict:
-    """The other baselines are not done after 100 backups: on no data set; partly, when on fewer than half."""
-    needed, scale = backups_to_solve(results)
+    """The other baselines are not done after 100 backups, while TER is: on average; partly where they are on some data
+    set."""
+    runs = Chain(results)
+    succeeded = float(np.mean(runs.needed("ter") <= BUDGET)) > 0.5
     parts = {}
     for method in SLOW:
-        done, n = int((needed[method] <= BUDGET).sum()), len(needed[method])
-        status = "reproduced" if done == 0 else "partly" if done < n / 2 else "not reproduced"
-        if n < MIN_SEEDS:
-            status = "inconclusive"
-        parts[method] = Verdict(status, f"solved on {done} of {n}", "", n, BUDGET, scale)
-    return combine(parts)
+        needed = runs.needed(method)
+        done = int((needed <= BUDGET).sum())
+        verdict = decide(
+            mean_of(needed - BUDGET), above(), steps=BUDGET, scale=runs.scale,
+            note=f"solved within {BUDGET} on {done} of {len(needed)}", show=lambda value: number(value + BUDGET),
+        )  # fmt: skip
+        if done and verdict.status == "reproduced":
+            verdict.status = "partly"
+        parts[NCHAIN[method]] = controlled(verdict, succeeded)
+    return all_of(parts)
 
 
 def twice(results: Results) -> Verdict:
-    """EBU over TER, a ratio per data set. More than twice keeps the direction of the claim, but not its size."""
-    needed, scale = backups_to_solve(results)
-    ratio = needed["ebu"] / needed["ter"]
+    """EBU over TER, a ratio per data set."""
+    runs = Chain(results)
+    ebu, ter = runs.pairs(runs.needed("ebu"), runs.needed("ter"), ("ebu", "ter"), ENV)
+    median = number(float(np.median(ebu / ter)))
     note = (
-        f"mean over data sets, median {number(float(np.median(ratio)))}; counts as reproduced within 1.5 to 2.5. "
-        "The paper's number comes from one data set, and depends on how long its episodes are"
+        f"mean over data sets, median {median}; about: 1.5 to 2.5. The paper's number comes from one data set, and "
+        "depends on how long its episodes are"
     )
-    verdict = _in_range(ratio, 1.5, 2.5, " times", scale, note)
-    if verdict.status == "not reproduced" and bootstrap_interval(ratio)[0] > 1:
-        verdict.status = "partly"
-    return verdict
+    return _about(ebu / ter, 2, 0.5, runs.scale, note)
 
 
 def fastest_error(results: Results) -> Verdict:
     """TER has the smallest mean value error over the 100 backups."""
-    frame, scale = results.need("fig2")
-    height = {method: auc(*matrix(frame, "value_error", method, ENV)) for method in METHODS}
-    return combine(
-        {
-            f"{method} above ter": judge_difference(height[method], height["ter"], steps=BUDGET, scale=scale)
-            for method in METHODS
-            if method != "ter"
-        }
-    )
+    runs = Chain(results)
+    height = {method: runs.area("value_error", method, ENV) for method in NCHAIN}
+    parts = {}
+    for method in [method for method in NCHAIN if method != "ter"]:
+        gap = difference(*runs.pairs(height[method], height["ter"], (method, "ter"), ENV), paired=True)
+        parts[f"{NCHAIN[method]} above TER"] = decide(gap, above(), steps=BUDGET, scale=runs.scale)
+    return all_of(parts)
 
 
 CLAIMS = [

@@ -1,15 +1,14 @@
-"""Comparisons of runs, and how many of them make one claim. All check tidy results.
+"""How runs of this paper are compared.
 
-*Effect.* The paper's statements are about sample efficiency, so a run's score is the area under its curve of normalised
-return: the mean height between the first and the last evaluation. A comparison is the difference of mean scores over
-seeds with its 95 % bootstrap interval.
+*Score.* The paper's statements are about sample efficiency, so a run's score is the area under its curve of normalised
+return: the mean height between the first and the last evaluation.
 
-*Margin.* "No effect" and "at least as good" need a size that is still called nothing. It is MARGIN of normalised return
-for all of them, fixed before the comparisons were run.
+*Pairs.* Whatever the method, runs of one seed share the levels they train on, the draws of exploration, the first
+weights of the network, and the levels and the noise of every evaluation; on NChain the data set and the first table.
+Comparisons within a task are therefore paired by seed, those between two tasks are not.
 
-*Gate.* A comparison in which neither side succeeds clearly more often than a policy that acts at random -- on Atari:
-neither comes clearly nearer to a person's score -- is inconclusive, whatever its interval: at this budget there is
-nothing to compare.
+*Before learning.* The first evaluation, like all of them of the greedy policy with a few random actions. The learner
+has then had a few updates; nothing is evaluated earlier.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,187 +16,177 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
-from lab.claims import MIN_SEEDS, Verdict, combine, number
-from lab.results import MissingData, Results, final, matrix
-from lab.stats import auc, difference_interval
-from papers.ter.evidence.experiments import EXPERIMENTS, GAMES
-from papers.ter.evidence.figures import label
+from lab import scores
+from lab.results import MissingData, Results
+from lab.verdicts import (
+    Learning,
+    Rule,
+    Verdict,
+    above,
+    all_of,
+    decide,
+    difference,
+    gated,
+    judged,
+    margin_of,
+    mean_of,
+)
+from papers.ter.evidence.experiments import EXPERIMENTS
+from papers.ter.evidence.labels import label
 
-MARGIN = 0.1
-"""Largest difference of normalised return (its range is 1) that counts as none."""
-LEARNED = 0.1
-"""Success rate above that of the random policy, or normalised score, from which a method counts as learning."""
+METRIC = "normalized_return"
 LAST = 3
 """Evaluations whose mean is the end of a curve."""
-NOBODY = "nobody learns at this budget"
-RANDOM_SUCCESS = {  # share of 2000 episodes that end in success under uniformly random actions
-    "DoorKey": 0.049,
-    "Unlock": 0.043,
-    "RedBlueDoors": 0.104,
-    "SimpleCrossing-Easy": 0.194,
-    "SimpleCrossing-Hard": 0.165,
-    "LavaCrossing-Easy": 0.012,
-    "LavaCrossing-Hard": 0.002,
-    "5x5-1": 0.605,
-    "5x5-2": 0.504,
-    "6x6-1": 0.427,
-    "6x6-2": 0.142,
-    "6x6-3": 0.060,
-    "7x7-1": 0.298,
-    "7x7-2": 0.078,
-}
-
-# ---- rules: what the interval (low, high) of mean(x) - mean(y) says --------------------------------------------------
-
-Rule = Callable[[float, float, float], str]
-"""(low, high, margin) -> status."""
-
-
-def below(low: float, high: float, margin: float) -> str:
-    """x < y."""
-    return "reproduced" if high < 0 else "not reproduced" if low > 0 else "inconclusive"
-
-
-def better(low: float, high: float, margin: float) -> str:
-    """x > y."""
-    return "reproduced" if low > 0 else "not reproduced" if high < 0 else "inconclusive"
-
-
-def no_worse(low: float, high: float, margin: float) -> str:
-    """x is at least as good as y: worse by less than the margin at most, and not clearly worse at all."""
-    return "not reproduced" if high < 0 else "reproduced" if low > -margin else "inconclusive"
-
-
-def same(low: float, high: float, margin: float) -> str:
-    """x and y differ by less than the margin, in either direction."""
-    if -margin < low and high < margin:
-        return "reproduced"
-    return "not reproduced" if low > margin or high < -margin else "inconclusive"
-
-
-def signed(value: float) -> str:
-    return number(value, "+")
-
-
-def judge(
-    x: np.ndarray, y: np.ndarray, rule: Rule, steps: int, scale: str, margin: float = MARGIN,
-    show: Callable[[float], str] = signed,
-) -> Verdict:  # fmt: skip
-    """Apply a rule to scores of two independent sets of seeds; inconclusive below MIN_SEEDS of either."""
-    seeds = min(len(x), len(y))
-    low, high = difference_interval(x, y)
-    interval = f"[{show(low)}, {show(high)}]" if seeds > 1 else ""
-    few = seeds < MIN_SEEDS
-    status = "inconclusive" if few else rule(low, high, margin)
-    note = f"fewer than {MIN_SEEDS} seeds" if few else ""
-    return Verdict(status, show(float(x.mean() - y.mean())), interval, seeds, steps, scale, note)
-
-
-# ---- one comparison; all raise MissingData ---------------------------------------------------------------------------
 
 Side = tuple[str, str]
 """(method, env) as labelled in the results."""
+Ruling = Callable[[float], Rule]
+"""Margin -> rule; `lab.verdicts.same` and `not_worse` are two."""
 
 
-def score(frame: pd.DataFrame, side: Side, metric: str = "normalized_return") -> np.ndarray:
-    """Area under the curve of each seed, (seeds,)."""
-    return np.asarray(auc(*matrix(frame, metric, *side)))
+def faster(margin: float) -> Rule:
+    """x is ahead of y at all."""
+    return above()
 
 
-def learns(frame: pd.DataFrame, side: Side) -> bool:
-    """Whether the method ends clearly above the random policy's success rate, or in a game above its score."""
-    task = side[1].partition(" (")[0]
-    if task in GAMES:
-        return final(frame, "normalized_return", *side, last=LAST).mean() > LEARNED
-    return final(frame, "success", *side, last=LAST).mean() > RANDOM_SUCCESS[task] + LEARNED
+class Runs(scores.Runs):
+    """The runs of an experiment, compared by seed."""
 
+    def __init__(self, results: Results, experiment: str):
+        super().__init__(results, experiment)
+        self._curves: dict[tuple[str, str, str], tuple[np.ndarray, np.ndarray]] = {}
 
-def last_step(frame: pd.DataFrame, *envs: str) -> int:
-    return int(frame.loc[frame["env"].isin(envs), "step"].max())
+    def curve(self, metric: str, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
+        """As in all rooms; looked up once, since a method stands in many comparisons."""
+        key = metric, method, env
+        if key not in self._curves:
+            self._curves[key] = super().curve(*key)
+        return self._curves[key]
 
+    def by_seed(self, metric: str, side: Side, number: Callable[[str, str, str], np.ndarray]) -> pd.Series:
+        """`number` (area, last ...) of a metric for each run of a side, by its seed."""
+        values, rows = number(metric, *side), self.rows(*side)
+        return pd.Series(values, sorted(rows.loc[rows["metric"] == metric, "seed"].unique()))
 
-def compare(frame: pd.DataFrame, scale: str, x: Side, y: Side, rule: Rule, metric: str) -> Verdict:
-    """Two methods in one world, or one method in two worlds."""
-    verdict = judge(score(frame, x, metric), score(frame, y, metric), rule, last_step(frame, x[1], y[1]), scale)
-    if not (learns(frame, x) or learns(frame, y)):
-        verdict.status, verdict.effect, verdict.interval = "inconclusive", NOBODY, ""
-    return verdict
+    def gap(self, x: Side, y: Side) -> pd.Series:
+        """Score of x less that of y, for each seed that both have."""
+        found = (self.by_seed(METRIC, x, self.area) - self.by_seed(METRIC, y, self.area)).dropna()
+        if found.empty:
+            raise MissingData(f"{x[0]} on {x[1]} and {y[0]} on {y[1]} have no seed in common")
+        return found
 
+    def learns(self, method: str, env: str) -> Learning:
+        """Whether a method learns a task."""
+        return self.learning(METRIC, method, env)
 
-def against_zero(frame: pd.DataFrame, scale: str, x: Side, y: Side, rule: Rule, metric: str) -> Verdict:
-    """Over-estimation of x at the end of training, 0 where mean Q is R_max. y is not looked at."""
-    q = final(frame, metric, *x, last=LAST)
-    verdict = judge(q, np.zeros_like(q), rule, last_step(frame, x[1]), scale)
-    low = (rule is below and verdict.status == "reproduced") or (rule is better and verdict.status == "not reproduced")
-    if low and not learns(frame, x):  # a small Q means something once returns are large
-        verdict.status, verdict.effect, verdict.interval = "inconclusive", NOBODY, ""
-    return verdict
+    def compare(self, x: Side, y: Side, ruling: Ruling) -> Verdict:
+        """Two methods on one task, or one method on two versions of a task."""
+        learnt = self.learns(*x), self.learns(*y)
+        rule = ruling(margin_of(*(side.gain for side in learnt)))
+        steps = max(self.steps(env, method) for method, env in (x, y))
+        verdict = decide(mean_of(self.gap(x, y)), rule, steps=steps, scale=self.scale)
+        names = (label(x[0]), label(y[0])) if x[0] != y[0] else (x[1], y[1])
+        return gated(verdict, **dict(zip(names, learnt)))
 
-
-# ---- many comparisons, one claim -------------------------------------------------------------------------------------
-
-
-def settle_all(parts: dict[str, Verdict]) -> Verdict:
-    """Every part has to hold. A claim of one part is that part."""
-    if len(parts) > 1:
-        return combine(parts)
-    [(name, verdict)] = parts.items()
-    verdict.note = f"{name}; {verdict.note}" if verdict.note else name
-    return verdict
-
-
-def settle_any(parts: dict[str, Verdict]) -> Verdict:
-    """One part that holds is enough; the claim fails when every part does."""
-    verdict, found = combine(parts), [part.status for part in parts.values()]
-    verdict.effect = f"holds in {found.count('reproduced')} of {len(found)}, one is enough"
-    if "reproduced" in found:
-        verdict.status = "reproduced"
-    elif len(set(found)) > 1:
-        verdict.status = "inconclusive"
-    return verdict
+    def overestimation(self, method: str, env: str, rule: Rule) -> Verdict:
+        """A rule on (mean Q - R_max) / R_max at the end of training. A mean Q below R_max says something only where the
+        method learns: until then returns are small, too."""
+        q = self.last("q_overestimation", method, env, LAST)
+        verdict = decide(mean_of(q), rule, steps=self.steps(env, method), scale=self.scale)
+        return gated(verdict, **{label(method): self.learns(method, env)}) if q.mean() < 0 else verdict
 
 
 def tasks(experiment: str, scale: str) -> list[str]:
+    """The tasks that an experiment plans at a scale."""
     return list(dict.fromkeys(entry.env for entry in EXPERIMENTS[experiment](scale)))
+
+
+def everywhere(env: str) -> bool:
+    """Wants every task."""
+    return True
 
 
 def contest(
     experiment: str,
-    rule: Rule,
+    ruling: Ruling,
     pairs: Iterable[tuple[str, str]],
     *,
-    env: Callable[[str], bool] = lambda name: True,
+    env: Callable[[str], bool] = everywhere,
     other: str = "",
-    metric: str = "normalized_return",
-    compare: Callable[..., Verdict] = compare,
-    settle: Callable[[dict[str, Verdict]], Verdict] = settle_all,
+    join: Callable[[dict[str, Verdict]], Verdict] = all_of,
 ) -> Callable[[Results], Verdict]:
-    """Check that ``rule`` holds of each pair of methods (x, y), in each task of the experiment's grid.
+    """Check that ``ruling`` holds of each pair of methods (x, y), in each task that the experiment plans at the scale.
 
-    Pairs that the grid does not have in a task are left out there. A part without data is "not run". The check raises
-    MissingData when no part has any, and when some have none but results of a lesser scale exist, which may have all.
-
-    env: which tasks. other: what follows the task's name where y is looked up.
+    Pairs that it does not plan in a task are no parts of the claim. env: which tasks. other: what follows the task's
+    name where y is looked up. join: of the verdicts of all parts, the claim's.
     """
+    chosen = list(pairs)
 
     def check(results: Results) -> Verdict:
-        frame, scale = results.need(experiment)
-        grid = {(entry.method, entry.env) for entry in EXPERIMENTS[experiment](scale)}
-        chosen = [name for name in tasks(experiment, scale) if env(name)]
-        parts, missing = {}, []
-        for name in chosen:
-            for x, y in pairs:
-                if not {(x, name), (y, name + other)} <= grid:
-                    continue
-                part = f"{name}, {label(x)}" + ("" if x == y else f" vs {label(y)}")
-                try:
-                    parts[part] = compare(frame, scale, (x, name), (y, name + other), rule, metric)
-                except MissingData as error:
-                    parts[part] = Verdict("not run")
-                    missing.append(str(error))
-        lesser = Results(results.root, results.scales[results.scales.index(scale) + 1 :])
-        if len(missing) == len(parts) or (missing and lesser(experiment)):
-            raise MissingData(missing[0] if missing else f"{experiment} at {scale} does without the claim's tasks")
-        return settle(parts)
+        runs = Runs(results, experiment)
+        grid = {(entry.method, entry.env) for entry in EXPERIMENTS[experiment](runs.scale)}
+        parts: dict[str, tuple[Side, Side]] = {}
+        for name in filter(env, tasks(experiment, runs.scale)):
+            for x, y in chosen:
+                if {(x, name), (y, name + other)} <= grid:
+                    part = f"{name}, {label(x)}" + ("" if x == y else f" vs {label(y)}")
+                    parts[part] = (x, name), (y, name + other)
+        return join(judged(parts, lambda part: runs.compare(*parts[part], ruling)))
 
     return check
+
+
+def over_estimation(
+    experiment: str, rule: Rule, methods: Iterable[str], where: tuple[str, ...]
+) -> Callable[[Results], Verdict]:
+    """Check of Figs. 4b and E.7: ``rule`` on (mean Q - R_max) / R_max of each method in the tasks ``where``."""
+    chosen = list(methods)
+
+    def check(results: Results) -> Verdict:
+        runs = Runs(results, experiment)
+        planned = dict.fromkeys((entry.method, entry.env) for entry in EXPERIMENTS[experiment](runs.scale))
+        parts = {f"{env}, {label(m)}": (m, env) for m, env in planned if m in chosen and env in where}
+        return all_of(judged(parts, lambda part: runs.overestimation(*parts[part], rule)))
+
+    return check
+
+
+def overall(experiment: str, methods: Iterable[str]) -> Callable[[Results], Verdict]:
+    """Check of Fig. 3: scores averaged over the tasks on which anybody learns, TER against each other method. All tasks
+    that the scale plans have to be run."""
+    others = [method for method in methods if method != "ter"]
+
+    def check(results: Results) -> Verdict:
+        runs = Runs(results, experiment)
+        planned = tasks(experiment, runs.scale)
+        sides = {task: {label(m): runs.learns(m, task) for m in ("ter", *others)} for task in planned}
+        learned = [task for task in planned if any(side.learns for side in sides[task].values())]
+        steps = max(runs.steps(task, "ter") for task in planned)
+
+        def versus(method: str) -> Verdict:
+            gaps = [runs.gap(("ter", task), (method, task)) for task in learned or planned]
+            mean = pd.concat(gaps, axis=1).dropna().mean(axis=1)
+            return decide(mean_of(mean), above(), steps=steps, scale=runs.scale)
+
+        names = {f"TER vs {label(method)}": method for method in others}
+        verdict = all_of(judged(names, lambda name: versus(names[name])))
+        if not learned:
+            return gated(verdict)
+        left_out = [task for task in planned if task not in learned]
+        verdict.note += f"; without {', '.join(left_out)}, where nobody learns at this budget" if left_out else ""
+        return verdict
+
+    return check
+
+
+def lead(runs: Runs, easy: str, hard: str, methods: Iterable[str]) -> Verdict:
+    """TER's score over the mean of the other methods', in a hard task against an easy one."""
+    others = [method for method in methods if method != "ter"]
+
+    def of(task: str) -> pd.Series:
+        return pd.concat([runs.gap(("ter", task), (method, task)) for method in others], axis=1).dropna().mean(axis=1)
+
+    steps = max(runs.steps(task, "ter") for task in (easy, hard))
+    verdict = decide(difference(of(hard), of(easy)), above(), steps=steps, scale=runs.scale)
+    sides = {f"{label(m)} on {task}": runs.learns(m, task) for m in ("ter", *others) for task in (easy, hard)}
+    return gated(verdict, **sides)

@@ -13,7 +13,7 @@ from envs import minigrid_tasks
 from envs.sokoban import BOX_REWARD, SOLVED_REWARD
 from lab.entry import Entry
 from papers.ter import batch_time, nchain, train, train_atari, train_sokoban
-from papers.ter.settings import METHODS
+from papers.ter.settings import METHODS, Settings
 
 HEADLINE: dict[str, Callable[[Entry], bool]] = {
     "fig2": lambda entry: True,
@@ -33,7 +33,7 @@ class World:
     paper's."""
 
     script: str
-    config: type
+    config: type[Settings]
     tasks: tuple[str, ...]
     smoke: dict
     quick: dict
@@ -196,7 +196,7 @@ def table_b1(scale: str) -> list[Entry]:
 def fig_f8(scale: str) -> list[Entry]:
     """EBU with different diffusion factors."""
     variants = {f"beta={beta:g}": dict(method="ebu", ebu_beta=beta) for beta in (0.0, 0.25, 0.5, 0.75, 1.0)}
-    return entries(scale, tasks(scale, ["SimpleCrossing-Easy"], TASKS), variants)
+    return entries(scale, tasks(scale, ["SimpleCrossing-Easy"], TASKS + SOKOBAN), variants)
 
 
 def fig_g9(scale: str) -> list[Entry]:
@@ -213,12 +213,15 @@ def fig_h10(scale: str) -> list[Entry]:
 
 def fig_i11(scale: str) -> list[Entry]:
     """EBU with TER's share of prioritised transitions."""
-    variants: dict[str, dict] = {
-        "ebu": dict(method="ebu"),
-        "ebu + per": dict(method="ebu", ebu_per_share=0.5),
-        "ter": dict(method="ter"),
-    }
-    return entries(scale, tasks(scale, ["SimpleCrossing-Easy"], TASKS), variants)
+    found = []
+    for task in tasks(scale, ["SimpleCrossing-Easy"], TASKS + SOKOBAN):
+        variants: dict[str, dict] = {
+            "ebu": dict(method="ebu"),
+            "ebu + per": dict(method="ebu", ebu_per_share=world_of(task).config.eta),
+            "ter": dict(method="ter"),
+        }
+        found += entries(scale, [task], variants)
+    return found
 
 
 def fig_j12(scale: str) -> list[Entry]:
@@ -228,7 +231,7 @@ def fig_j12(scale: str) -> list[Entry]:
         "ebu (no timeout)": dict(method="ebu", ebu_timeouts=False),
         "ter": dict(method="ter"),
     }
-    return entries(scale, tasks(scale, ["SimpleCrossing-Easy"], TASKS), variants)
+    return entries(scale, tasks(scale, ["SimpleCrossing-Easy"], TASKS + SOKOBAN), variants)
 
 
 def fig_k13(scale: str) -> list[Entry]:

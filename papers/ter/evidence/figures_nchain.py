@@ -6,19 +6,11 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyArrowPatch
 
-from lab.plotting import budget, curves, legend, new_figure, save
+from lab.colours import GREEN
+from lab.plotting import caption, curves, legend, new_figure, save
 from lab.results import Results
-from papers.ter.evidence.figures import styles
-from papers.ter.nchain import METHODS
-
-LABELS = {
-    "uer": "UER",
-    "per": "PER (largest priority)",
-    "per-proportional": "PER (proportional)",
-    "ebu": "EBU",
-    "discor": "DisCor",
-    "ter": "TER",
-}
+from papers.ter.evidence.drawing import HOW, grid_of, styles
+from papers.ter.evidence.labels import NCHAIN
 
 
 def draw_chain(ax: Axes) -> None:
@@ -29,7 +21,7 @@ def draw_chain(ax: Axes) -> None:
         if x == gap:
             ax.text(x, 0, "· · ·", ha="center", va="center", fontsize=14)
             continue
-        color = "#009E73" if x == len(names) - 1 else "#EBEBEB"
+        color = GREEN if x == len(names) - 1 else "#EBEBEB"
         ax.add_patch(Circle((x, 0), 0.3, facecolor=color, edgecolor="0.2"))
         ax.text(x, 0, name, ha="center", va="center", fontsize=7.5 if "N-1" in name else 9)
     for x in range(len(names) - 1):
@@ -58,15 +50,15 @@ def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], bend:
 
 def fig2(results: Results, scale: str, out: Path) -> None:
     """Fig. 2: (a) the chain, (b) normalised return and value error over backups."""
-    frame = results.at("fig2", scale)
-    cost = budget(frame, scale).replace("step", "backup")
-    canvas, axes = new_figure(1, 3, "TER Figure 2: NChain, N = 20, one fixed data set per seed", budget=cost)
+    grid = grid_of(results, "fig2", scale)
+    below = caption(grid, f"{HOW}; one fixed data set per seed", unit="backup", label=NCHAIN.__getitem__)
+    canvas, axes = new_figure(1, 3, "TER Figure 2: NChain, N = 20", caption=below)
     draw_chain(axes[0, 0])
     axes[0, 0].set_title("(a) NChain")
     panels = {"return": "normalised return", "value_error": "mean |Q - Q*|"}
+    look: dict[str, Any] = {"order": list(NCHAIN), "labels": NCHAIN, "styles": styles(NCHAIN)}
     for ax, (metric, ylabel) in zip(axes[0, 1:], panels.items()):
-        look: dict[str, Any] = {"order": list(METHODS), "labels": LABELS, "styles": styles(METHODS)}
-        curves(ax, frame, metric, kind="mean-ci95", ylabel=ylabel, xlabel="backups", **look)
+        curves(ax, grid.frame, metric, kind="mean-ci95", ylabel=ylabel, xlabel="backups", **look)
         ax.set_title(f"(b) {ylabel}")
     legend(canvas)
     save(canvas, out)

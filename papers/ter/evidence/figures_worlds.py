@@ -9,8 +9,8 @@ from envs.sokoban import PIXELS, Sokoban
 from lab.plotting import new_figure, save
 from lab.results import Results
 from papers.ter.evidence.experiments import SOKOBAN, TASKS
-from papers.ter.evidence.figures import place
 from papers.ter.evidence.figures_nchain import draw_chain
+from papers.ter.evidence.labels import place
 from papers.ter.train_sokoban import TASKS as ROOMS
 
 LEVELS = 4
@@ -20,16 +20,15 @@ LEVELS = 4
 def fig_d1(results: Results, scale: str, out: Path) -> None:
     """NChain, and of each MiniGrid and Sokoban task random levels in full and one as the agent sees it."""
     note = (
-        f"levels of seeds 0 to {LEVELS - 1}; at the right what the agent sees of the last,\n{SIZE}x{SIZE} pixels, in "
-        f"Sokoban {PIXELS}x{PIXELS}"
+        f"no training; levels of seeds 0 to {LEVELS - 1}; at the right what the agent sees of the last, {SIZE}x{SIZE} "
+        f"pixels, in Sokoban {PIXELS}x{PIXELS}"
     )
-    canvas, axes = new_figure(
-        len(TASKS) + len(SOKOBAN) + 2, LEVELS + 1, "TER Figure D.1: the worlds", budget=f"no training; {note}",
-        size=(1.6, 1.15),
-    )  # fmt: skip
+    rows = len(TASKS) + len(SOKOBAN) + 2
+    canvas, axes = new_figure(rows, LEVELS + 1, "TER Figure D.1: the worlds", caption=note, size=(1.6, 1.15))
+    top = axes[0, 0].get_gridspec()[:2, :]
     for ax in axes[:2].flat:
         ax.remove()
-    chain = canvas.add_subplot(axes[0, 0].get_gridspec()[:2, :])
+    chain = axes[2, 0].figure.add_subplot(top)
     draw_chain(chain)
     chain.set_title("NChain")
     for row, task in zip(axes[2:], TASKS + SOKOBAN):

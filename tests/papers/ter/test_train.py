@@ -1,19 +1,15 @@
 """The training script of MiniGrid: its methods and variants, settings, the command line."""
 
-import dataclasses
-import sys
 from typing import Any
 
 import pytest
-import torch
 
-from lab.cli import cli
 from lab.errors import UserError
 from papers.ter import train
 from papers.ter.settings import METHODS
 from papers.ter.topological import PseudoTerminalRoots, terminal_roots
 from papers.ter.train import Config, main
-from tests.papers.ter.test_trainer import TINY, config, play, resumed, rows, short, trainer, weights
+from tests.papers.ter.test_trainer import config, play, resumed, rows, short, trainer, weights
 
 __all__ = ["short"]  # a fixture: pytest looks it up here by its name
 
@@ -95,7 +91,6 @@ def test_defaults_are_the_papers():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"eta": 1.5}, r"eta must lie in \[0, 1\], not 1.5"),
         ({"random_action_probability": 2.0}, r"random_action_probability must lie in \[0, 1\]"),
         ({"kappa": 0.0}, "kappa must be positive, not 0.0"),
         ({"n_actions": 9}, "n_actions must lie in 3..7, not 9"),
@@ -108,45 +103,7 @@ def test_settings_that_cannot_work_are_named_before_anything_is_written(settings
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="asks for a machine without CUDA")
-def test_cuda_without_cuda(tmp_path):
-    with pytest.raises(UserError, match="device 'cuda' asked for, but this PyTorch sees no CUDA device"):
-        main(config(device="cuda"), tmp_path / "run")
-
-
 def test_a_memory_that_does_not_fit(tmp_path):
     with pytest.raises(MemoryError, match="the replay memory needs 1680000"):
         main(config(capacity=10**13), tmp_path / "run")
     assert not (tmp_path / "run").exists()
-
-
-def test_every_setting_of_a_run_is_checked_or_free():
-    """The smallest settings that are allowed do run."""
-    assert train.check(config(eta=0.0, epsilon_end=0.0, eval_noise=0.0, predecessors=1, roots=1)) is None
-    assert train.check(Config()) is None
-    for name in RUNS:
-        assert train.check(config(**RUNS[name])) is None
-
-
-def test_command_line(tmp_path, monkeypatch, capsys, short):
-    options = [f"--{key.replace('_', '-')}={value}" for key, value in TINY.items()]
-    run = ["train", *options, "--method", "per", "--run-dir", str(tmp_path / "run"), "--no-progress"]
-    threads = torch.get_num_threads()
-    monkeypatch.setenv("OMP_NUM_THREADS", str(threads))  # which the command line obeys
-    monkeypatch.setattr(sys, "argv", run)
-    cli(Config, main, train.__doc__)
-    assert "normalized_return" in capsys.readouterr().out
-    monkeypatch.setattr(sys, "argv", ["train", "--env", "SimpleCrossing"])
-    with pytest.raises(SystemExit) as stop:
-        cli(Config, main, train.__doc__)
-    assert stop.value.code == 2
-    assert "unknown value 'SimpleCrossing'; use one of DoorKey, Unlock" in capsys.readouterr().err
-
-
-def test_every_setting_is_explained(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["train", "--help"])
-    with pytest.raises(SystemExit):
-        cli(Config, main, train.__doc__)
-    shown = capsys.readouterr().out
-    for field in dataclasses.fields(Config):
-        assert f"--{field.name.replace('_', '-')}" in shown

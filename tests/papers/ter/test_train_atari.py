@@ -1,7 +1,6 @@
 """The training script of Atari games: methods, what is stored, lives, TER's vertices, scores, settings."""
 
 import functools
-import sys
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 import torch
 
 from envs.atari import Atari
-from lab.cli import cli
 from lab.errors import UserError
 from papers.ter import train_atari
 from papers.ter.settings import METHODS, check_shared
@@ -232,11 +230,3 @@ def test_settings_that_cannot_work_cost_one_line_and_leave_nothing_behind(settin
         main(config(**settings), tmp_path / "run")
     assert "\n" not in str(error.value)
     assert not (tmp_path / "run").exists()
-
-
-def test_an_unknown_game_on_the_command_line(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(sys, "argv", ["train_atari", "--env", "Pogn", "--run-dir", str(tmp_path / "run")])
-    with pytest.raises(SystemExit) as stopped:
-        cli(Config, main, train_atari.__doc__ or "")
-    error = capsys.readouterr().err
-    assert stopped.value.code == 2 and error.startswith("error: ") and error.count("\n") == 1 and "Pogn" in error

@@ -1,6 +1,5 @@
 """The training script of Sokoban: methods, pictures, ends and time-outs, levels, metrics, settings, learning."""
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,6 @@ import torch
 
 from envs.sokoban import MAX_STEPS, Sokoban
 from envs.sokoban_levels import parse
-from lab.cli import cli
 from lab.errors import UserError
 from papers.ter import train_sokoban
 from papers.ter.settings import METHODS
@@ -103,41 +101,7 @@ def test_what_is_stored_is_what_happened(timeout_is_done, easy):
     np.testing.assert_allclose(reward[solved], -0.1 + 1 + 10)
 
 
-def test_solved_levels_are_roots_and_time_outs_are_not(easy):
-    one = trainer(capacity=1000, epsilon_end=1.0, epsilon_steps=1)
-    log = play(one, 300)
-    assert any(solved for *_, solved, _ in log) and any(out_of_time for *_, out_of_time in log)
-    graph, phi = one.sampler.graph, one.sampler.phi
-    assert set(graph.terminal.items) == {phi(following) for *_, following, solved, _ in log if solved}
-    assert set(graph.reached.items) == {phi(following) for _, _, _, following, *_ in log}
-    one.learn()
-    assert one.sampler.fallbacks == 0
-
-
 # --- levels and evaluation --------------------------------------------------------------------------------------------
-
-
-def test_training_and_evaluation_never_draw_the_same_level(monkeypatch, short):
-    drawn: list[tuple[int, bytes]] = []
-    reset = Sokoban.reset
-
-    def watched(self, *, seed=None, options=None):
-        observation, info = reset(self, seed=seed, options=options)
-        drawn.append((seed, info["tiles"].tobytes()))
-        return observation, info
-
-    monkeypatch.setattr(Sokoban, "reset", watched)
-    one = trainer(env="7x7-1", method="uer", eval_episodes=10, epsilon_end=1.0)
-    play(one, 300)
-    training = drawn.copy()
-    drawn.clear()
-    one.evaluate()
-    assert len(training) >= 11 and len(drawn) == 10
-    assert all(seed % 2 == 0 for seed, _ in training) and all(seed % 2 == 1 for seed, _ in drawn)
-    for levels in (training, drawn):
-        assert len({seed for seed, _ in levels}) == len(levels)
-        assert len({level for _, level in levels}) > len(levels) / 2  # every episode is a new level
-    assert not {level for _, level in training} & {level for _, level in drawn}
 
 
 @pytest.mark.parametrize("env", TASKS)
@@ -193,16 +157,6 @@ def test_settings_that_cannot_work_cost_one_line_and_leave_nothing_behind(settin
     with pytest.raises((UserError, MemoryError), match=message) as error:
         main(config(**settings), tmp_path / "run")
     assert "\n" not in str(error.value)
-    assert not (tmp_path / "run").exists()
-
-
-def test_an_unknown_task_on_the_command_line(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(sys, "argv", ["train_sokoban", "--env", "6x6-4", "--run-dir", str(tmp_path / "run")])
-    with pytest.raises(SystemExit) as stopped:
-        cli(Config, main, train_sokoban.__doc__ or "")
-    error = capsys.readouterr().err
-    assert stopped.value.code == 2 and error.count("\n") == 1
-    assert "unknown value '6x6-4'; use one of 5x5-1, 5x5-2" in error
     assert not (tmp_path / "run").exists()
 
 

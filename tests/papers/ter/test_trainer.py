@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from envs.minigrid_tasks import MiniGridTask
-from lab.errors import NonFiniteLoss, UserError
+from lab.errors import NonFiniteLoss
 from papers.ter import train
 from papers.ter.settings import METHODS
 from papers.ter.train import Config, Trainer, main
@@ -111,22 +111,6 @@ def resumed(world: ModuleType, settings: Any, folder: Path, monkeypatch, stop: i
     return summary
 
 
-def test_interrupted_before_the_first_checkpoint(tmp_path, monkeypatch, short):
-    main(config(), tmp_path / "whole")
-    interact = Trainer.interact
-
-    def interrupt(self):
-        if self.step == 50:
-            raise Interrupted
-        interact(self)
-
-    with monkeypatch.context() as patch, pytest.raises(Interrupted):
-        patch.setattr(Trainer, "interact", interrupt)
-        main(config(), tmp_path / "parts")
-    main(config(), tmp_path / "parts")
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
-
-
 def test_another_seed_gives_another_run(tmp_path, short):
     main(config(), tmp_path / "0")
     main(config(seed=1), tmp_path / "1")
@@ -142,12 +126,6 @@ def test_methods_learn_differently_from_the_same_start(tmp_path, short):
     for method in METHODS:
         main(config(method=method, steps=80), tmp_path / method)
     assert len({weights(tmp_path / method)["head.weight"].numpy().tobytes() for method in METHODS}) == 5
-
-
-def test_another_config_in_the_same_directory(tmp_path, short):
-    main(config(), tmp_path / "run")
-    with pytest.raises(UserError, match=r"lr was 0\.0003 and is now 0\.01"):
-        main(config(lr=0.01), tmp_path / "run")
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(tmp_path, monkeypatch, short):

@@ -1,0 +1,86 @@
+"""How this paper's figures look: colours, the canvas with its caption, a panel of curves."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from lab import colours
+from lab.plotting import caption, curves, new_figure
+from lab.results import Grid, Results
+from papers.ter.evidence.labels import label, place
+
+COLOURS = {
+    "uer": colours.UNIFORM,
+    "per": colours.PRIORITISED,
+    "per-proportional": colours.SKY,  # NChain only
+    "ebu": colours.GREEN,
+    "discor": colours.PURPLE,
+    "ter": colours.OWN_METHOD,
+}
+DASHES = {  # variants of a method
+    "x0.25": ":",
+    "x1": "--",
+    "+ per": "--",
+    "(no timeout)": "--",
+    "(interval 200)": "--",
+    "(interval 20)": "--",
+    "(small memory)": "--",
+}
+REFERENCES = {"eta=0.5": "ter", "d=3": "ter", "beta=0.5": "ebu"}  # in a sweep, the setting that other figures use
+YLABELS = {
+    "normalized_return": "normalised return",
+    "return": "score",
+    "success": "success rate",
+    "q_overestimation": "(mean Q - $R_{max}$) / $R_{max}$",
+}
+HOW = "mean, 95 % interval, single seeds thin"
+
+
+def styles(methods: Iterable[str]) -> dict[str, dict]:
+    """Line style of each label of an experiment. A method has one colour in all figures, its variants have dashes."""
+    spare = iter([colour for colour in colours.PALETTE if colour not in (COLOURS["ter"], COLOURS["ebu"])])
+    found = {}
+    for method in methods:
+        base, _, variant = method.partition(" ")
+        base = REFERENCES.get(base, base)
+        dash = "-" if method == "ter x0.25" else DASHES.get(variant, "-")
+        found[method] = {"color": COLOURS[base] if base in COLOURS else next(spare), "linestyle": dash}
+    return found
+
+
+def grid_of(results: Results, experiment: str, scale: str) -> Grid:
+    """The rows of an experiment at a scale, and what of it is missing."""
+    from papers.ter.evidence.experiments import EXPERIMENTS  # loads torch, which listing the figures must not
+
+    return Grid(results, experiment, scale, EXPERIMENTS[experiment](scale))
+
+
+def canvas_for(grid: Grid, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (3.2, 2.5)):
+    """new_figure, wide enough for its title, with a caption that says what is drawn and what is missing."""
+    size = max(size[0], 5.8 / cols), size[1]
+    return new_figure(rows, cols, title, caption=caption(grid, note, label=label, place=place), size=size)
+
+
+def panel(ax: Axes, grid: Grid, env: str, methods: list[str], metric: str, title: str) -> None:
+    """One metric of one task over environment steps."""
+    curves(
+        ax, grid.of(env), metric, kind="mean-ci95", order=methods, labels={method: label(method) for method in methods},
+        styles=styles(methods), ylabel=YLABELS[metric],
+    )  # fmt: skip
+    ax.set_title(title)
+    if metric == "q_overestimation" and ax.lines:
+        ax.axhline(0, color="0.3", linewidth=0.8)
+        ax.set_yscale("symlog", linthresh=1)  # from -2 to an explosion, in one picture
+        ax.yaxis.set_major_formatter("{x:g}")
+
+
+def tidy(axes: np.ndarray, shared: bool = True) -> None:
+    """Row by row: labels at the left edge only and, if ``shared``, one range of values."""
+    for row in axes:
+        drawn = [ax for ax in row if ax.lines]
+        limits = [ax.get_ylim() for ax in drawn]
+        for ax in drawn if shared else []:
+            ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+        for ax in row[1:]:
+            ax.set_ylabel("")
