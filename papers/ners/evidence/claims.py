@@ -25,7 +25,7 @@ from papers.ners.evidence.claims_runs import (
     no_worse,
     opposite,
 )
-from papers.ners.evidence.figures_data import AGENTS, task
+from papers.ners.evidence.labels import AGENTS, task
 from papers.ners.evidence.paper_values import BASELINES, STEPS, TABLE1, TABLE2, margin
 
 TABLES = {"table1": TABLE1, "table2": TABLE2}

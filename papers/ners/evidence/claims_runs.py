@@ -19,7 +19,7 @@ import pandas as pd
 from lab.claims import MIN_SEEDS, Verdict, combine, number
 from lab.results import MissingData, Results, matrix
 from lab.stats import bootstrap_interval, difference_interval
-from papers.ners.evidence.figures_data import AGENTS, split, task
+from papers.ners.evidence.labels import AGENTS, split, task
 
 LAST = 10
 """Evaluations at the end of a run that make its score."""

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from lab.plotting import PALETTE, Figure, curves, legend, save
 from lab.results import Results
-from papers.ners.evidence.figures_data import HOW, Data, averaged, outer_labels, panel, split, task
+from papers.ners.evidence.figures_data import HOW, Data, averaged, outer_labels, panel
 from papers.ners.evidence.figures_draws import fig1
 from papers.ners.evidence.figures_law import fig5, own_law
 from papers.ners.evidence.figures_tables import comparison, table3
+from papers.ners.evidence.labels import split, task
 from papers.ners.evidence.paper_values import BASELINES, TABLE1, TABLE2
 
 RETURN = "return of evaluations"

@@ -1,4 +1,4 @@
-"""What the figures share: names and colours, the runs of experiments, titles that say what is missing, one panel."""
+"""What the figures share: the runs of experiments, titles that say what is missing, one panel."""
 
 import textwrap
 from collections import Counter
@@ -11,58 +11,13 @@ from matplotlib.axes import Axes
 
 from lab.plotting import budget, curves, new_figure
 from lab.results import Grid, MissingData, Results
+from papers.ners.evidence.labels import AGENTS, COLOURS, SAMPLERS, label, split, task
 
-AGENTS = {"td3": "TD3", "sac": "SAC", "rainbow": "Rainbow"}
-SAMPLERS = {
-    "ners": "NERS",
-    "random": "RANDOM",
-    "per": "PER",
-    "ero": "ERO",
-    "ners*": "NERS* (training returns)",
-    "ners few": "NERS, only reward, TD error and time",
-    "ners no-global": "NERS without global context",
-}
-COLOURS = {
-    "ners": "#0072B2",
-    "random": "#000000",
-    "per": "#E69F00",
-    "ero": "#009E73",
-    "ners*": "#CC79A7",
-    "ners few": "#D55E00",
-    "ners no-global": "#56B4E9",
-}
-TASKS = {
-    "SparsePendulum": "Pendulum*",
-    "Pendulum-v1": "Pendulum",
-    "LunarLanderContinuous-v3": "LunarLander",
-    "BipedalWalker-v3": "BipedalWalker",
-    "Hopper-v4": "Hopper",
-    "Walker2d-v4": "Walker2d",
-    "Ant-v4": "Ant",
-}
-"""Names as the paper has them; an Atari game is its own name."""
 POINTS = 100
 """Most points of a curve."""
 HOW = f"mean and SD over seeds, single seeds thin; averaged to at most {POINTS} points"
 INCH = 12
 """Letters of a title per inch."""
-
-
-def split(method: str) -> tuple[str, str]:
-    """Agent and sampler of a method's label: "sac ners few" is ("sac", "ners few")."""
-    agent, _, sampler = method.partition(" ")
-    return agent, sampler
-
-
-def task(env: str) -> str:
-    """A task's name in titles."""
-    return TASKS.get(env, env)
-
-
-def label(method: str) -> str:
-    """A method's label as titles print it: "sac per" is "SAC with PER"."""
-    agent, sampler = split(method)
-    return f"{AGENTS.get(agent, agent)} with {SAMPLERS.get(sampler, sampler)}"
 
 
 class Data:

@@ -9,7 +9,8 @@ from matplotlib.ticker import PercentFormatter
 
 from lab.plotting import legend, save
 from lab.results import MissingData, Results, matrix
-from papers.ners.evidence.figures_data import AGENTS, COLOURS, HOW, SAMPLERS, Data, outer_labels, panel
+from papers.ners.evidence.figures_data import HOW, Data, outer_labels, panel
+from papers.ners.evidence.labels import AGENTS, COLOURS, SAMPLERS
 from papers.ners.evidence.paper_values import SAMPLERS as FOUR
 
 PAPERS = ("BipedalWalker-v3", "Ant-v4", "Walker2d-v4")

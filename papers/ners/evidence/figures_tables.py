@@ -11,7 +11,8 @@ from lab.claims import number
 from lab.plotting import Figure, save
 from lab.results import MissingData, Results, final
 from lab.stats import bootstrap_interval
-from papers.ners.evidence.figures_data import AGENTS, SAMPLERS, Data, task
+from papers.ners.evidence.figures_data import Data
+from papers.ners.evidence.labels import AGENTS, SAMPLERS, task
 from papers.ners.evidence.paper_values import SAMPLERS as COLUMNS
 from papers.ners.evidence.paper_values import STATISTICS, TABLE3, best_baseline, margin
 from papers.ners.evidence.pooled import replayed
