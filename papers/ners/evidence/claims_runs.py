@@ -42,9 +42,14 @@ from papers.ners.evidence.paper_values import RANDOM_STEPS
 from papers.ners.evidence.plan import cells, seeds
 
 LAST = 10
-"""Evaluations at the end of a run that make its score."""
+"""Evaluations at the end of a run that make its score. The paper does not say how it reads its curves' ends."""
 PART = 5
 """The first and the last of so many parts of a run are early and late."""
+
+
+def last_of(evaluations: int) -> int:
+    """How many of a run's evaluations make its score."""
+    return min(LAST, max(1, evaluations // 2))
 
 
 class Runs(scores.Runs):
@@ -52,8 +57,8 @@ class Runs(scores.Runs):
 
     def score(self, method: str, env: str) -> np.ndarray:
         """Mean of the last evaluations of each run, (runs,)."""
-        values = self.curve("return", method, env)[1]
-        return self.last("return", method, env, min(LAST, max(1, values.shape[1] // 2)))
+        steps, _ = self.curve("return", method, env)
+        return self.last("return", method, env, last_of(len(steps)))
 
     def height(self, method: str, env: str) -> np.ndarray:
         """Mean height of each run's learning curve, (runs,)."""

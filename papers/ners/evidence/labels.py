@@ -41,7 +41,8 @@ def cell(agent: str, env: str) -> str:
     return f"{AGENTS.get(agent, agent)} {task(env)}"
 
 
-def label(method: str) -> str:
-    """A method's label as captions print it: "sac per" is "SAC with PER"."""
+def label(method: str, short: bool = False) -> str:
+    """A method's label as captions print it: "sac per" is "SAC with PER", in short "PER"."""
     agent, sampler = split(method)
-    return f"{AGENTS.get(agent, agent)} with {SAMPLERS.get(sampler, sampler)}"
+    name = SAMPLERS.get(sampler, sampler)
+    return name if short else f"{AGENTS.get(agent, agent)} with {name}"
