@@ -78,7 +78,7 @@ class Data(Grid):
         """A canvas and axes [rows, cols]; its caption says scale, seeds, steps, `note`, and what is missing."""
         short = len({split(method)[0] for method in self.methods}) == 1  # the title names the agent
         below = caption(self, note, label=lambda method: label(method, short), place=task)
-        return new_figure(rows, cols, f"NERS {title}", caption=below, size=(max(size[0], 6.4 / cols), size[1]))
+        return new_figure(rows, cols, f"NERS {title}", caption=below, size=(max(size[0], 6.8 / cols), size[1]))
 
 
 def averaged(frame: pd.DataFrame, points: int = POINTS) -> pd.DataFrame:
