@@ -39,7 +39,8 @@ CUT = "CutHopper-v0"
 """A hopper with a time limit of 15 steps: some episodes end by it, some by a fall."""
 gymnasium.register(CUT, "gymnasium.envs.mujoco.hopper_v4:HopperEnv", max_episode_steps=15)
 
-DRAWN = {"age", "first_time", "td2_mean", "td2_sd", "q_mean", "q_sd", "log_td", "draws"}
+DRAWN = {"age", "first_time", "td2_mean", "td2_sd", "q_mean", "q_sd", "log_td", "draws"} | {
+    "tv_replayed", "log_score_sd_replayed"}  # fmt: skip
 LAW = {"tv", "kl", "ess", "log_score_mean", "log_score_sd"}
 OWN = {"random": set(), "per": set(), "ero": {"scorer_updates"}}
 OWN["ners"] = {"scorer_updates", "replay_reward", "saturated"}
