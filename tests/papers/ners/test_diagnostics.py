@@ -71,10 +71,10 @@ def test_a_report_knows_what_was_replayed():
         diagnostics.added(slot, slot)
     diagnostics.drawn(np.array([0, 2]), 5, np.ones(2), np.ones(2))
     law = SimpleNamespace(
-        probabilities=lambda: np.array([0.2, 0.3, 0.2, 0.3]), scores=lambda: np.ones(4), metrics=lambda: {}
+        probabilities=lambda: np.array([0.2, 0.1, 0.2, 0.5]), scores=lambda: np.ones(4), metrics=lambda: {}
     )
     found = diagnostics.report(law)
-    assert found["tv"] == pytest.approx(0.1) and found["tv_replayed"] == pytest.approx(0.0)
+    assert found["tv"] == pytest.approx(0.25) and found["tv_replayed"] == pytest.approx(0.0)
     assert found["draws"] == 2 and diagnostics.statistics() == {}  # a report starts anew
 
 
