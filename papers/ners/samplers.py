@@ -35,7 +35,8 @@ class Settings:
     widths: Literal["paper", "code"] = "paper"
     """NERS: layers of its networks as in Table B.1, or half as wide as in the released code."""
     raw_time: bool = False
-    """NERS and ERO: the time step as a number of steps instead of a share of the time limit. Not in the paper."""
+    """NERS and ERO: the time step as a number of steps, as in Eq. (2) and the released code; else, as we decided, as a
+    share of the time limit."""
     tanh_all: bool = False
     """NERS: squash all features, as the released code does, not only TD error and value (App. B)."""
     standardise: bool = False

@@ -1,110 +1,74 @@
-"""What the checks of claims.py share: the runs of an experiment, what is compared, and sizes.
+"""What all checks of claims share: the runs of an experiment, which are compared how, and the parts of a claim.
 
-*Score.* Of a run: the mean of its last LAST evaluations. Where the paper speaks of learning curves ("speed of
-learning"), the mean of all evaluations. A comparison is the difference of means over runs with its 95 % bootstrap
-interval. Part of a run: the first or last fifth of the rows of a metric, at least one.
+*Score.* Of a run: the mean of its last LAST evaluations, or of those of its second half if these are fewer. Where the
+paper speaks of learning curves: the mean height of all of the curve. Early and late: the first and the last fifth of
+the rows of a metric, at least one. Before learning: the evaluations during the random phase, whose policy is the
+untrained one.
 
-*Cells.* A claim is judged for each agent and task that was run, and then for all of them or for most of them. At a
-small scale these are few; the effect says how many. Of two scales the better one counts once it has as many cells.
+*Pairs.* Runs of one agent, task and seed share initial networks, exploration noise and the starts of all episodes, of
+training and of evaluation, whichever sampler or learning rate they have; so they share all transitions of the random
+phase, too. An evaluation is one episode, and where it starts is much of its return. Hence every comparison of two
+methods is paired by seed; so is that of two kinds of draws from one memory. Runs are compared with the paper's numbers
+unpaired.
 
-*Gate.* Where neither side of a comparison of returns ends above its first evaluation, nothing is compared.
+*Parts.* A claim is judged for every agent and task that the scale plans and the claim speaks of. An experiment with
+fewer than MIN_SEEDS seeds at a scale is for looking, not for judging: its parts count as not run.
 """
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+import copy
+from collections.abc import Callable, Container, Iterable
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from lab.claims import MIN_SEEDS, Verdict, combine, number
-from lab.results import MissingData, Results, matrix
-from lab.stats import bootstrap_interval, difference_interval
-from papers.ners.evidence.figures_data import AGENTS, split, task
+from lab import scores
+from lab.results import MissingData, Results
+from lab.verdicts import (
+    MIN_SEEDS,
+    Estimate,
+    Learning,
+    Rule,
+    Verdict,
+    all_of,
+    decide,
+    difference,
+    gated,
+    judged,
+    learning,
+    margin_of,
+)
+from papers.ners.evidence.labels import SAMPLERS, cell, split, task
+from papers.ners.evidence.paper_values import RANDOM_STEPS
+from papers.ners.evidence.plan import cells, seeds
 
 LAST = 10
-"""Evaluations at the end of a run that make its score."""
+"""Evaluations at the end of a run that make its score. The paper does not say how it reads its curves' ends."""
 PART = 5
 """The first and the last of so many parts of a run are early and late."""
-CLOSE = 0.25
-"""Difference that counts as none: as a share of the larger gain over the first evaluation where returns are compared,
-else of the larger number."""
-NOBODY = "nobody learns at this budget"
-
-# ---- rules: what the interval (low, high) of a difference says; size: what CLOSE is a share of -----------------------
-
-Rule = Callable[[float, float, float], str]
-OPPOSITE = {"reproduced": "not reproduced", "not reproduced": "reproduced"}
 
 
-def above(low: float, high: float, size: float) -> str:
-    """It is positive."""
-    return "reproduced" if low > 0 else "not reproduced" if high < 0 else "inconclusive"
+def last_of(evaluations: int) -> int:
+    """How many of a run's evaluations make its score."""
+    return min(LAST, max(1, evaluations // 2))
 
 
-def below(low: float, high: float, size: float) -> str:
-    """It is negative."""
-    return above(-high, -low, size)
+class Runs(scores.Runs):
+    """The runs of an experiment at one scale; MissingData where there are none."""
 
+    def score(self, method: str, env: str) -> np.ndarray:
+        """Mean of the last evaluations of each run, (runs,)."""
+        steps, _ = self.curve("return", method, env)
+        return self.last("return", method, env, last_of(len(steps)))
 
-def no_worse(low: float, high: float, size: float) -> str:
-    """It is not negative, or hardly."""
-    return "not reproduced" if high < 0 else "reproduced" if low > -CLOSE * size else "inconclusive"
+    def height(self, method: str, env: str) -> np.ndarray:
+        """Mean height of each run's learning curve, (runs,)."""
+        return self.area("return", method, env)
 
-
-def close(low: float, high: float, size: float) -> str:
-    """It is 0 to within CLOSE."""
-    margin = CLOSE * size
-    if -margin < low and high < margin:
-        return "reproduced"
-    return "not reproduced" if low > margin or high < -margin else "inconclusive"
-
-
-# ---- the runs --------------------------------------------------------------------------------------------------------
-
-
-class Runs:
-    """The runs of an experiment at one scale. MissingData where there are none. `runs_of` makes them."""
-
-    def __init__(self, frame: pd.DataFrame, scale: str):
-        frame = frame.dropna(subset="value")
-        self.scale = scale
-        self.groups = {pair: rows for pair, rows in frame.groupby(["method", "env"])}
-        """(method, env) -> its rows."""
-        self.cells = sorted({(split(method)[0], env) for method, env in self.groups})
-        """(agent, env)."""
-        self._curves: dict[tuple[str, str, str], tuple[np.ndarray, np.ndarray]] = {}
-        self._gains: dict[tuple[str, str], tuple[float, bool]] = {}
-
-    def rows(self, method: str, env: str) -> pd.DataFrame:
-        """All rows of a method on a task."""
-        if (method, env) not in self.groups:
-            raise MissingData(f"no runs of {method} on {env}")
-        return self.groups[method, env]
-
-    def steps(self, method: str, env: str) -> int:
-        """Environment steps of the longest run."""
-        return int(self.rows(method, env)["step"].max())
-
-    def curve(self, metric: str, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
-        """A metric: steps [T] and values [runs, T]."""
-        key = metric, method, env
-        if key not in self._curves:
-            self._curves[key] = matrix(self.rows(method, env), metric, method, env)
-        return self._curves[key]
-
-    def score(self, method: str, env: str, *, training: bool = False) -> np.ndarray:
-        """Mean of the last evaluations, or of all of training, (runs,)."""
-        values = self.curve("return", method, env)[1]
-        return (values if training else values[:, -LAST:]).mean(axis=1)
-
-    def gain(self, method: str, env: str) -> tuple[float, bool]:
-        """How far the score is above the first evaluation, on average over runs, and whether clearly."""
-        if (method, env) not in self._gains:
-            score, first = self.score(method, env), self.curve("return", method, env)[1][:, 0]
-            gain = float(score.mean() - first.mean())
-            low = difference_interval(score, first)[0] if len(score) > 1 else gain
-            self._gains[method, env] = gain, bool(low > 0)
-        return self._gains[method, env]
+    def learns(self, method: str, env: str) -> Learning:
+        """Whether a method learns, against its evaluations in the random phase (or the first, where there is none)."""
+        steps, values = self.curve("return", method, env)
+        count = max(1, int((steps <= RANDOM_STEPS[split(method)[0]]).sum()))
+        return learning(values, values[:, :count].mean(axis=1))
 
     def early(self, metric: str, method: str, env: str) -> np.ndarray:
         """Mean of a metric in the first part of training, (runs,)."""
@@ -116,134 +80,69 @@ class Runs:
         values = self.curve(metric, method, env)[1]
         return values[:, -max(1, values.shape[1] // PART) :].mean(axis=1)
 
-    # ---- verdicts ----------------------------------------------------------------------------------------------------
+    def differ(self, x: str, y: str, env: str, score: Callable[[str, str], np.ndarray]) -> Estimate:
+        """The difference of a score, (method, task) -> (runs,), between two methods; paired by seed."""
+        return difference(*self.pairs(score(x, env), score(y, env), (x, y), env), paired=True)
 
-    def say(self, status: str, effect: str, interval: tuple[float, float], seeds: int, steps: int, sign: str = ""):
-        """A verdict; inconclusive where there are too few runs."""
-        note = "" if seeds >= MIN_SEEDS else f"fewer than {MIN_SEEDS} seeds"
-        text = f"[{number(interval[0], sign)}, {number(interval[1], sign)}]" if seeds > 1 else ""
-        return Verdict("inconclusive" if note else status, effect, text, seeds, steps, self.scale, note)
-
-    def differ(
-        self, x: np.ndarray, y: np.ndarray, rule: Rule, steps: int, *, size: float | None = None, beyond: float = 0.0
-    ) -> Verdict:
-        """Whether mean(x) - mean(y) - beyond, over independent runs, is as the rule says. size: of the larger mean."""
-        low, high = difference_interval(x, y)
-        size = max(abs(float(x.mean())), abs(float(y.mean()))) if size is None else size
-        effect = number(float(x.mean() - y.mean()), "+")
-        return self.say(rule(low - beyond, high - beyond, size), effect, (low, high), min(len(x), len(y)), steps, "+")
-
-    def level(self, x: np.ndarray, limit: float, rule: Rule, steps: int) -> Verdict:
-        """Whether mean(x) - limit is as the rule says."""
-        low, high = bootstrap_interval(x)
-        status = rule(low - limit, high - limit, abs(limit))
-        return self.say(status, number(float(x.mean())), (low, high), len(x), steps)
-
-    def compare(
-        self, x: str, y: str, env: str, rule: Rule = above, *, training: bool = False, beyond: float = 0.0
-    ) -> Verdict:
-        """Whether the returns of two methods differ as the rule says."""
-        gains = [self.gain(method, env) for method in (x, y)]
-        scores = [self.score(method, env, training=training) for method in (x, y)]
-        size, steps = max(gain for gain, _ in gains), max(self.steps(method, env) for method in (x, y))
-        verdict = self.differ(scores[0], scores[1], rule, steps, size=size, beyond=beyond)
-        if not any(clear for _, clear in gains):
-            verdict.status, verdict.effect, verdict.interval = "inconclusive", NOBODY, ""
-        return verdict
+    def without(self, left_out: Container[int]) -> "Runs":
+        """The same without the runs of some seeds; MissingData when nothing is left."""
+        other = copy.copy(self)
+        kept = {pair: rows[[seed not in left_out for seed in rows["seed"]]] for pair, rows in self.groups.items()}
+        other.groups = {pair: rows for pair, rows in kept.items() if len(rows)}
+        if not other.groups:
+            raise MissingData(f"{self.scale} has no other seeds of {self.experiment} than those that chose the setting")
+        return other
 
 
-@lru_cache(maxsize=16)
-def runs_of(results: Results, experiment: str, scale: str) -> Runs:
-    """The runs of an experiment; MissingData when there are none."""
-    return Runs(results.at(experiment, scale), scale)
+def parts(
+    results: Results,
+    experiments: Iterable[str],
+    judge: Callable[..., Verdict],
+    *,
+    wanted: Callable[[str, str], bool] = lambda agent, env: True,
+    **asked: Any,
+) -> dict[str, Verdict]:
+    """A verdict for each agent and task that the experiments plan, at the one scale that `results` reads.
+
+    judge: called with the runs of an experiment, an agent, a task and what is `asked`; it may raise MissingData.
+    wanted: whether the claim speaks of an agent and task. MissingData when no part was run.
+    """
+    [scale] = results.scales
+    planned = {
+        cell(agent, env): (experiment, agent, env)
+        for experiment in experiments for agent, env in cells(experiment, scale) if wanted(agent, env)
+    }  # fmt: skip
+    read: dict[str, Runs] = {}
+
+    def of(name: str) -> Verdict:
+        experiment, agent, env = planned[name]
+        if (count := len(seeds(scale, env, experiment))) < MIN_SEEDS:
+            raise MissingData(f"{scale} has {count} seeds of {task(env)}, a verdict needs {MIN_SEEDS}")
+        if experiment not in read:
+            read[experiment] = Runs(results, experiment)
+        return judge(read[experiment], agent, env, **asked)
+
+    return judged(planned, of)
 
 
-# ---- one claim, several agents and tasks -----------------------------------------------------------------------------
+def compare(
+    runs: Runs, agent: str, env: str, x: str, y: str, rule: Callable[[float], Rule], whole: bool = False
+) -> Verdict:
+    """Whether the returns of two samplers of an agent differ as a rule says.
 
-Judge = Callable[[Runs, str, str], Verdict]
-"""The runs of an experiment, an agent and a task -> a verdict; may raise MissingData."""
-Check = Callable[[Results], Verdict]
-
-
-def judged(results: Results, experiment: str, judge: Judge) -> dict[str, Verdict]:
-    """A verdict for each cell that has what `judge` needs, at the scale with most of them; the better of two."""
-    found: list[dict[str, Verdict]] = []
-    missing = []
-    for scale in results.scales:
-        parts: dict[str, Verdict] = {}
-        try:
-            runs = runs_of(results, experiment, scale)
-        except MissingData as error:
-            missing.append(str(error))
-            continue
-        for agent, env in runs.cells:
-            try:
-                parts[f"{AGENTS.get(agent, agent)} {task(env)}"] = judge(runs, agent, env)
-            except MissingData as error:
-                missing.append(str(error))
-        found.append(parts)
-    best = max(found, key=len, default={})
-    if not best:
-        raise MissingData(missing[0] if missing else f"no runs of {experiment}")
-    return best
+    rule: made from the margin, a fifth of what the better one has learnt. whole: over all of training, not at its end.
+    """
+    methods = f"{agent} {x}", f"{agent} {y}"
+    sides = {SAMPLERS.get(name, name): runs.learns(method, env) for name, method in zip((x, y), methods)}
+    estimate = runs.differ(*methods, env, runs.height if whole else runs.score)
+    chosen = rule(margin_of(*(side.gain for side in sides.values())))
+    return gated(decide(estimate, chosen, steps=runs.steps(env, *methods), scale=runs.scale), **sides)
 
 
-def majority(parts: dict[str, Verdict]) -> Verdict:
-    """Reproduced where it holds in more than half of the parts, refuted where it fails in half of them or more."""
-    verdict, found = combine(parts), [part.status for part in parts.values()]
-    good, bad, n = found.count("reproduced"), found.count("not reproduced"), len(found)
-    verdict.status = "reproduced" if 2 * good > n else "not reproduced" if 2 * bad >= n else "inconclusive"
-    if verdict.status == "inconclusive" and (good or "partly" in found):
-        verdict.status = "partly"
-    verdict.effect = f"holds in {good} of {n}, fails in {bad}"
-    return verdict
+def every_other(others: Iterable[str], judge: Callable[[str], Verdict]) -> Verdict:
+    """Verdict on a superlative: it holds when it does against each other sampler, and fails where it fails against one.
 
-
-def _over(experiments: Sequence[str], judge: Judge, unite: Callable[[dict[str, Verdict]], Verdict]) -> Check:
-    def check(results: Results) -> Verdict:
-        parts: dict[str, Verdict] = {}
-        missing = []
-        for experiment in experiments:
-            try:
-                parts |= judged(results, experiment, judge)
-            except MissingData as error:
-                missing.append(error)
-        if not parts:
-            raise missing[0]
-        if len(parts) > 1:
-            return unite(parts)
-        [(name, part)] = parts.items()
-        part.note = "; ".join(text for text in (f"{name} only", part.note) if text)
-        return part
-
-    return check
-
-
-def most(*experiments: str, judge: Judge) -> Check:
-    """Check that `judge` holds for most agents and tasks of these experiments; of one, that one's verdict."""
-    return _over(experiments, judge, majority)
-
-
-def each(*experiments: str, judge: Judge) -> Check:
-    """Check that `judge` holds for every agent and task of these experiments that was run."""
-    return _over(experiments, judge, combine)
-
-
-def both(**judges: Judge) -> Judge:
-    """Judge that needs all of these to hold; their names are printed with blanks for underscores."""
-    return lambda runs, agent, env: combine(
-        {name.replace("_", " "): judge(runs, agent, env) for name, judge in judges.items()}
-    )
-
-
-def opposite(judge: Judge) -> Judge:
-    """Judge of the negation: it is reproduced where a part of `judge` is refuted, and refuted where all of it holds."""
-
-    def negated(runs: Runs, agent: str, env: str) -> Verdict:
-        verdict = judge(runs, agent, env)
-        if verdict.status == "partly":  # a conjunction of which a part holds
-            verdict.status = "not reproduced" if ": not reproduced" in verdict.note else "inconclusive"
-        verdict.status = OPPOSITE.get(verdict.status, verdict.status)
-        return verdict
-
-    return negated
+    To be compared with the best of several is the same question, but the best of several noisy means is too good.
+    """
+    found = {SAMPLERS[other]: judge(other) for other in others}
+    return all_of(found, decisive=found)

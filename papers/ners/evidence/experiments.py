@@ -10,53 +10,34 @@ from typing import Any
 
 from lab.entry import Entry
 from papers.ners import pendulum_draws, train, train_rainbow
+from papers.ners.evidence.plan import LANDER, PENDULUM, WALKER, cells, seeds, tasks
 from papers.ners.methods import METHODS
 from papers.ners.samplers import Settings
 from papers.ners.td3 import LR as TD3_LR
 
 
 def _sparse_pendulum(entry: Entry) -> bool:
-    return entry.env == "SparsePendulum" and entry.method.startswith("sac") and entry.seed < 3
+    return entry.env == PENDULUM and entry.method.startswith("sac") and entry.seed < 3
 
 
 HEADLINE = {"fig3": _sparse_pendulum, "fig5": _sparse_pendulum, "own-law": _sparse_pendulum}
 """What `make reproduce` trains: figures, and which of their runs fit into an hour beside the other papers."""
 
-MUJOCO = ("Ant-v4", "Walker2d-v4", "Hopper-v4")
-GAMES = (
-    "Alien", "Amidar", "Assault", "Asterix", "BattleZone", "Boxing", "ChopperCommand", "Freeway", "Frostbite",
-    "KungFuMaster", "MsPacman", "Pong", "PrivateEye", "Qbert", "RoadRunner", "Seaquest",
-)  # fmt: skip
-"""The games of Table 2."""
 SMOKE: dict[str, Any] = dict(
     steps=240, random_steps=60, eval_every=24, batch_size=16, sampling=dict(widths="code", train_size=16, ero_batch=16)
 )
 QUICK: dict[str, dict[str, Any]] = {
-    "SparsePendulum": dict(steps=20_000),
-    "LunarLanderContinuous-v3": dict(steps=30_000),
+    PENDULUM: dict(steps=20_000),
+    LANDER: dict(steps=30_000),
     "Hopper-v4": dict(steps=100_000),
 }
-"""Tasks of quick and smoke; the others are run at full only."""
-QUICK_SEEDS = {"SparsePendulum": 5, "Pendulum-v1": 5}
-"""Elsewhere 3."""
 RAINBOW: dict[str, dict[str, Any]] = {
     "smoke": dict(steps=120, random_steps=50, batch_size=16, eval_every=24, eval_episodes=1, target_every=50,
                   sampling=dict(widths="code", train_size=16, ero_batch=16)),
     "quick": dict(steps=10_000, eval_every=1_000, eval_episodes=1),
     "full": dict(),
 }  # fmt: skip
-QUICK_GAMES = ("MsPacman", "KungFuMaster")
-"""Where NERS gains most over the best other sampler in Table 2, as a share of it: 38 and 37 %."""
 TD3_RATES = (5e-3, 1e-3, 3e-4)
-
-
-def tasks(scale: str, wanted: Iterable[str]) -> list[str]:
-    """Which of the wanted tasks are run at this scale."""
-    return [env for env in wanted if scale == "full" or env in QUICK]
-
-
-def seeds(scale: str, env: str) -> range:
-    return range({"smoke": 1, "full": 5}.get(scale, QUICK_SEEDS.get(env, 3)))
 
 
 def entries(
@@ -84,24 +65,23 @@ def entries(
 def fig1(scale: str) -> list[Entry]:
     """The figure shows one run; the claims look at all."""
     steps = 300 if scale == "smoke" else 30_000
-    count = {"smoke": 1, "quick": 3, "full": 5}[scale]
-    configs = [pendulum_draws.Config(seed=seed, steps=steps) for seed in range(count)]
+    [env] = tasks("fig1", scale)
+    configs = [pendulum_draws.Config(seed=seed, steps=steps) for seed in seeds(scale, env, "fig1")]
     return [Entry("sac random", c.env, c.seed, f"{pendulum_draws.__name__}:main", c) for c in configs]
 
 
 def fig3(scale: str) -> list[Entry]:
     """Learning curves on classical and Box2D tasks."""
-    wanted = tasks(scale, ("SparsePendulum", "LunarLanderContinuous-v3", "BipedalWalker-v3"))
-    return [entry for env in wanted for agent in train.AGENTS for entry in entries(scale, env, agent)]
+    return [entry for agent, env in cells("fig3", scale) for entry in entries(scale, env, agent)]
 
 
 def fig4(scale: str) -> list[Entry]:
     """Variants of NERS, with the samplers that they are compared with."""
     found = []
-    for env in tasks(scale, ("BipedalWalker-v3", "LunarLanderContinuous-v3")):
+    for env in tasks("fig4", scale):
         found += entries(scale, env, "sac")
         found += entries(scale, env, "sac", ("ners",), "ners*", replay_reward="training")
-        if env == "BipedalWalker-v3" or scale != "full":
+        if env == WALKER or scale != "full":
             found += entries(scale, env, "sac", ("ners",), "ners few", features="few")
             found += entries(scale, env, "sac", ("ners",), "ners no-global", global_context=False)
     return found
@@ -109,7 +89,7 @@ def fig4(scale: str) -> list[Entry]:
 
 def table1(scale: str) -> list[Entry]:
     """Table 1 and Fig. C.1: MuJoCo."""
-    return [entry for env in tasks(scale, MUJOCO) for agent in train.AGENTS for entry in entries(scale, env, agent)]
+    return [entry for agent, env in cells("table1", scale) for entry in entries(scale, env, agent)]
 
 
 def table2(scale: str) -> list[Entry]:
@@ -117,28 +97,29 @@ def table2(scale: str) -> list[Entry]:
     found = []
     settings = dict(RAINBOW[scale])
     sampling = Settings(**settings.pop("sampling", {}))
-    games = {"smoke": QUICK_GAMES[:1], "quick": QUICK_GAMES, "full": GAMES}[scale]
-    for seed in range({"smoke": 1, "quick": 2, "full": 5}[scale]):
-        for game in games:
+    for game in tasks("table2", scale):
+        for seed in seeds(scale, game):
             for method in METHODS:
                 config = train_rainbow.Config(game, method, seed, **settings, sampling=sampling)
                 found.append(Entry(f"rainbow {method}", game, seed, f"{train_rainbow.__name__}:main", config))
-    return found
+    return sorted(found, key=lambda entry: entry.seed)  # a first seed of every game before a second of any
 
 
 def table3(scale: str) -> list[Entry]:
     """Statistics of what was replayed, on the pendulum with its own rewards. 10,000 steps at quick, too."""
     changed: dict[str, Any] = {} if scale == "smoke" else dict(steps=10_000, random_steps=1_000)
-    return entries(scale, "Pendulum-v1", "sac", **changed)
+    [(agent, env)] = cells("table3", scale)
+    return entries(scale, env, agent, **changed)
 
 
 def own_td3_lr(scale: str) -> list[Entry]:
     """Not in the paper: TD3's learning rate with RANDOM, from which its default is chosen."""
     changed: dict[str, Any] = dict(steps=40_000) if scale == "quick" else {}
+    [(agent, env)] = cells("own-td3-lr", scale)
     found = []
     for lr in TD3_RATES:
-        found += entries(scale, "Hopper-v4", "td3", ("random",), f"lr {lr:g}", lr=lr, **changed)
-    return [entry for entry in found if scale == "full" or entry.seed < 2]
+        found += entries(scale, env, agent, ("random",), f"lr {lr:g}", lr=lr, **changed)
+    return [entry for entry in found if entry.seed in seeds(scale, env, "own-td3-lr")]
 
 
 EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {

@@ -1,17 +1,19 @@
 """The paper's figures and tables, drawn from tidy results: FIGURES maps a name to what it needs and how it is drawn.
 
-Curves are the paper's: mean and standard deviation over runs. A figure draws what there is; its title says what of the
-experiment is missing.
+Curves are the paper's: mean and standard deviation over runs. A figure draws what there is; its caption says what of
+the experiment is missing.
 """
 
 from pathlib import Path
 
-from lab.plotting import PALETTE, Figure, curves, legend, save
+from lab.colours import OTHERS
+from lab.plotting import Figure, curves, legend, save
 from lab.results import Results
-from papers.ners.evidence.figures_data import HOW, Data, averaged, outer_labels, panel, split, task
+from papers.ners.evidence.figures_data import HOW, Data, averaged, outer_labels, panel
 from papers.ners.evidence.figures_draws import fig1
 from papers.ners.evidence.figures_law import fig5, own_law
 from papers.ners.evidence.figures_tables import comparison, table3
+from papers.ners.evidence.labels import cell, split
 from papers.ners.evidence.paper_values import BASELINES, TABLE1, TABLE2
 
 RETURN = "return of evaluations"
@@ -23,13 +25,17 @@ def learning_curves(experiment: str, number: str, title: str) -> Figure:
 
     def draw(results: Results, scale: str, out: Path) -> None:
         data = Data(results, [experiment], scale)
-        cols = len(data.envs) if len(data.agents) > 1 else min(len(data.envs), 4)
-        rows = len(data.agents) if len(data.agents) > 1 else -(-len(data.envs) // cols)
+        envs = list(dict.fromkeys(env for _, env in data.cells))
+        cols = len(envs) if len(data.agents) > 1 else min(len(envs), 4)
+        rows = len(data.agents) if len(data.agents) > 1 else -(-len(envs) // cols)
         canvas, axes = data.canvas(rows, cols, f"Figure {number}: {title}", HOW)
-        cells = [(agent, env) for agent in data.agents for env in data.envs]
-        for ax, (agent, env) in zip(axes.flat, cells):
-            panel(ax, data, agent, env, ALL, "return", RETURN)
-        for ax in axes.flat[len(cells) :]:
+        places = [(agent, env) for agent in data.agents for env in envs]
+        for ax, (agent, env) in zip(axes.flat, places):
+            if (agent, env) in data.cells:
+                panel(ax, data, agent, env, ALL, "return", RETURN)
+            else:
+                ax.set_axis_off()
+        for ax in axes.flat[len(places) :]:
             ax.set_axis_off()
         outer_labels(axes)
         legend(canvas)
@@ -43,8 +49,8 @@ def fig4(results: Results, scale: str, out: Path) -> None:
     data = Data(results, ["fig4"], scale)
     parts, rewards = ("ners", "ners few", "ners no-global"), ("ners", "ners*", *BASELINES)
     panels = [
-        *((env, parts) for env in data.envs if data.has("sac ners few", env)),
-        *((env, rewards) for env in data.envs if data.has("sac ners*", env)),
+        *((env, parts) for _, env in data.cells if data.has("sac ners few", env)),
+        *((env, rewards) for _, env in data.cells if data.has("sac ners*", env)),
     ]
     canvas, axes = data.canvas(1, len(panels), "Figure 4: what NERS is made of, and its replay reward", HOW, (3.6, 2.8))
     for letter, ax, (env, samplers) in zip("abcdefgh", axes[0], panels):
@@ -60,15 +66,15 @@ def own_td3_lr(results: Results, scale: str, out: Path) -> None:
     data = Data(results, ["own-td3-lr"], scale)
     note = f"{HOW}; dashed: RANDOM in the paper's Table 1, after 500,000 steps"
     title = "own experiment: TD3's learning rate, uniform sampling"
-    canvas, axes = data.canvas(1, len(data.envs), title, note, (4.6, 3.0))
-    for ax, env in zip(axes[0], data.envs):
+    canvas, axes = data.canvas(1, len(data.cells), title, note, (4.6, 3.0))
+    for ax, (agent, env) in zip(axes[0], data.cells):
         names = {m: f"learning rate {split(m)[1].removeprefix('lr ')}" for m in data.methods if data.has(m, env)}
-        looks = {m: {"color": colour, "linestyle": "-"} for m, colour in zip(names, PALETTE)}
+        looks = {m: {"color": colour, "linestyle": "-"} for m, colour in zip(names, OTHERS)}
         rows = averaged(data.rows("return", names, env))
         curves(ax, rows, "return", kind="mean-sd", order=list(names), labels=names, styles=looks, ylabel=RETURN)
-        if ("td3", env) in TABLE1 and ax.lines:
-            ax.axhline(TABLE1["td3", env]["random"], color="0.4", linestyle="--", linewidth=1.2, label="paper's RANDOM")
-        ax.set_title(f"{task(env)} (TD3)")
+        if (agent, env) in TABLE1 and ax.lines:
+            ax.axhline(TABLE1[agent, env]["random"], color="0.4", linestyle="--", linewidth=1.2, label="paper's RANDOM")
+        ax.set_title(cell(agent, env))
     outer_labels(axes)
     legend(canvas)
     save(canvas, out)

@@ -1,7 +1,5 @@
-"""What the figures share: names and colours, the runs of experiments, titles that say what is missing, one panel."""
+"""What the figures share: the runs of experiments, canvases whose captions say what is missing, one panel."""
 
-import textwrap
-from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 
@@ -9,64 +7,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from lab.plotting import budget, curves, new_figure
+from lab.plotting import caption, curves, new_figure
 from lab.results import Grid, MissingData, Results
+from papers.ners.evidence.labels import AGENTS, COLOURS, SAMPLERS, cell, label, split, task
 
-AGENTS = {"td3": "TD3", "sac": "SAC", "rainbow": "Rainbow"}
-SAMPLERS = {
-    "ners": "NERS",
-    "random": "RANDOM",
-    "per": "PER",
-    "ero": "ERO",
-    "ners*": "NERS* (training returns)",
-    "ners few": "NERS, only reward, TD error and time",
-    "ners no-global": "NERS without global context",
-}
-COLOURS = {
-    "ners": "#0072B2",
-    "random": "#000000",
-    "per": "#E69F00",
-    "ero": "#009E73",
-    "ners*": "#CC79A7",
-    "ners few": "#D55E00",
-    "ners no-global": "#56B4E9",
-}
-TASKS = {
-    "SparsePendulum": "Pendulum*",
-    "Pendulum-v1": "Pendulum",
-    "LunarLanderContinuous-v3": "LunarLander",
-    "BipedalWalker-v3": "BipedalWalker",
-    "Hopper-v4": "Hopper",
-    "Walker2d-v4": "Walker2d",
-    "Ant-v4": "Ant",
-}
-"""Names as the paper has them; an Atari game is its own name."""
 POINTS = 100
 """Most points of a curve."""
 HOW = f"mean and SD over seeds, single seeds thin; averaged to at most {POINTS} points"
-INCH = 12
-"""Letters of a title per inch."""
 
 
-def split(method: str) -> tuple[str, str]:
-    """Agent and sampler of a method's label: "sac ners few" is ("sac", "ners few")."""
-    agent, _, sampler = method.partition(" ")
-    return agent, sampler
-
-
-def task(env: str) -> str:
-    """A task's name in titles."""
-    return TASKS.get(env, env)
-
-
-def label(method: str) -> str:
-    """A method's label as titles print it: "sac per" is "SAC with PER"."""
-    agent, sampler = split(method)
-    return f"{AGENTS.get(agent, agent)} with {SAMPLERS.get(sampler, sampler)}"
-
-
-class Data:
-    """The rows of one or more experiments at a scale, what of them is missing, and canvases whose titles say so.
+class Data(Grid):
+    """The rows of one or more experiments at a scale, what of them is missing, and canvases that say so.
 
     MissingData when none of the experiments has rows.
     """
@@ -85,17 +36,30 @@ class Data:
                 absent.append(error)
         if not frames:
             raise absent[0]
-        self.frame = pd.concat(frames).dropna(subset="value")
-        done = set(self.frame[["method", "env", "seed"]].drop_duplicates().itertuples(index=False, name=None))
-        self.wanted = list(wanted)
-        """(method, env, seed) of every run."""
-        self.missing = [run for run in self.wanted if run not in done]
-        self.methods = list(dict.fromkeys(method for method, _, _ in self.wanted))
-        self.envs = list(dict.fromkeys(env for _, env, _ in self.wanted))
-        self.agents = [agent for agent in AGENTS if agent in {split(method)[0] for method in self.methods}]
-        cells = dict.fromkeys((split(method)[0], env) for method, env, _ in self.wanted)
-        self.cells = sorted(cells, key=lambda cell: self.agents.index(cell[0]))
-        """(agent, env) of every row of a table."""
+        self._take(pd.concat(frames), list(wanted))
+
+    def _take(self, frame: pd.DataFrame, wanted: list[tuple[str, str, int]]) -> None:
+        self.frame, self.wanted = frame, wanted
+        done = set(frame[["method", "env", "seed"]].drop_duplicates().itertuples(index=False, name=None))
+        self.missing = [run for run in wanted if run not in done]
+        self.methods = list(dict.fromkeys(method for method, _, _ in wanted))
+        self.envs = list(dict.fromkeys(env for _, env, _ in wanted))
+        there = {(split(method)[0], env) for method, env, _ in done}
+        planned = dict.fromkeys((split(method)[0], env) for method, env, _ in wanted)
+        cells = [each for each in planned if each in there or self.scale != "quick"]
+        self.agents = [agent for agent in AGENTS if agent in {agent for agent, _ in cells}]
+        self.cells = sorted(cells, key=lambda each: self.agents.index(each[0]))
+        """(agent, env) of every panel or row of a table; at quick only those of which something was run."""
+
+    def only(self, agent: str) -> "Data":
+        """This agent's part of it. MissingData when it has none."""
+        part = object.__new__(Data)
+        part.scale = self.scale
+        frame = self.frame[self.frame["method"].str.startswith(f"{agent} ")]
+        if frame.empty:
+            raise MissingData(f"no {self.scale} runs of {AGENTS[agent]}")
+        part._take(frame, [run for run in self.wanted if split(run[0])[0] == agent])
+        return part
 
     @cached_property
     def _groups(self) -> dict[Hashable, pd.DataFrame]:
@@ -110,26 +74,11 @@ class Data:
         """Whether a method's runs on a task belong to the experiments, run or not."""
         return any(run[:2] == (method, env) for run in self.wanted)
 
-    def not_run(self) -> str:
-        """Text like "not run: SAC with PER on Ant, 1 of 5 seeds"; empty when the grid is complete."""
-        of = Counter((method, env) for method, env, _ in self.wanted)
-        short = [
-            f"{label(method)} on {task(env)}, {n} of {of[method, env]} seeds"
-            for (method, env), n in Counter((method, env) for method, env, _ in self.missing).items()
-        ]
-        more = f" and {len(short) - 3} more" if len(short) > 3 else ""
-        return f"not run: {'; '.join(short[:3])}{more}" if short else ""
-
     def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (3.2, 2.4)):
-        """A canvas and axes [rows, cols]; the title says what is shown, scale, seeds, steps, and what is missing."""
-        return titled(rows, cols, title, [f"{budget(self.frame, self.scale)}; {note}", self.not_run()], size)
-
-
-def titled(rows: int, cols: int, title: str, lines: Iterable[str], size: tuple[float, float]):
-    """new_figure with lines below the title that are wrapped to its width."""
-    size = (max(size[0], 6.4 / cols), size[1])
-    wrapped = [part for line in lines for part in textwrap.wrap(line, int(INCH * size[0] * cols))]
-    return new_figure(rows, cols, f"NERS {title}", budget="\n".join(wrapped), size=size)
+        """A canvas and axes [rows, cols]; its caption says scale, seeds, steps, `note`, and what is missing."""
+        short = len({split(method)[0] for method in self.methods}) == 1  # the title names the agent
+        below = caption(self, note, label=lambda method: label(method, short), place=task)
+        return new_figure(rows, cols, f"NERS {title}", caption=below, size=(max(size[0], 6.8 / cols), size[1]))
 
 
 def averaged(frame: pd.DataFrame, points: int = POINTS) -> pd.DataFrame:
@@ -157,7 +106,7 @@ def panel(ax: Axes, data: Data, agent: str, env: str, samplers: Iterable[str], m
         labels={method: SAMPLERS.get(sampler, sampler) for method, sampler in names.items()},
         styles={method: {"color": COLOURS[sampler], "linestyle": "-"} for method, sampler in names.items()},
     )  # fmt: skip
-    ax.set_title(f"{task(env)} ({AGENTS[agent]})")
+    ax.set_title(cell(agent, env))
 
 
 def outer_labels(axes: np.ndarray) -> None:

@@ -8,9 +8,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, Rectangle
 
-from lab.plotting import save
+from lab.plotting import new_figure, save
 from lab.results import MissingData, Results, matrix
-from papers.ners.evidence.figures_data import Data, titled
+from papers.ners.evidence.figures_data import Data
 from papers.ners.evidence.postures import EXCESSIVE, posture
 
 RULES = {"td": "(a) by TD error", "q": "(b) by Q", "uniform": "(c) uniformly"}
@@ -63,14 +63,16 @@ def fig1(results: Results, scale: str, out: Path) -> None:
         draws = {rule: drawn(data.frame, rule, seed) for rule in RULES}
     except ValueError:
         raise MissingData("fig1 has runs of more than one method or task") from None
-    steps = getattr(EXPERIMENTS["fig1"](scale)[0].config, "steps", None)
-    lines = [
-        f"{scale}: seed {seed} of {data.frame['seed'].nunique()}" + (f", after {steps:,} steps" if steps else "") + "; "
-        "frames: black downward, orange upright, cyan horizontal (by quarters of the circle), red: action above "
-        f"{EXCESSIVE:.0%} of the largest; arc: torque; pale rod: 0.1 s before",
-        data.not_run(),
-    ]
-    canvas, axes = titled(2, len(RULES), "Figure 1: what is drawn from SAC's memory on Pendulum", lines, (4.0, 2.2))
+    steps = EXPERIMENTS["fig1"](scale)[0].config.steps
+    missing = f"; not run: {len(data.missing)} of {len(data.wanted)} seeds" if data.missing else ""
+    caption = (
+        f"{scale}: seed {seed} of {data.frame['seed'].nunique()}, after {steps:,} steps; frames: black downward, "
+        f"orange upright, cyan horizontal (by quarters of the circle), red action above {EXCESSIVE:.0%} of the largest"
+        "; arc: torque; pale rod: 0.1 s before; by TD error and by Q: in proportion to them, which is our reading"
+        f"{missing}"
+    )
+    title = "NERS Figure 1: what is drawn from SAC's memory on Pendulum"
+    canvas, axes = new_figure(2, len(RULES), title, caption=caption, size=(4.0, 2.2))
     axes[0, 0].get_gridspec().set_height_ratios([2, 3])
     q = np.concatenate([found["q"] for found in draws.values()])
     for above, below, (rule, found) in zip(*axes, draws.items()):

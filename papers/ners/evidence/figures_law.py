@@ -9,25 +9,19 @@ from matplotlib.ticker import PercentFormatter
 
 from lab.plotting import legend, save
 from lab.results import MissingData, Results, matrix
-from papers.ners.evidence.figures_data import AGENTS, COLOURS, HOW, SAMPLERS, Data, outer_labels, panel
+from papers.ners.evidence.figures_data import HOW, Data, outer_labels, panel
+from papers.ners.evidence.labels import AGENTS, COLOURS, SAMPLERS, task
+from papers.ners.evidence.paper_values import FIG5
 from papers.ners.evidence.paper_values import SAMPLERS as FOUR
-
-PAPERS = ("BipedalWalker-v3", "Ant-v4", "Walker2d-v4")
-"""Tasks of the paper's Fig. 5."""
 
 
 def fig5(results: Results, scale: str, out: Path) -> None:
     """Fig. 5: mean Q (first row) and mean log TD error (second) of what SAC replays, a column for each task."""
-    data = Data(results, ["fig3", "table1"], scale)
-    data.methods = [method for method in data.methods if method.startswith("sac ")]
-    data.frame = data.frame[data.frame["method"].isin(data.methods)]
-    data.missing = [run for run in data.missing if run[0] in data.methods]
-    if data.frame.empty:
-        raise MissingData(f"no {scale} runs of SAC in fig3 or table1")
-    envs = list(data.frame["env"].unique())
-    envs = sorted(envs, key=lambda env: PAPERS.index(env) if env in PAPERS else len(PAPERS))
-    title = "Figure 5: what SAC's batches hold"
-    canvas, axes = data.canvas(2, len(envs), title, HOW, (2.8, 2.3))
+    data = Data(results, ["fig3", "table1"], scale).only("sac")
+    envs = sorted((env for _, env in data.cells), key=lambda env: FIG5.index(env) if env in FIG5 else len(FIG5))
+    absent = [task(env) for env in FIG5 if env not in data.envs]
+    note = f"{HOW}; the paper's tasks {', '.join(absent)} are run at full only" if absent else HOW
+    canvas, axes = data.canvas(2, len(envs), "Figure 5: what SAC's batches hold", note, (2.8, 2.3))
     for column, env in zip(axes.T, envs):
         panel(column[0], data, "sac", env, FOUR, "q_mean", "mean Q")
         panel(column[1], data, "sac", env, FOUR, "log_td", "mean log |TD error|")
@@ -38,15 +32,14 @@ def fig5(results: Results, scale: str, out: Path) -> None:
 
 MEASURES = {
     "tv": "total variation\nfrom uniform",
-    "kl": "KL from uniform",
+    "tv_replayed": "the same among\nreplayed transitions",
     "ess": "effective sample size\n/ stored",
-    "first_time": "share of draws that are\na transition's first",
-    "log_score_sd": "sd of log score",
+    "log_score_sd_replayed": "sd of log score,\nreplayed transitions",
     "age": "mean age of draws\n/ steps so far",
 }
 """Metric -> label."""
 TINY = 1e-9
-LOGARITHMIC = ("tv", "kl", "first_time", "log_score_sd")
+LOGARITHMIC = ("tv", "tv_replayed", "log_score_sd_replayed")
 
 
 def by_share(rows: pd.DataFrame, metric: str, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
@@ -87,15 +80,17 @@ def law_panel(ax: Axes, data: Data, agent: str, metric: str) -> None:
 def own_law(results: Results, scale: str, out: Path) -> None:
     """Not in the paper: how far the laws of the draws are from uniform; rows are agents, columns measures."""
     data = Data(results, ["fig3", "table1", "table2"], scale)
-    agents = [agent for agent in data.agents if data.frame["method"].str.startswith(f"{agent} ").any()]
+    logged = set(data.frame["metric"])
+    shown = [metric for metric in MEASURES if metric in logged or scale != "quick"]
+    absent = [" ".join(text.split()) for metric, text in MEASURES.items() if metric not in shown]
     note = (
         "thick: mean over tasks, thin: each task (mean over seeds); ERO: given the subset drawn last; logarithmic axes "
         "leave out 0, which RANDOM has"
-    )
+    ) + (f"; not logged by these runs: {'; '.join(absent)}" if absent else "")
     title = "own experiment: how far from uniform the samplers are"
-    canvas, axes = data.canvas(len(agents), len(MEASURES), title, note, (2.5, 2.2))
-    for row, agent in zip(axes, agents):
-        for ax, metric in zip(row, MEASURES):
+    canvas, axes = data.canvas(len(data.agents), len(shown), title, note, (2.5, 2.2))
+    for row, agent in zip(axes, data.agents):
+        for ax, metric in zip(row, shown):
             law_panel(ax, data, agent, metric)
     legend(canvas)
     save(canvas, out)

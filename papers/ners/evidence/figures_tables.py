@@ -7,30 +7,30 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.transforms import Bbox
 
-from lab.claims import number
 from lab.plotting import Figure, save
-from lab.results import MissingData, Results, final
-from lab.stats import bootstrap_interval
-from papers.ners.evidence.figures_data import AGENTS, SAMPLERS, Data, task
+from lab.results import MissingData, Results, matrix
+from lab.verdicts import mean_of, number
+from papers.ners.evidence.claims_runs import LAST, last_of
+from papers.ners.evidence.figures_data import Data
+from papers.ners.evidence.labels import AGENTS, SAMPLERS, task
 from papers.ners.evidence.paper_values import SAMPLERS as COLUMNS
 from papers.ners.evidence.paper_values import STATISTICS, TABLE3, best_baseline, margin
 from papers.ners.evidence.pooled import replayed
 
-LAST = 10
-"""Evaluations at the end of a run whose mean is its score. The paper does not say how it reads its curves' ends."""
 NOT_RUN = "not run"
 
 
 def scores(data: Data, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
     """Score of each run, and its very last evaluation, float64[seeds] each."""
-    return (final(data.frame, "return", method, env, LAST), final(data.frame, "return", method, env))
+    _, values = matrix(data.frame, "return", method, env)
+    return values[:, -last_of(values.shape[1]) :].mean(axis=1), values[:, -1]
 
 
 def with_interval(values: np.ndarray) -> str:
-    """Mean, and below it the 95 % bootstrap interval where there is more than one value."""
-    low, high = bootstrap_interval(values)
-    interval = f"\n[{number(low)}, {number(high)}]" if len(values) > 1 else ""
-    return f"{number(float(values.mean()))}{interval}"
+    """Mean, and below it its 95 % interval (Student's t) where there is more than one value."""
+    estimate = mean_of(values)
+    interval = "\n[{}, {}]".format(*map(number, estimate.interval())) if len(values) > 1 else ""
+    return f"{number(estimate.value)}{interval}"
 
 
 def with_share(row: Mapping[str, float]) -> str:
@@ -64,8 +64,9 @@ def comparison(experiment: str, label: str, title: str, paper: Mapping[tuple[str
                 if len(values) == len(COLUMNS):
                     bold.add((i, 1 + place + 2 * COLUMNS.index(max(values, key=lambda s: values[s]))))
         note = (
-            f"score: mean of the last {LAST} evaluations, over seeds, with 95 % bootstrap interval; last: mean of the "
-            "very last evaluations; margin: of NERS over the best of the others; bold: best of a row"
+            f"score: mean of the last {LAST} evaluations (of fewer than {2 * LAST}, of the second half), over seeds, "
+            "with 95 % interval; last: mean of the very last evaluations; margin: of NERS over the best of the others; "
+            "bold: best of a row"
         )
         canvas, axes = data.canvas(1, 1, f"Table {label}: {title}", note, (13.5, 0.5 + 0.62 * len(cells)))
         lay_table(axes[0, 0], ["", *header, "margin\npaper", "margin\nours"], cells, bold, lines=3)
@@ -87,7 +88,7 @@ def table3(results: Results, scale: str, out: Path) -> None:
         theirs = [number(value) for value in TABLE3[sampler]]
         cells.append([SAMPLERS[sampler], *(text for pair in zip(theirs, ours) for text in pair)])
     note = (
-        "all transitions replayed in a run: mean over seeds with 95 % bootstrap interval. The paper writes TD error; "
+        "all transitions replayed in a run: mean over seeds with 95 % interval. The paper writes TD error; "
         "numbers as large as its are squared ones"
     )
     canvas, axes = data.canvas(1, 1, "Table 3: what SAC replays on Pendulum", note, (10.5, 2.4))

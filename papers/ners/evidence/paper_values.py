@@ -8,8 +8,17 @@ from collections.abc import Mapping
 SAMPLERS = ("ners", "random", "per", "ero")
 """Columns of Tables 1 and 2, rows of Table 3."""
 BASELINES = SAMPLERS[1:]
-STEPS = {"table1": 500_000, "table2": 100_000, "table3": 10_000}
+STEPS = {"fig1": 30_000, "table1": 500_000, "table2": 100_000, "table3": 10_000}
 """Environment steps (of Atari: agent steps) after which the tables are read."""
+RANDOM_STEPS = {"sac": 5_000, "td3": 5_000, "rainbow": 1_600}
+"""Steps with random actions at first, without learning (Table B.1)."""
+TIME_LIMITS = {
+    "SparsePendulum": 200, "LunarLanderContinuous-v3": 1_000, "BipedalWalker-v3": 1_600,
+    **dict.fromkeys(("Ant-v4", "Walker2d-v4", "Hopper-v4"), 1_000),
+}  # fmt: skip
+"""Steps of an episode (Table A.1), and between two evaluations (App. B)."""
+FIG5 = ("BipedalWalker-v3", "Ant-v4", "Walker2d-v4")
+"""Tasks of Fig. 5."""
 
 TABLE1: dict[tuple[str, str], dict[str, float]] = {
     cell: dict(zip(SAMPLERS, values))
@@ -68,3 +77,11 @@ def best_baseline(row: Mapping[str, float]) -> str:
 def margin(row: Mapping[str, float]) -> float:
     """What NERS is above the best baseline by: the numbers in the tables' brackets."""
     return row["ners"] - row[best_baseline(row)]
+
+
+def scorer_updates(agent: str, env: str) -> int:
+    """Steps of NERS's networks in a run of the paper's length: one per evaluation after the random phase, but for the
+    first where there was none before."""
+    if agent == "rainbow":
+        return STEPS["table2"] // 1_000 - 1
+    return (STEPS["table1"] - RANDOM_STEPS[agent]) // TIME_LIMITS[env]

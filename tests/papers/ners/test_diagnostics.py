@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
-from papers.ners.diagnostics import TINY, Diagnostics, law_statistics
+from papers.ners.diagnostics import TINY, Diagnostics, law_statistics, replayed_statistics
 
 LAWS = st.lists(st.floats(0, 1), min_size=1, max_size=12).filter(lambda p: sum(p) > 1e-3)
 
@@ -53,12 +54,28 @@ def test_laws_against_other_ways_to_compute_them(values):
     assert found["tv"] <= (0.5 * max(found["kl"], 0.0)) ** 0.5 + 1e-6  # Pinsker's inequality
 
 
-@given(LAWS, st.randoms(use_true_random=False))
-def test_the_order_of_the_slots_does_not_matter(values, random):
-    pairs = [(v / sum(values), 1.0 + v) for v in values]
-    shuffled = random.sample(pairs, len(pairs))
-    one, other = (law_statistics(*np.array(x).T) for x in (pairs, shuffled))
-    assert one == pytest.approx(other, abs=1e-9)
+def test_the_law_among_replayed_transitions():
+    """Two new ones have half of the probability. The rest: priorities 1, 1, 2, hence 1/4, 1/4, 1/2 beside thirds."""
+    p, scores = np.array([0.25, 1 / 8, 0.25, 1 / 8, 1 / 4]), np.exp([0.0, -2.0, 0.0, -2.0, -1.0])
+    replayed = np.array([False, True, False, True, True])
+    found = replayed_statistics(p, scores, replayed)
+    assert found == pytest.approx({"tv_replayed": 1 / 6, "log_score_sd_replayed": (2 / 9) ** 0.5})
+    assert replayed_statistics(p, scores, ~np.ones(5, bool)) == {}  # nothing was replayed yet
+    assert replayed_statistics(np.array([0.5, 0.5, 0.0]), scores[:3], np.array([False, False, True])) == {}
+
+
+def test_a_report_knows_what_was_replayed():
+    """However new transitions are favoured, those that were replayed are alike."""
+    diagnostics = Diagnostics(8)
+    for slot in range(4):
+        diagnostics.added(slot, slot)
+    diagnostics.drawn(np.array([0, 2]), 5, np.ones(2), np.ones(2))
+    law = SimpleNamespace(
+        probabilities=lambda: np.array([0.2, 0.1, 0.2, 0.5]), scores=lambda: np.ones(4), metrics=lambda: {}
+    )
+    found = diagnostics.report(law)
+    assert found["tv"] == pytest.approx(0.25) and found["tv_replayed"] == pytest.approx(0.0)
+    assert found["draws"] == 2 and diagnostics.statistics() == {}  # a report starts anew
 
 
 # --- what was drawn ---------------------------------------------------------------------------------------------------
@@ -74,42 +91,6 @@ def test_draws_by_hand():
         "age": (5 + 2 + 4 + 5) / 4, "first_time": 3 / 4, "td2_mean": 4.5, "td2_sd": (114 / 4 - 4.5**2) ** 0.5,
         "q_mean": 2.0, "q_sd": (34 / 4 - 4.0) ** 0.5, "log_td": (math.log(3) + 2 * math.log(2)) / 4, "draws": 4,
     })  # fmt: skip
-
-
-def draw(diagnostics: Diagnostics, *slots: int) -> float:
-    """Share of first-time replays in a draw of these."""
-    diagnostics.reset()
-    diagnostics.drawn(np.array(slots), 9, np.ones(len(slots)), np.ones(len(slots)))
-    return diagnostics.statistics()["first_time"]
-
-
-def test_a_transition_is_replayed_for_the_first_time_once():
-    diagnostics = Diagnostics(4)
-    for slot in range(4):
-        diagnostics.added(slot, slot)
-    assert draw(diagnostics, 1, 1, 1, 2) == 2 / 4  # the second 1 of the same batch is no first time
-    assert draw(diagnostics, 1, 2) == 0
-    assert draw(diagnostics, 1, 3) == 1 / 2
-    diagnostics.added(1, 5)  # another transition
-    assert draw(diagnostics, 1, 3, 1) == 1 / 3
-    assert draw(diagnostics, 1) == 0
-
-
-def test_a_refilled_slot_is_young_again():
-    diagnostics = Diagnostics(2)
-    diagnostics.added(0, 0)
-    diagnostics.added(1, 1)
-    diagnostics.added(0, 2)
-    diagnostics.drawn(np.array([0, 1, 0]), 10, np.ones(3), np.ones(3))
-    assert diagnostics.statistics()["age"] == (8 + 9 + 8) / 3
-
-
-def test_nothing_drawn():
-    diagnostics = Diagnostics(2)
-    assert diagnostics.statistics() == {}
-    draw(diagnostics, 0)
-    diagnostics.reset()
-    assert diagnostics.statistics() == {}
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0, 1e6), st.integers(1, 50))

@@ -11,7 +11,6 @@ import torch
 from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
-from scipy.stats import chisquare
 
 from common.replay.storage import Ring
 from lab.runs import Streams
@@ -76,12 +75,6 @@ def play(sampler: Any, memory: Ring, start: int, stop: int) -> Iterator[list]:
 # --- by name ----------------------------------------------------------------------------------------------------------
 
 
-def test_every_name_has_its_class():
-    assert set(METHODS) == set(CLASSES) and len(METHODS) == 4
-    for method in METHODS:
-        assert type(make(method)[0]) is CLASSES[method]
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_samplers_keep_the_protocol(method):
     """Every method, under the names of its parameters."""
@@ -139,26 +132,6 @@ def test_importance_weights_of_both(method, beta, call, exponent):
     p, weights = draw_weights(sampler, call)
     assert p.max() / p.min() > 1.5 and weights.max() == 1
     np.testing.assert_allclose(weights, (p / p.min()) ** -exponent, rtol=1e-5)
-
-
-@pytest.mark.parametrize("method", ["per", "ners"])
-def test_alpha_is_the_exponent_of_the_scores(method):
-    sampler, _ = make(method, alpha=0.7)
-    for slot in range(6):
-        sampler.add(slot)
-    sampler.update(np.arange(3), np.array([0.1, 0.2, 0.5]), np.ones(3))
-    powers = sampler.scores() ** 0.7
-    assert sampler.scores().max() / sampler.scores().min() > 1.5
-    np.testing.assert_allclose(sampler.probabilities(), powers / powers.sum())
-
-
-@pytest.mark.parametrize("method", ["per", "ners"])
-def test_without_an_exponent_all_are_drawn_alike(method):
-    sampler, memory = make(method, alpha=0.0, capacity=20)
-    list(play(sampler, memory, 0, 60))
-    assert sampler.probabilities() == pytest.approx(np.full(20, 1 / 20)) and (sampler.scores() == 1).all()
-    slots, weights = map(np.concatenate, zip(*(sampler.sample(5) for _ in range(2000))))
-    assert (weights == 1).all() and chisquare(np.bincount(slots, minlength=20)).pvalue > 0.01
 
 
 def test_epsilon_is_per_s_alone():

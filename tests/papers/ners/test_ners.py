@@ -444,17 +444,6 @@ def test_buffer_loss_is_eq_1_over_the_whole_memory(filled, alpha, seed, places):
     np.testing.assert_allclose(gradient, theta.grad, atol=1e-4)
 
 
-def test_gradient_of_the_buffer_loss_by_hand():
-    """Of log sigma_j: alpha (share of j in the set - p_j); here alpha is 1/2, and p 1/8 and 2/8."""
-    sampler = ners(4, log_loss="buffer")
-    sampler.prioritized.update(np.arange(4), np.array([0.9, 0.16, 0.9, 0.09]) ** 2)  # priorities 0.9, 0.16, 0.9, 0.09
-    slots = np.array([0, 2, 0])
-    value, gradient = losses(sampler, slots, np.log([0.05**2, 0.1**2]))  # priorities 0.05, 0.1 beside 0.16 + 0.09
-    p = np.array([0.05, 0.1]) / 0.4
-    assert value == pytest.approx((2 * math.log(p[0]) + math.log(p[1])) / 3, abs=1e-3)
-    np.testing.assert_allclose(gradient, 0.5 * (np.array([2 / 3, 1 / 3]) - p), atol=1e-3)
-
-
 def test_score_loss_by_hand():
     value, gradient = losses(ners(4), np.array([0, 2, 0]), np.log([0.2, 0.5]))
     assert value == pytest.approx((2 * math.log(0.2) + math.log(0.5)) / 3, abs=1e-4)

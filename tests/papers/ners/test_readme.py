@@ -1,12 +1,13 @@
 """The README's tables, each against what it is about."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
-from lab.claims import number
 from lab.results import MissingData, Results
+from lab.verdicts import number
 from papers.ners import td3
-from papers.ners.evidence import paper_values
+from papers.ners.evidence import paper_values, plan
 from papers.ners.evidence.claims_runs import Runs
 from papers.ners.evidence.experiments import EXPERIMENTS
 from papers.ners.tasks import TASKS
@@ -23,44 +24,33 @@ def lines(*header: str, rows: list[tuple[str, ...]]) -> str:
     )
 
 
-def scores_table(results: Results) -> str:
-    """Mean scores at quick, of every agent and task that quick has."""
-    rows = []
+def table(cell: Callable[[Runs, str, str], str]) -> str:
+    """What `cell` says of every agent and task that quick has, with every sampler."""
+    rows, results = [], Results(ROOM / "evidence/results", ("quick",))
     for experiment in FIGURES:
-        entries = EXPERIMENTS[experiment]("quick")
-        for agent, env in dict.fromkeys((entry.method.split()[0], entry.env) for entry in entries):
+        for agent, env in plan.cells(experiment, "quick"):
             row = [f"{agent} {env}"]
             for sampler in paper_values.SAMPLERS:
                 try:
-                    scores = Runs(results.at(experiment, "quick"), "quick").score(f"{agent} {sampler}", env)
-                    row.append(f"{number(float(scores.mean()))} ({len(scores)})")
+                    row.append(cell(Runs(results, experiment), f"{agent} {sampler}", env))
                 except MissingData:
                     row.append("not run")
             rows.append(tuple(row))
     return lines("agent and task", *paper_values.SAMPLERS, rows=rows)
 
 
-def law_table(results: Results) -> str:
-    """Mean total variation of the sampling laws from uniform at the end of the same runs."""
-    rows = []
-    for experiment in FIGURES:
-        entries = EXPERIMENTS[experiment]("quick")
-        for agent, env in dict.fromkeys((entry.method.split()[0], entry.env) for entry in entries):
-            row = [f"{agent} {env}"]
-            for sampler in paper_values.SAMPLERS:
-                try:
-                    found = Runs(results.at(experiment, "quick"), "quick").late("tv", f"{agent} {sampler}", env)
-                    row.append(f"{float(found.mean()):.4f}")
-                except MissingData:
-                    row.append("not run")
-            rows.append(tuple(row))
-    return lines("agent and task", *paper_values.SAMPLERS, rows=rows)
+def score(runs: Runs, method: str, env: str) -> str:
+    found = runs.score(method, env)
+    return f"{number(float(found.mean()))} ({len(found)})"
+
+
+def distance(runs: Runs, method: str, env: str) -> str:
+    return f"{float(runs.late('tv', method, env).mean()):.4f}"
 
 
 def test_the_tables_of_results_are_those_of_the_committed_data():
-    results = Results(ROOM / "evidence/results")
-    assert scores_table(results) in TEXT
-    assert law_table(results) in TEXT
+    assert table(score) in TEXT
+    assert table(distance) in TEXT
 
 
 def test_the_table_of_tasks():

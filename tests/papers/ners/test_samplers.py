@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
@@ -37,14 +37,6 @@ def frequencies(sampler, batch: int, draws: int = 21_000) -> np.ndarray:
 
 
 # --- law and weights --------------------------------------------------------------------------------------------------
-
-
-def test_law_by_hand():
-    """Roots of the scores, divided by their sum: Eq. (1) with alpha = 1/2."""
-    sampler = per([4.0, 1.0, 9.0])
-    np.testing.assert_allclose(sampler.scores(), [4, 1, 9])
-    np.testing.assert_allclose(sampler.probabilities(), [2 / 6, 1 / 6, 3 / 6])
-    assert sampler.scores().dtype == sampler.probabilities().dtype == np.float64
 
 
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=16), st.floats(0.1, 2))
@@ -138,17 +130,6 @@ def test_an_update_concerns_its_slots_alone():
     np.testing.assert_allclose(sampler.scores(), [1, 9, 3, 8])  # the last of two counts
 
 
-def test_values_and_returns_do_not_matter_to_per():
-    one, twin = per([1.0, 2.0, 3.0]), per([1.0, 2.0, 3.0])
-    one.update(np.array([1]), np.array([5.0]), np.array([1e6]))
-    one.finish_evaluation(100.0)
-    one.finish_episode(-100.0)
-    twin.update(np.array([1]), np.array([5.0]), np.array([-3.0]))
-    assert one.probabilities().tolist() == twin.probabilities().tolist() and one.metrics() == {}
-    for a, b in zip(one.sample(20), twin.sample(20)):
-        np.testing.assert_array_equal(a, b)
-
-
 # --- RANDOM -----------------------------------------------------------------------------------------------------------
 
 
@@ -159,15 +140,6 @@ def test_random_draws_all_alike():
     assert slots.dtype == np.int64 and weights.dtype == np.float32 and (weights == 1).all()
     assert chisquare(np.bincount(slots)).pvalue > 0.01 and slots.max() == 4
     assert sampler.probabilities().tolist() == [0.2] * 5 and sampler.scores().tolist() == [1.0] * 5
-
-
-def test_random_learns_nothing():
-    one, twin = random(8), random(8)
-    one.update(np.arange(8), np.arange(8.0), np.arange(8.0))
-    one.finish_evaluation(3.0)
-    one.finish_episode(4.0)
-    assert one.metrics() == {} and one.probabilities().tolist() == [1 / 8] * 8
-    np.testing.assert_array_equal(one.sample(100)[0], twin.sample(100)[0])
 
 
 @pytest.mark.parametrize("empty", [random(0), per([])], ids=["random", "per"])
@@ -213,9 +185,3 @@ def test_settings_that_cannot_work(changes, words):
     with pytest.raises(UserError) as error:
         check_sampler(Settings(**changes))
     assert str(error.value) == words
-
-
-@settings(deadline=None)
-@given(alpha=st.floats(0, 10), beta=st.floats(0, 1), lr=st.floats(1e-9, 1), sizes=st.integers(1, 1000))
-def test_all_others_are_accepted(alpha, beta, lr, sizes):
-    check_sampler(Settings(alpha=alpha, beta=beta, scorer_lr=lr, train_size=sizes, scorer_steps=sizes, ero_batch=sizes))

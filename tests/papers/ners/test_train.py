@@ -1,12 +1,9 @@
 """The train script: both agents with every sampler, order of a step, resuming, metrics, bad settings, learning."""
 
-import dataclasses
 import functools
 import importlib
 import math
 import pickle
-import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,7 +36,8 @@ CUT = "CutHopper-v0"
 """A hopper with a time limit of 15 steps: some episodes end by it, some by a fall."""
 gymnasium.register(CUT, "gymnasium.envs.mujoco.hopper_v4:HopperEnv", max_episode_steps=15)
 
-DRAWN = {"age", "first_time", "td2_mean", "td2_sd", "q_mean", "q_sd", "log_td", "draws"}
+DRAWN = {"age", "first_time", "td2_mean", "td2_sd", "q_mean", "q_sd", "log_td", "draws"} | {
+    "tv_replayed", "log_score_sd_replayed"}  # fmt: skip
 LAW = {"tv", "kl", "ess", "log_score_mean", "log_score_sd"}
 OWN = {"random": set(), "per": set(), "ero": {"scorer_updates"}}
 OWN["ners"] = {"scorer_updates", "replay_reward", "saturated"}
@@ -201,13 +199,6 @@ def test_variants_of_ners_run_and_make_a_difference(changes, plain, tmp_path, mo
     assert rows(tmp_path) != plain and len(series(tmp_path, "scorer_updates")) == 4
 
 
-def test_the_ablations_have_the_networks_they_say():
-    full, few = trainer("ners").sampler, trainer("ners", features="few").sampler
-    alone = trainer("ners", global_context=False).sampler
-    assert full.network.local_context[0].in_features == 2 * 11 + 3 + 4 and few.network.local_context[0].in_features == 3
-    assert alone.network.global_context is None and full.network.global_context is not None
-
-
 @pytest.mark.parametrize("agent", AGENTS)
 def test_one_seed_one_result(agent, whole, tmp_path):
     run_dir, _ = whole(agent, "ners")
@@ -324,14 +315,6 @@ def test_a_trainer_is_not_pickled_within_an_episode():
         pass
     twin = pickle.loads(pickle.dumps(one))
     assert (twin.t, twin.episodes) == (one.t, 1) and twin.env is not one.env and twin.eval_env is not twin.env
-
-
-def test_a_run_directory_of_another_config_is_left_alone(tmp_path):
-    main(config(steps=120), tmp_path)
-    before = rows(tmp_path)
-    with pytest.raises(UserError, match=r"holds a run with another config: tau was 0\.005 and is now 0\.1"):
-        main(config(steps=120, tau=0.1), tmp_path)
-    assert rows(tmp_path) == before
 
 
 # --- steps of the environment and of the gradient ---------------------------------------------------------------------
@@ -505,11 +488,6 @@ def test_a_loss_that_is_not_finite_stops_the_run_before_the_sampler_sees_it(agen
     assert len(told) == 29 and not (tmp_path / "done.json").exists()
 
 
-def test_a_learner_that_diverges_stops_the_run(tmp_path):
-    with pytest.raises(NonFiniteLoss, match=r"td2 is (nan|inf) at step 10[1-9]"):
-        main(config("per", "td3", lr=1e15), tmp_path)
-
-
 NAN = float("nan")
 BAD = [
     (dict(env="Cheetah"), "unknown env 'Cheetah'"),
@@ -521,12 +499,9 @@ BAD = [
     (dict(lr=NAN), "lr must be positive, not nan"),
     (dict(lr=math.inf), "lr must be finite, not inf"),
     *((dict([(name, -0.1)]), f"{name} must not be negative, not -0.1") for name in
-      ("action_noise", "target_noise", "noise_clip", "alpha")),
+      ("action_noise", "target_noise", "noise_clip", "alpha")),  # alpha: settings of samplers are checked, too
     (dict(gamma=1.1), r"gamma must lie in \[0, 1\], not 1.1"),
     (dict(tau=NAN), r"tau must lie in \[0, 1\], not nan"),
-    (dict(beta=1.5), r"beta must lie in \[0, 1\], not 1.5"),
-    (dict(scorer_lr=0.0), "scorer_lr must be positive, not 0.0"),
-    *((dict([(name, 0)]), f"{name} must be at least 1, not 0") for name in ("train_size", "scorer_steps", "ero_batch")),
     (dict(capacity=15), "a memory of 15 transitions, learning from step 100 on, is smaller than a batch of 16"),
     (dict(random_steps=15), "a memory of 1000000 transitions, learning from step 15 on, is smaller than a batch of 16"),
     (dict(capacity=10**13), "the replay memory needs .* GB, but only"),
@@ -550,19 +525,6 @@ def test_unknown_names_are_refused_without_the_command_line_too(changes):
         train.check(config(**changes))
 
 
-def test_an_option_of_the_samplers_is_suggested_too():
-    command = [sys.executable, "-m", "papers.ners.train", "--alpah", "1"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 2 and done.stderr.startswith("error: unknown option --alpah; did you mean --alpha?")
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="asks for a machine without CUDA")
-def test_cuda_without_cuda(tmp_path):
-    with pytest.raises(UserError, match="device 'cuda' asked for, but this PyTorch sees no CUDA device"):
-        main(config(device="cuda"), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
 def test_the_smallest_settings_that_are_allowed_do_run(tmp_path):
     smallest: dict[str, Any] = dict(
         steps=2, random_steps=1, capacity=1, batch_size=1, eval_every=1, gamma=0.0, tau=0.0, action_noise=0.0,
@@ -584,10 +546,7 @@ def test_defaults_are_the_papers():
     assert (c.gamma, c.tau, c.lr, c.policy_delay) == (0.99, 5e-3, None, 2)
     assert (c.action_noise, c.target_noise, c.noise_clip) == (0.1, 0.2, 0.5)
     assert (c.eval_every, c.eval_episodes) == (None, 1)
-    s = c.sampling
-    assert (s.alpha, s.beta, s.scorer_lr, s.train_size, s.scorer_steps) == (0.5, 0.4, 1e-4, 128, 1)
-    assert (s.replay_reward, s.features, s.global_context, s.reference) == ("evaluation", "full", True, "previous")
-    assert (s.widths, s.log_loss) == ("paper", "score") and not (s.raw_time or s.tanh_all or s.standardise)
+    assert c.sampling == Settings()  # test_samplers.py
 
 
 def test_every_setting_reaches_its_place(monkeypatch):
@@ -625,21 +584,13 @@ def test_no_two_streams_are_one():
 # --- command line -----------------------------------------------------------------------------------------------------
 
 
-def test_command_line(tmp_path, monkeypatch, capsys):
-    options = ["--env=Hopper-v4", "--method=ero", "--agent=td3", "--steps=130", "--random-steps=100", "--eval-every=65"]
-    options += ["--batch-size=16", "--ero-batch=16", f"--run-dir={tmp_path}", "--no-progress"]
-    monkeypatch.setattr(sys, "argv", ["train", *options])
-    cli(Config, main, train.__doc__)
-    assert "steps: 130" in capsys.readouterr().out and list(series(tmp_path, "return")) == [65, 130]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--env=CartPole-v1"], "CartPole-v1 has the actions"),
         (["--method=nerds"], "method: unknown value 'nerds'; use one of random, per, ero, ners"),
         (["--agent=ddpg"], "agent: unknown value 'ddpg'; use one of sac, td3"),
-        (["--gama=0.9"], "unknown option --gama"),
+        (["--alpah=1"], "unknown option --alpah; did you mean --alpha?"),  # of the samplers
         (["--batch-size=1000000", "--capacity=9"], "a memory of 9 transitions"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
@@ -651,17 +602,6 @@ def test_a_mistake_on_the_command_line_costs_one_line(options, message, tmp_path
     shown = capsys.readouterr().err
     assert stop.value.code == 2 and shown.startswith("error: ") and shown.count("\n") == 1 and message in shown
     assert not (tmp_path / "run").exists()
-
-
-def test_help_explains_every_option():
-    done = subprocess.run(
-        [sys.executable, "-m", "papers.ners.train", "--help"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0
-    names = {field.name for kind in (Config, Settings) for field in dataclasses.fields(kind)} - {"sampling"}
-    missing = [n for n in names if not re.search(rf"--{n.replace('_', '-')}\b", done.stdout)]
-    assert not missing and all(method in done.stdout for method in METHODS)
-    assert "python -m papers.ners.train --env" in done.stdout
 
 
 # --- learning ---------------------------------------------------------------------------------------------------------

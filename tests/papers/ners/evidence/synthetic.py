@@ -1,15 +1,14 @@
-"""Made-up results for the tests of figures and claims: a grid, and numbers with which all claims hold or none."""
+"""Made-up results for the tests of figures and claims: numbers with which what the paper says holds, or does not."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lab.entry import Entry
 from lab.results import COLUMNS
+from papers.ners.evidence.experiments import EXPERIMENTS
 from papers.ners.evidence.paper_values import TABLE1, TABLE2
 
 ROWS = 20
@@ -17,46 +16,18 @@ ROWS = 20
 M = 128
 """Draws per step."""
 PENDULUM, LANDER, HOPPER, WALKER = "SparsePendulum", "LunarLanderContinuous-v3", "Hopper-v4", "Walker2d-v4"
-FOUR = ("random", "per", "ero", "ners")
 STEPS = {"table2": 100_000, "table3": 10_000, "fig1": 63}
 """Of runs as long as the paper's; 500,000 elsewhere."""
-
-GRID: dict[str, list[tuple[str, str]]] = {
-    "fig1": [("sac random", "Pendulum-v1")],
-    "fig3": [(f"{a} {s}", env) for env in (PENDULUM, LANDER) for a in ("sac", "td3") for s in FOUR],
-    "fig4": [
-        (f"sac {s}", env) for env in ("BipedalWalker-v3", LANDER)
-        for s in (*FOUR, "ners*", *(("ners few", "ners no-global") if env == "BipedalWalker-v3" else ()))
-    ],
-    "table1": [(f"{a} {s}", env) for env in (WALKER, HOPPER) for a in ("sac", "td3") for s in FOUR],
-    "table2": [(f"rainbow {s}", game) for game in ("Alien", "Pong", "Boxing", "Qbert", "Amidar") for s in FOUR],
-    "table3": [(f"sac {s}", "Pendulum-v1") for s in FOUR],
-    "own-td3-lr": [(f"td3 lr {lr}", HOPPER) for lr in ("0.005", "0.001", "0.0003")],
-}  # fmt: skip
-"""Experiment -> (method, task) of its runs."""
-
-
-def entries(experiment: str, seeds: int = 3) -> list[Entry]:
-    """The grid of an experiment, as experiments.py lists it."""
-    config = SimpleNamespace(steps=30_000)
-    return [Entry(m, env, seed, "nowhere:main", config) for m, env in GRID[experiment] for seed in range(seeds)]
-
-
-EXPERIMENTS = SimpleNamespace(EXPERIMENTS={name: lambda scale, name=name: entries(name) for name in GRID})
-"""In place of the module papers.ners.evidence.experiments."""
 
 Numbers = dict[str, Any]
 """Metric -> value, or a function of the share of training. "begin", "score": of the first and the last evaluations;
 "never": share of the stored transitions that were not drawn yet. Of fig1: rule -> range of the angle's size."""
 
 
-def spread(level: float, away: float) -> float:
-    return level + abs(level) * 0.01 * away
-
-
 def run_rows(experiment: str, values: Numbers, away: float, steps: int) -> list[tuple[int, str, float]]:
     """(step, metric, value) of a run whose numbers lie `away`, in hundredths, from `values`."""
     at = lambda value, share: value(share) if callable(value) else value  # noqa: E731
+    spread = lambda level: level + abs(level) * 0.01 * away  # noqa: E731
     if experiment == "fig1":
         rng = np.random.default_rng(0)
         return [
@@ -72,14 +43,13 @@ def run_rows(experiment: str, values: Numbers, away: float, steps: int) -> list[
     for k in range(ROWS):
         share = (k + 1) / ROWS
         step = steps * (k + 1) // ROWS
-        begin, score = values["begin"], spread(values["score"], away)
+        begin, score = values["begin"], spread(values["score"])
         rows.append((step, "return", begin + (score - begin) * min(k / (ROWS // 2), 1.0)))
         if (k + 1) % 5:
             continue
         found = {name: at(value, share) for name, value in values.items() if name not in ("score", "begin", "never")}
-        rows += [(step, name, spread(value, away)) for name, value in found.items()]
-        never = at(values["never"], share)
-        rows += [(step, "draws", M * steps / (ROWS // 5)), (step, "first_time", (1 - never) / M)]
+        rows += [(step, name, spread(value)) for name, value in found.items()]
+        rows += [(step, "draws", M * steps / (ROWS // 5)), (step, "first_time", (1 - values["never"]) / M)]
     return rows
 
 
@@ -92,11 +62,11 @@ def write(
     seeds: int = 5,
     steps: int | None = None,
     keep: Callable[[str, str, int], bool] = lambda method, env, seed: True,
-    pairs: Iterable[tuple[str, str]] | None = None,
 ) -> None:
-    """Write <root>/<scale>/<experiment>.csv. numbers: of a method on a task. Seeds lie evenly within one hundredth."""
+    """Write <root>/<scale>/<experiment>.csv for the runs that are planned. numbers: of a method on a task. Seeds lie
+    evenly within one hundredth."""
     rows: list[tuple] = []
-    for method, env in GRID[experiment] if pairs is None else pairs:
+    for method, env in dict.fromkeys((entry.method, entry.env) for entry in EXPERIMENTS[experiment](scale)):
         for seed in filter(lambda seed: keep(method, env, seed), range(seeds)):
             away = 2 * seed / (seeds - 1) - 1 if seeds > 1 else 0.0
             found = run_rows(experiment, numbers(method, env), away, steps or STEPS.get(experiment, 500_000))
@@ -109,8 +79,8 @@ def write(
 BONUS = 2**0.5
 NEVER = 1 / (BONUS * M + 2 - BONUS)
 """Share of never-drawn transitions in the long run where they are drawn BONUS times as often as each other one."""
-LAW = dict(never=NEVER, tv=(1 - NEVER) / M - NEVER, kl=1e-4, ess=0.99, log_score_mean=-0.7, log_score_sd=0.05, age=5e4)
-DRAWS = dict(td2_mean=60.0, td2_sd=500.0, q_mean=-120.0, q_sd=60.0, log_td=1.0)
+LAW = dict(never=NEVER, tv=(1 - NEVER) / M - NEVER, tv_replayed=1e-4, ess=0.99, log_score_sd_replayed=0.001, age=5e4)
+DRAWS = dict(td2_mean=60.0, td2_sd=500.0, q_mean=-120.0, q_sd=60.0, log_td=1.0, scorer_updates=75.0)
 
 
 def scores(method: str, env: str, levels: dict[str, float]) -> Numbers:
@@ -121,14 +91,14 @@ def scores(method: str, env: str, levels: dict[str, float]) -> Numbers:
 
 
 def right(experiment: str) -> Callable[[str, str], Numbers]:
-    """Numbers with which all claims about an experiment hold."""
+    """Numbers with which all that the paper says of an experiment holds, and NERS is not where RANDOM and PER are."""
     levels = {"random": 0.0, "per": 0.05 if experiment == "table2" else -0.2, "ero": 0.01, "ners": 2.0, "ners*": 1.98}
     levels |= {"lr 0.005": -0.5}
     special: dict[str, Numbers] = {
         "per": dict(td2_sd=1200.0, q_sd=50.0, log_td=2.0, q_mean=-138.0, tv=0.3),
         "ero": dict(td2_sd=510.0, q_sd=59.0, log_td=0.9, q_mean=-121.0, tv=0.01),
         "ners": dict(td2_sd=700.0, q_sd=65.0, log_td=1.5, q_mean=-104.0),
-        "random": dict(tv=0.0, kl=0.0, ess=1.0, log_score_sd=0.0),
+        "random": dict(tv=0.0, tv_replayed=0.0, ess=1.0, log_score_sd_replayed=0.0),
     }
 
     def numbers(method: str, env: str) -> Numbers:
@@ -140,13 +110,13 @@ def right(experiment: str) -> Callable[[str, str], Numbers]:
 
 
 def wrong(experiment: str) -> Callable[[str, str], Numbers]:
-    """Numbers with which none does."""
-    levels = {"random": 1.0, "per": 0.5 if experiment == "table2" else 1.5, "ero": 0.2, "ners": -0.5, "ners*": 1.0}
+    """Numbers with which nothing of it does, nor our own predictions."""
+    levels = {"random": 1.0, "per": 0.5 if experiment == "table2" else 3.0, "ero": 0.2, "ners": -0.5, "ners*": 1.0}
     levels |= {"lr 0.005": 3.0}
     special: dict[str, Numbers] = {
         "per": dict(td2_sd=100.0, q_sd=150.0, log_td=2.0, q_mean=-100.0, tv=0.05),
         "ero": dict(td2_sd=1000.0, td2_mean=120.0, q_sd=100.0, log_td=1.5, q_mean=-60.0),
-        "ners": dict(td2_sd=300.0, q_sd=30.0, log_td=0.5, q_mean=-300.0, tv=0.1),
+        "ners": dict(td2_sd=300.0, q_sd=30.0, log_td=0.5, q_mean=-300.0, tv=0.1, tv_replayed=0.1),
     }
 
     def numbers(method: str, env: str) -> Numbers:
