@@ -19,8 +19,7 @@ from papers.ref_er.evidence.claims_kl import (
 )
 from papers.ref_er.evidence.claims_runs import MINOR, ORDERS, Runs, alike, runs_of, similar, times
 from papers.ref_er.evidence.claims_tasks import both, compared, every, most
-from papers.ref_er.evidence.figures import ACTIONS, NOISE
-from papers.ref_er.evidence.paper_values import DDPG_ER_KL, STEPS
+from papers.ref_er.evidence.paper_values import ACTIONS, DDPG_ER_KL, NOISE, STEPS
 
 COMPLEX = ("Humanoid-v5", "Ant-v5")
 """Tasks with "complex dynamics", of which the paper names these two."""

@@ -8,8 +8,8 @@ import numpy as np
 from lab.claims import Verdict, combine
 from papers.ref_er.evidence.claims_runs import SETTLED, TINY, Rule, Runs
 from papers.ref_er.evidence.claims_tasks import Judge
-from papers.ref_er.evidence.figures import TOLERANCE
 from papers.ref_er.evidence.implied_kl import implied_kl
+from papers.ref_er.evidence.paper_values import TOLERANCE
 
 FAR = 0.02
 """Largest mean distance of the share of far samples from D that counts as held."""

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from matplotlib import colormaps
 
-from lab.plotting import curves
+from lab.plotting import curves, save
 from lab.results import Results
-from papers.ref_er.evidence import figures
-from papers.ref_er.evidence.figures import SYMBOLS, Data, cut_below, left_labels, short
+from papers.ref_er.evidence.figures_panels import SYMBOLS, Data, cut_below, left_labels, short
 
 HYPERPARAMETERS = {  # as methods are labelled -> field of a config, text of a legend
     "C": ("c", "C, width of\n$c_{max}$ at first"),
@@ -81,7 +80,7 @@ def draw(results: Results, scale: str, out: Path, experiment: str, title: str, n
     for ax in axes[:-1].flat:
         ax.set_xlabel("")
     left_labels(axes.flat)
-    figures.save(canvas, out)
+    save(canvas, out)
 
 
 def fig7(results: Results, scale: str, out: Path) -> None:

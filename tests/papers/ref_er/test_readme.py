@@ -11,7 +11,7 @@ from papers.ref_er.advantages import Gaussian, Quadratic
 from papers.ref_er.evidence import paper_values
 from papers.ref_er.evidence.claims_runs import Runs
 from papers.ref_er.evidence.experiments import EXPERIMENTS
-from papers.ref_er.evidence.figures import ACTIONS, NOISE
+from papers.ref_er.evidence.paper_values import ACTIONS, NOISE
 from papers.ref_er.tasks import TASKS
 from tests.papers.ref_er.evidence.synthetic import write
 

@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from lab.results import COLUMNS
-from papers.ref_er.evidence.figures import ACTIONS
 from papers.ref_er.evidence.implied_kl import implied_kl
+from papers.ref_er.evidence.paper_values import ACTIONS
 
 BINS = 10
 STEPS = 10_000_000

@@ -13,11 +13,11 @@ from matplotlib.figure import Figure as Canvas
 
 from lab.entry import Entry
 from lab.results import COLUMNS, MissingData, Results, matrix
-from papers.ref_er.evidence import figures
+from papers.ref_er.evidence import figures, figures_sensitivity
 from papers.ref_er.evidence.experiments import EXPERIMENTS
-from papers.ref_er.evidence.figures import (
-    ACTIONS,
-    FIGURES,
+from papers.ref_er.evidence.figures import FIGURES
+from papers.ref_er.evidence.figures_panels import (
+    DECILES,
     STYLES,
     Data,
     best,
@@ -31,6 +31,7 @@ from papers.ref_er.evidence.figures import (
 )  # fmt: skip
 from papers.ref_er.evidence.figures_sensitivity import DEFAULT, HYPERPARAMETERS, size, variants
 from papers.ref_er.evidence.implied_kl import implied_kl
+from papers.ref_er.evidence.paper_values import ACTIONS
 from papers.ref_er.player import return_statistics
 from papers.ref_er.tasks import TASKS, make_env
 from papers.ref_er.train import Config
@@ -119,7 +120,8 @@ def draw(results, tmp_path_factory):
         canvases = []
         with pytest.MonkeyPatch.context() as patch:
             save = figures.save
-            patch.setattr(figures, "save", lambda canvas, path: (canvases.append(canvas), save(canvas, path)))
+            for module in (figures, figures_sensitivity):
+                patch.setattr(module, "save", lambda canvas, path: (canvases.append(canvas), save(canvas, path)))
             FIGURES[name].draw(results, "quick", folder / f"{name}.png")
         return canvases[0], (folder / f"{name}.png").read_bytes()
 
@@ -130,7 +132,8 @@ def draw(results, tmp_path_factory):
 def canvases(monkeypatch):
     """What a test draws, instead of files."""
     drawn = []
-    monkeypatch.setattr(figures, "save", lambda canvas, path: drawn.append(canvas))
+    for module in (figures, figures_sensitivity):
+        monkeypatch.setattr(module, "save", lambda canvas, path: drawn.append(canvas))
     return drawn
 
 
@@ -222,7 +225,7 @@ def test_percentiles_of_nothing():
 
 def test_a_band_pools_the_runs_of_one_method_in_each_bin():
     def rows(method, seed, step, episodes, deciles):
-        values = {"episodes": episodes} | ({} if deciles is None else dict(zip(figures.DECILES, deciles)))
+        values = {"episodes": episodes} | ({} if deciles is None else dict(zip(DECILES, deciles)))
         return [("fig1", "quick", method, "A", seed, step, *item, 0.1) for item in values.items()]
 
     frame = pd.DataFrame(
