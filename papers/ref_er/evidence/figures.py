@@ -2,7 +2,7 @@
 
 Returns are those of all training episodes that enter the memory, in bins of steps. As in the paper, a curve is their
 mean in each run, averaged over the runs, and the band goes from the 20th to the 80th percentile: of all episodes of all
-runs in Figs. 1 to 5, of the runs' means in Figs. 7 and 8. A figure draws what there is; its title says what is missing.
+runs in Figs. 1 to 5, of the runs' means in Figs. 7 and 8. A figure draws what there is; its caption says what is not.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def own_kl(results: Results, scale: str, out: Path) -> None:
     }
     note = f"{HOW}; shaded in returns: {BAND}; {IMPLIED}"
     title = "own experiment: direction of Rule 2's divergence, V-RACER"
-    canvas, axes = data.canvas(1, 3 * len(data.envs), title, note)
-    for i, env in enumerate(data.envs):
+    canvas, axes = data.canvas(1, 3 * len(data.shown), title, note)
+    for i, env in enumerate(data.shown):
         of_return, of_kl, of_std = axes[0, 3 * i : 3 * i + 3]
         panel(of_return, data, env, "return", RETURN, banded=data.methods, names=names)
         cut_below(of_return)

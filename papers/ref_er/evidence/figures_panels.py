@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,32 +12,30 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter, MaxNLocator
 from numpy.typing import ArrayLike
 
-from lab.plotting import budget, new_figure
+from lab.colours import BLACK, GREEN, OWN_METHOD, PRIORITISED, PURPLE, SKY, UNIFORM
+from lab.plotting import caption, new_figure, shown
 from lab.results import Grid, MissingData, Results, matrix
 from papers.ref_er.evidence.implied_kl import implied_kl
 from papers.ref_er.evidence.paper_values import TOLERANCE
 
 NAMES = {"ddpg": "DDPG", "naf": "NAF", "vracer": "V-RACER", "ppo": "PPO", "acer": "ACER"}
 REPLAYS = {"er": "ER", "per": "PER", "refer": "ReF-ER", "refer-1": "ReF-ER-1", "refer-2": "ReF-ER-2"}
-COLOURS = {"er": "#000000", "per": "#CC79A7", "refer": "#0072B2", "refer-1": "#D55E00", "refer-2": "#009E73"}
-"""The paper's black, purple, blue, red and green, in shades that the colour-blind tell apart."""
+COLOURS = {"er": UNIFORM, "per": PRIORITISED, "refer": OWN_METHOD, "refer-1": GREEN, "refer-2": PURPLE}
 STYLES: dict[str, dict] = {
-    "vracer er": {"color": "#E69F00", "linestyle": "-"},  # not in the paper's figure, where PPO is black
-    "ddpg er (untuned)": {"color": "#777777", "linestyle": "--"},  # neither
-    "ppo": {"color": "#000000", "linestyle": "-"},
-    "acer (lr 1e-05)": {"color": "#CC79A7", "linestyle": "-"},
-    "acer (lr 0.0001)": {"color": "#CC79A7", "linestyle": "--"},
-    "vracer refer (reverse KL)": {"color": "#E69F00", "linestyle": "--"},
+    "ddpg er (untuned)": {"color": UNIFORM, "linestyle": "--"},
+    "ppo": {"color": BLACK, "linestyle": "-"},
+    "acer (lr 1e-05)": {"color": SKY, "linestyle": "-"},
+    "acer (lr 0.0001)": {"color": SKY, "linestyle": "--"},
+    "vracer refer (reverse KL)": {"color": BLACK, "linestyle": "-"},
 }
+"""The paper has ACER dashed, too; its colours are others."""
 SYMBOLS = {"lr": "η"}
 PERCENTILES = (20, 80)
 DECILES = [f"return p{p}" for p in range(0, 101, 10)]
-RETURN, KL = "return", "mean KL(μ‖π)"
+XLABEL, RETURN, KL = "environment steps", "return", "mean KL(μ‖π)"
 HOW = "mean over runs, single runs thin"
 BAND = "20th to 80th percentile of all episodes of all runs"
 IMPLIED = "dashed: KL at which a share D is far if every mean shifts by the same number of deviations"
-LETTERS = 12
-"""Letters of a title per inch."""
 
 
 def label(method: str) -> str:
@@ -67,7 +64,7 @@ def styles(methods: Iterable[str]) -> dict[str, dict]:
 
 
 class Data(Grid):
-    """The rows of an experiment, the configs of its runs, and titles that say what the runs are and what is missing."""
+    """The rows of an experiment, the configs of its runs, and captions that say what they are and what is missing."""
 
     def __init__(self, results: Results, experiment: str, scale: str):
         from papers.ref_er.evidence.experiments import EXPERIMENTS  # loads torch, which listing the figures must not
@@ -77,13 +74,14 @@ class Data(Grid):
         self.configs: dict[str, Any] = {entry.method: entry.config for entry in entries}
         """One of each method's."""
 
+        self.shown = shown(self)
+        """Tasks that are drawn."""
+
     def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (3.2, 2.6)):
-        """new_figure with a title that fits its width: what it shows, scale, runs, statistic, versions of the tasks."""
+        """new_figure with a caption: scale, runs, statistic, what is missing, versions of the tasks."""
         size = (max(size[0], 7.0 / cols), size[1])
-        missing = f"; {len(self.missing)} of {len(self.wanted)} runs are missing" if self.missing else ""
-        lines = [f"{budget(self.frame, self.scale)}{missing}; {note}", versions(self.envs)]
-        wrapped = [part for line in lines for part in textwrap.wrap(line, int(LETTERS * size[0] * cols))]
-        return new_figure(rows, cols, f"ReF-ER {title}", budget="\n".join(wrapped), size=size)
+        below = f"{caption(self, note, label=label)}\n{versions(self.shown)}"
+        return new_figure(rows, cols, f"ReF-ER {title}", caption=below, size=size)
 
 
 def versions(envs: Iterable[str]) -> str:
@@ -177,7 +175,7 @@ def panel(
         marker = "o" if len(steps) == 1 else None  # a curve of one point is no line
         name = (names or {}).get(method) or label(method)
         ax.plot(steps, values.mean(axis=0), **style, linewidth=1.6, zorder=3, label=name, marker=marker)
-    ax.set(xlabel="environment steps", ylabel=ylabel, title=env)
+    ax.set(xlabel=XLABEL, ylabel=ylabel, title=env)
     if not ax.lines:
         ax.set(xticks=[], yticks=[])
         ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="0.5")
@@ -188,7 +186,7 @@ def panel(
 
 
 def cut_below(ax: Axes) -> None:
-    """Let an axis of returns end where it still shows the better curves, and say which ones go on below.
+    """Let an axis of returns end where it still shows the better curves, and say below it which ones go on.
 
     A policy with unbounded means that drifts off pays millions for its actions, which would leave one line of all the
     others. The axis ends as far below the best curve (at the end of training) as this curve's largest absolute value.
@@ -203,11 +201,8 @@ def cut_below(ax: Axes) -> None:
         return
     ax.set_ylim(end, top + 0.05 * (top - end))
     number = EngFormatter(places=1, sep="")
-    below = [f"{name}: down to {number(values.min())}" for name, values in found.items() if values.min() < end]
-    if not below:  # but a single run
-        return
-    box = {"color": "white", "alpha": 0.8, "pad": 1.0}
-    ax.text(0.02, 0.03, "\n".join(below), transform=ax.transAxes, va="bottom", fontsize=7, bbox=box, zorder=5)
+    below = [f"↓ {name}: to {number(values.min())}" for name, values in found.items() if values.min() < end]
+    ax.set_xlabel("\n".join([XLABEL, *(below or ["↓ single runs"])]))
 
 
 def _steps(ax: Axes) -> None:
@@ -237,11 +232,11 @@ def draw_implied(ax: Axes, data: Data, env: str) -> None:
 
 def lay_out(data: Data, title: str, note: str):
     """A canvas with a panel for each task, and these."""
-    cols = min(len(data.envs), 5)
-    canvas, axes = data.canvas(-(-len(data.envs) // cols), cols, title, note)
-    for ax in axes.flat[len(data.envs) :]:
+    cols = min(len(data.shown), 5)
+    canvas, axes = data.canvas(-(-len(data.shown) // cols), cols, title, note)
+    for ax in axes.flat[len(data.shown) :]:
         ax.set_axis_off()
-    return canvas, list(zip(axes.flat, data.envs))
+    return canvas, list(zip(axes.flat, data.shown))
 
 
 def left_labels(axes: Iterable[Axes]) -> None:
