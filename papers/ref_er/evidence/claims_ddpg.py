@@ -12,7 +12,6 @@ from lab.verdicts import (
     Verdict,
     above,
     all_of,
-    controlled,
     difference,
     judged,
     most_of,
@@ -66,15 +65,17 @@ def falls(results: Results, method: str) -> Verdict:
         raise MissingData(f"no task with runs of {method} and ddpg refer")
     theirs, ours = (sum(column) for column in zip(*counts.values()))
     seen = "reproduced" if theirs else "not reproduced" if len(counts) == len(TEN) else "inconclusive"
+    never = "not reproduced" if ours else "reproduced" if theirs else "inconclusive"  # where nothing falls, none does
 
-    def verdict(status: str, n: int) -> Verdict:
-        effect = f"{n} runs fall in {len(counts)} of {len(TEN)} tasks"
+    def verdict(status: str, name: str, n: int) -> Verdict:
+        notes = dict.fromkeys(runs.missing(env, name) for env in counts)
         if min(seeds) < MIN_SEEDS:
-            return Verdict("inconclusive", effect, "", min(seeds), steps, runs.scale, f"fewer than {MIN_SEEDS} seeds")
-        return Verdict(status, effect, "", min(seeds), steps, runs.scale)
+            status, notes = "inconclusive", {f"fewer than {MIN_SEEDS} seeds": None}
+        effect = f"{n} runs fall in {len(counts)} of {len(TEN)} tasks"
+        return Verdict(status, effect, "", min(seeds), steps, runs.scale, ", ".join(filter(None, notes)))
 
-    never = controlled(verdict("not reproduced" if ours else "reproduced", ours), theirs > 0)
-    return all_of({method: verdict(seen, theirs), "never with ReF-ER": never}, decisive=[method])
+    parts = {method: verdict(seen, method, theirs), "never with ReF-ER": verdict(never, "ddpg refer", ours)}
+    return all_of(parts, decisive=[method])
 
 
 def zero_gradients(results: Results) -> Verdict:

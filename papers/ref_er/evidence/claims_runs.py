@@ -151,15 +151,18 @@ class Runs(scores.Runs):
         """Whether the method's best stretch is above the policy with which it began."""
         return learning(self.curve("return", method, env)[1], before(method, env))
 
+    def missing(self, env: str, *methods: str) -> str:
+        """ "3 of 5 seeds" where not all of these methods' runs are there, else nothing."""
+        grid = planned(self.experiment, self.scale)
+        seeds = sorted((len(self.seeds(method, env)), grid.get((method, env), 0)) for method in methods)
+        return next((f"{n} of {of} seeds" for n, of in seeds if n < of), "")
+
     # ---- verdicts ----------------------------------------------------------------------------------------------------
 
     def say(self, estimate: Estimate, rule: Rule, methods: Sequence[str], env: str, **how) -> Verdict:
         """The verdict of a rule on an estimate from these methods' runs, which says where seeds are missing."""
-        grid = planned(self.experiment, self.scale)
-        seeds = [(len(self.seeds(method, env)), grid.get((method, env), 0)) for method in methods]
-        missing = [f"{n} of {of} seeds" for n, of in sorted(seeds) if n < of]
-        note = missing[0] if missing else ""
-        return decide(estimate, rule, steps=self.steps(env, *methods), scale=self.scale, note=note, **how)
+        note, steps = self.missing(env, *methods), self.steps(env, *methods)
+        return decide(estimate, rule, steps=steps, scale=self.scale, note=note, **how)
 
     def differ(self, measure: Measure, x: str, y: str, env: str, rule: Rule = above(), **how) -> Verdict:
         """Whether x's measure and y's differ as the rule says; paired by seed where both are of one learner."""
