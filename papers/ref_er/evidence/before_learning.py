@@ -17,16 +17,16 @@ POLICIES = {"wide": ("vracer", "refer"), "narrow": ("ddpg", "refer"), "correlate
 noise that is correlated in time."""
 
 RETURNS: dict[str, dict[str, float]] = {
-    "HumanoidStandup-v5": {"wide": 0.0, "narrow": 0.0, "correlated": 0.0},
-    "Humanoid-v5": {"wide": 0.0, "narrow": 0.0, "correlated": 0.0},
-    "Ant-v5": {"wide": 0.0, "narrow": 0.0, "correlated": 0.0},
+    "HumanoidStandup-v5": {"wide": 31190.0, "narrow": 29405.4, "correlated": 37133.8},
+    "Humanoid-v5": {"wide": 126.7, "narrow": 146.8, "correlated": 134.2},
+    "Ant-v5": {"wide": 61.9, "narrow": 854.2, "correlated": 391.8},
     "Walker2d-v5": {"wide": 5.3, "narrow": 17.2, "correlated": 2.2},
     "HalfCheetah-v5": {"wide": -214.7, "narrow": -43.3, "correlated": -60.9},
-    "Reacher-v5": {"wide": 0.0, "narrow": 0.0, "correlated": 0.0},
-    "Swimmer-v5": {"wide": 0.0, "narrow": 0.0, "correlated": 0.0},
+    "Reacher-v5": {"wide": -29.4, "narrow": -14.7, "correlated": -22.6},
+    "Swimmer-v5": {"wide": -4.1, "narrow": 2.5, "correlated": -8.2},
     "Hopper-v5": {"wide": 21.9, "narrow": 38.7, "correlated": 18.1},
-    "InvertedPendulum-v5": {"wide": 0.0, "narrow": 0.0, "correlated": 0.0},
-    "InvertedDoublePendulum-v5": {"wide": 0.0, "narrow": 0.0, "correlated": 0.0},
+    "InvertedPendulum-v5": {"wide": 6.2, "narrow": 9.5, "correlated": 6.0},
+    "InvertedDoublePendulum-v5": {"wide": 53.9, "narrow": 68.9, "correlated": 55.7},
 }
 """Task -> kind of first policy -> mean return of an episode."""
 
