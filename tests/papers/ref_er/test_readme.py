@@ -132,7 +132,9 @@ def test_scores_of_runs_that_are_there(tmp_path):
     )  # fmt: skip
     found = scores_table(Results(tmp_path))
     assert "| naf er | 1,234 | - | - |" in found and "| naf per | -0.5 | - | - |" in found
-    assert "| naf refer | 6.95 (2 of 5 seeds) | - | - |" in found and "| ddpg er | not run | not run | not run |" in found
+    assert (
+        "| naf refer | 6.95 (2 of 5 seeds) | - | - |" in found and "| ddpg er | not run | not run | not run |" in found
+    )
 
 
 @pytest.mark.parametrize(
