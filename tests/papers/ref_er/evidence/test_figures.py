@@ -18,7 +18,6 @@ from papers.ref_er.evidence.experiments import EXPERIMENTS
 from papers.ref_er.evidence.figures import FIGURES
 from papers.ref_er.evidence.figures_panels import (
     DECILES,
-    STYLES,
     Data,
     best,
     cut_below,
@@ -29,10 +28,9 @@ from papers.ref_er.evidence.figures_panels import (
     styles,
     versions,
 )  # fmt: skip
-from papers.ref_er.evidence.figures_sensitivity import DEFAULT, HYPERPARAMETERS, size, variants
+from papers.ref_er.evidence.figures_sensitivity import DEFAULT, HYPERPARAMETERS, variants
 from papers.ref_er.evidence.implied_kl import implied_kl
 from papers.ref_er.evidence.paper_values import ACTIONS
-from papers.ref_er.player import return_statistics
 from papers.ref_er.tasks import TASKS, make_env
 from papers.ref_er.train import Config
 
@@ -208,18 +206,6 @@ def test_that_share_of_all_episodes_lies_below(runs, percentile):
     assert np.mean(episodes < found - 1e-9) - 0.001 <= percentile / 100 <= np.mean(episodes <= found + 1e-9) + 0.001
 
 
-def test_deciles_that_a_run_logs_give_the_percentiles_of_its_episodes():
-    returns = np.random.default_rng(0).normal(size=101)
-    logged = return_statistics(list(returns))
-    deciles = [logged[f"return p{p}"] for p in range(0, 101, 10)]
-    np.testing.assert_allclose(pooled_percentiles([deciles], [101]), np.percentile(returns, [20, 80]), rtol=1e-5)
-
-
-def test_percentiles_of_nothing():
-    with pytest.raises(ValueError, match="no episodes"):
-        pooled_percentiles(np.full((2, 11), np.nan), [0, 0])
-
-
 def test_a_band_pools_the_runs_of_one_method_in_each_bin():
     def rows(method, seed, step, episodes, deciles):
         values = {"episodes": episodes} | ({} if deciles is None else dict(zip(DECILES, deciles)))
@@ -255,19 +241,6 @@ def test_every_figure_draws_and_says_what_and_how(name, draw):
     boxes += [part.get_window_extent() for part in (canvas._suptitle, *canvas.subfigs[0].legends)]
     for a, b in combinations(boxes, 2):
         assert max(a.x0 - b.x1, b.x0 - a.x1, a.y0 - b.y1, b.y0 - a.y1) > -2, "pixels by which they overlap"
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_axes_are_labelled(name, draw):
-    axes = draw(name)[0].axes
-    left = [ax for ax in axes if ax.get_subplotspec().is_first_col() or name == "own-kl"]
-    assert all(ax.get_ylabel() for ax in left)
-    assert not any(ax.get_ylabel() for ax in axes if ax not in left)
-    assert all(ax.get_xlabel() == "environment steps" for ax in axes if ax.get_subplotspec().is_last_row())
-    assert [ax.get_title() for ax in axes if ax.get_subplotspec().is_first_row()] == list(
-        ENVS[NEEDS[name]] * (3 if name == "own-kl" else 1)
-    )
-    assert all(ax.get_xlim()[0] == 0 for ax in axes)
 
 
 @pytest.mark.parametrize("name", [*BY_EPISODE, "fig2", "fig5"])
@@ -325,15 +298,6 @@ def test_bands_are_those_of_refer_and_of_the_best_other(tmp_path, canvases):
     assert len(chosen) == 2  # the tasks differ in it
 
 
-def test_without_refer_the_best_alone_has_a_band(tmp_path, canvases):
-    results = write(tmp_path, "fig4", keep=lambda method, env, seed: method in ("ppo", "acer (lr 1e-05)"))
-    FIGURES["fig4"].draw(results, "quick", None)
-    frame = results.at("fig4", "quick")
-    for ax in canvases[0].axes:
-        other = best(frame, ["ppo", "acer (lr 1e-05)"], ax.get_title())
-        assert list(banded(ax)) == [STYLES[other]["color"]]
-
-
 def test_the_best_has_the_highest_mean_in_the_last_fifth():
     def rows(method, env, values):
         return [("fig1", "quick", method, env, 0, i, "return", value, 0.1) for i, value in enumerate(values)]
@@ -346,15 +310,6 @@ def test_the_best_has_the_highest_mean_in_the_last_fifth():
     methods = ["early", "late", "last", "not run"]
     assert best(frame, methods, "A") == "late" and best(frame, methods, "B") == "early"
     assert best(frame, methods, "C") is None
-
-
-def test_a_bin_without_a_finished_episode_is_left_out(tmp_path, canvases):
-    def has_return(step, metric, value):
-        return step != STEPS // BINS or not metric.startswith("return")
-
-    FIGURES["fig3"].draw(write(tmp_path, "fig3", keep_row=has_return), "quick", None)
-    for ax in canvases[0].axes:
-        assert curve(ax, "NAF + PER")[:, 0].tolist() == [80_000, 120_000, 160_000, 200_000]
 
 
 def ends(*curves):
@@ -480,11 +435,6 @@ def test_a_config_that_leaves_values_open_has_the_papers(tmp_path, monkeypatch):
         "C": "4", "D": "0.1", "N": "2^18", "B": "256", "F": "1", "lr": "0.0001", "A": "5e-07", "S": "128",
         "advantage": "none",
     }  # fmt: skip
-
-
-def test_values_are_sorted_by_size():
-    values = ["quadratic", "2^16", "3e-05", "none", "512", "0.05", "2^15", "64"]
-    assert sorted(values, key=size) == ["none", "3e-05", "0.05", "64", "512", "2^15", "2^16", "quadratic"]
 
 
 # ---- the own experiment ----------------------------------------------------------------------------------------------
