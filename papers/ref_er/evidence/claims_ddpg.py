@@ -116,10 +116,10 @@ def clearer_than_ddpg(results: Results) -> Verdict:
     naf, ddpg = Runs(results, "fig3"), Runs(results, "fig1")
 
     def judge(env: str) -> Verdict:
-        shares = [gain(naf, "naf", env), gain(ddpg, "ddpg", env)]
-        if any(share is None for share in shares):
-            return Verdict("inconclusive", NOBODY, "", scale=naf.scale)
-        return naf.say(difference(*shares), above(), ["naf refer", "naf refer-2"], env)
+        ours, theirs = gain(naf, "naf", env), gain(ddpg, "ddpg", env)
+        if ours is None or theirs is None:
+            return Verdict("inconclusive", NOBODY, scale=naf.scale)
+        return naf.say(difference(ours, theirs), above(), ["naf refer", "naf refer-2"], env)
 
     return most_of(judged(TEN, judge))
 
@@ -131,7 +131,7 @@ def gain(runs: Runs, learner: str, env: str) -> np.ndarray | None:
     sides = [runs.learns(method, env) for method in methods]
     if not any(side.learns for side in sides):
         return None
-    full, part = runs.pairs(*(runs.score(method, env) for method in methods), methods, env)
+    full, part = runs.pairs(runs.score(methods[0], env), runs.score(methods[1], env), methods, env)
     return (full - part) / max(side.gain for side in sides)
 
 

@@ -1,6 +1,8 @@
 """What Section 5.3 says about V-RACER, PPO and ACER (Figs. 4 and 5), and our own comparison of the two directions of
 Rule 2's divergence, as checks; see claims_runs.py."""
 
+import numpy as np
+
 from lab.claims import Claim
 from lab.results import MissingData, Results
 from lab.verdicts import Verdict, above, difference, gated, judged, most_of, not_worse
@@ -48,7 +50,7 @@ def best_of_all(results: Results) -> Verdict:
     others = {learner: Runs(results, experiment) for learner, experiment in OTHERS.items()}
 
     def judge(env: str) -> Verdict:
-        scores = {}
+        scores: dict[str, tuple[Runs, np.ndarray]] = {}
         for learner, runs in others.items():
             methods = [method for method, task in runs.groups if task == env and method.split()[0] == learner]
             if not methods:

@@ -161,11 +161,6 @@ def test_gradients_are_those_of_the_loss(replay):
         one = learner()  # the target has moved
 
 
-def far_slots(one: NAF, its: EpisodeMemory) -> np.ndarray:
-    rho = losses(one, its, drawable(its), ONES, refer()).rho
-    return drawable(its)[(rho <= 0.5) | (rho >= 2)]
-
-
 def test_targets_by_hand():
     """r + gamma V'(s') with the target network; nothing follows a termination, but the time limit is none."""
     one, its = learner(), memory()

@@ -1,7 +1,5 @@
 """The script for ACER: warm-up, schedule, what it reports, resuming, bad settings, learning."""
 
-from pathlib import Path
-
 import gymnasium
 import numpy as np
 import pytest
@@ -13,8 +11,6 @@ from papers.ref_er.acer import ACER
 from papers.ref_er.memory import CUT, TERMINATED
 from papers.ref_er.train_acer import Config, Trainer, main
 from tests.papers.ref_er.test_train_ppo import Counter, Interrupted, rows, weights
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,6 @@ from papers.ref_er import loop
 from papers.ref_er.memory import CUT, TERMINATED
 from papers.ref_er.train_ppo import Config, Trainer, main
 
-ROOT = Path(__file__).resolve().parents[3]
-
 
 class Counter(gymnasium.Env):
     """Observations are the step's number and noise around 5, the t-th action pays t.
