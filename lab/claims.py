@@ -257,11 +257,11 @@ which most of it was run, `full` before `quick`; smoke runs are never evidence.
 EXPLANATION = """\
 **Reproduced**: the 95 % interval of the comparison (Student's or Welch's t, paired where runs share their random
 streams) lies where the claim says. **Not reproduced**: it lies on the other side. **Inconclusive**: it allows both,
-fewer than {seeds} seeds were run, nobody learns at this budget, or, of a claim that something never happens, nothing in
-the figure succeeds. **Partly**: some parts (tasks) hold. **Not run**: data are missing; parts that were not run do not
-count against a claim. "Not worse" and "the same" mean within {margin:.0%} of what the better side gained over its score
-before learning, where a claim names no factor. Own claims (what only we ask, or chose after seeing data) and wiring are
-not counted among the papers'.
+fewer than {seeds} seeds were run, neither side clearly learns at this budget, or, of a claim that something never
+happens, nothing in the figure succeeds. **Partly**: some parts (tasks) hold. **Not run**: data are missing; parts that
+were not run do not count against a claim. "Not worse" and "the same" mean within {margin:.0%} of what the better side
+gained over its score before learning, where a claim names no factor. Own claims (what only we ask, or chose after
+seeing data) and wiring are not counted among the papers'.
 
 {n} comparisons stand behind the papers' claims, {decided} of them decided. If there were no difference at all anywhere,
 about {false:.0f} of {n} would be decided nevertheless, half of them in favour. The column "after BH" (Benjamini and

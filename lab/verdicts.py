@@ -40,7 +40,7 @@ MARGIN = 0.2
 """Difference that counts as none, as a share of what the better side has gained over its score before learning."""
 STRETCHES = 5
 """Training is looked at in so many stretches of equal length when it is asked whether a method learns."""
-NOBODY = "nobody learns at this budget"
+NOBODY = "neither side clearly learns at this budget"
 NO_CONTROL = "nothing in this figure succeeds at this budget"
 
 
@@ -233,8 +233,8 @@ def learning(curves: ArrayLike, before: ArrayLike) -> Learning:
     """Whether runs learn, from their scores over training, curves [runs, T], and before it, (runs,) or one number.
 
     Training is cut into STRETCHES. The method learns when in the best of them (that of the highest mean over runs) the
-    runs' means are clearly above `before`: their 95 % interval lies above 0; of a single run, its gain. It collapses
-    when it learns and its last stretch is clearly below its best one.
+    runs' means are clearly above `before`: so is the lower 95 % bound of their mean; of a single run, its gain. It
+    collapses when it learns and its last stretch is clearly below its best one.
     The best of several stretches is above the truth by chance now and then: a gate that errs towards comparing.
     """
     values = np.asarray(curves, dtype=np.float64)
@@ -246,7 +246,7 @@ def learning(curves: ArrayLike, before: ArrayLike) -> Learning:
     gains = best - np.asarray(before, dtype=np.float64)
 
     def clear(x: np.ndarray) -> bool:
-        return bool(x[0] > 0 if len(x) < 2 else mean_of(x).interval()[0] > 0)
+        return bool(x[0] > 0 if len(x) < 2 else mean_of(x).interval(2 * LEVEL - 1)[0] > 0)
 
     learns = clear(gains)
     return Learning(learns, learns and clear(best - stretches[-1]), float(gains.mean()))

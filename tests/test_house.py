@@ -18,7 +18,7 @@ from lab.rooms import House
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPERS = House().papers()
-ROOMS = sorted(path.parent.name for path in (ROOT / "papers").glob("*/evidence/experiments.py"))
+ROOMS = sorted(path.parents[1].name for path in (ROOT / "papers").glob("*/evidence/experiments.py"))
 README = (ROOT / "README.md").read_text()
 
 
@@ -263,9 +263,12 @@ def test_references_are_read_line_by_line():
     assert references("(Algorithm 2)") == {"Algorithm 2"} and not references("an equation (8)")
 
 
-def comments(path: Path) -> str:
+def comments(path: Path, node: ast.AST | None = None) -> str:
+    """Comments of a file, or of the lines of one of its functions or classes."""
+    first, last = (node.lineno, node.end_lineno) if node else (0, 10**9)  # type: ignore[attr-defined]
     with path.open("rb") as file:
-        return "\n".join(token.string for token in tokenize.tokenize(file.readline) if token.type == tokenize.COMMENT)
+        tokens = [token for token in tokenize.tokenize(file.readline) if first <= token.start[0] <= last]
+    return "\n".join(token.string for token in tokens if token.type == tokenize.COMMENT)
 
 
 def equation_table(room: str) -> list[tuple[str, list[tuple[Path, str]]]]:
@@ -303,8 +306,8 @@ def test_equations_of_the_code_are_in_the_table(room):
 @pytest.mark.parametrize("room", WITH_README)
 def test_equations_of_the_table_are_in_the_code_it_names(room):
     for cell, places in equation_table(room):
-        docs = [ast.get_docstring(functions_of(path)[name]) or "" for path, name in places]
-        text = "\n".join([*docs, *(comments(path) for path, _ in places)])
+        nodes = [(path, functions_of(path)[name]) for path, name in places]
+        text = "\n".join(part for path, node in nodes for part in (ast.get_docstring(node) or "", comments(path, node)))
         missing = references(cell) - references(text)
         assert not missing, f"not in {[path.name for path, _ in places]}, where the table of papers/{room} sends them"
 

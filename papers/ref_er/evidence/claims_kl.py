@@ -1,15 +1,15 @@
 """How a run's divergence and share of far samples go over time: what the claims about Figures 2, 3 and 5 share.
 
-All look at the bins after a fifth of training (SETTLED), by when the controller of beta has had time to act.
+Claims about a whole run look at the bins after a fifth of training (SETTLED), by when the controller of beta has had
+time to act.
 """
 
 import numpy as np
 
-from lab.claims import Verdict, combine
-from papers.ref_er.evidence.claims_runs import SETTLED, TINY, Rule, Runs
-from papers.ref_er.evidence.claims_tasks import Judge
-from papers.ref_er.evidence.figures import TOLERANCE
+from lab.verdicts import Rule, Verdict, all_of
+from papers.ref_er.evidence.claims_runs import TINY, Judge, Runs
 from papers.ref_er.evidence.implied_kl import implied_kl
+from papers.ref_er.evidence.paper_values import TOLERANCE
 
 FAR = 0.02
 """Largest mean distance of the share of far samples from D that counts as held."""
@@ -40,17 +40,17 @@ def factor_from_implied(kl: np.ndarray, c_max: np.ndarray) -> np.ndarray:
 
 
 def declines(method: str) -> Judge:
-    """Judge of "the divergence falls smoothly"."""
+    """Judge of "the divergence falls smoothly". That it falls follows from the annealing of c_max as long as the share
+    of far samples is held; that it does so smoothly tells a controlled policy from one that is not."""
 
     def judge(runs: Runs, env: str) -> Verdict:
-        kl = runs.curve("kl", method, env, SETTLED)
+        kl = runs.settled("kl", method, env)
         last = kl[:, -1] / np.maximum(kl[:, 0], TINY)
-        return combine(
-            {
-                "last / first": runs.at_most(last, DECLINE, method, env),
-                "largest rise": runs.at_most(largest_rise(kl), RISE, method, env),
-            }
-        )
+        parts = {
+            "last / first": runs.at_most(last, DECLINE, method, env),
+            "largest rise": runs.at_most(largest_rise(kl), RISE, method, env),
+        }
+        return all_of(parts, decisive=["largest rise"])
 
     return judge
 
@@ -59,7 +59,7 @@ def follows_implied(method: str) -> Judge:
     """Judge of "the divergence is what D implies, within FACTOR, in all bins"."""
 
     def judge(runs: Runs, env: str) -> Verdict:
-        kl, c_max = (runs.curve(metric, method, env, SETTLED) for metric in ("kl", "c_max"))
+        kl, c_max = (runs.settled(metric, method, env) for metric in ("kl", "c_max"))
         return runs.at_most(factor_from_implied(kl, c_max), FACTOR, method, env)
 
     return judge
@@ -69,7 +69,7 @@ def held(method: str) -> Judge:
     """Judge of "the share of far samples stays at D, within FAR on average"."""
 
     def judge(runs: Runs, env: str) -> Verdict:
-        away = np.abs(runs.curve("far", method, env, SETTLED) - TOLERANCE).mean(axis=1)
+        away = np.abs(runs.settled("far", method, env) - TOLERANCE).mean(axis=1)
         return runs.at_most(away, FAR, method, env)
 
     return judge
@@ -77,29 +77,23 @@ def held(method: str) -> Judge:
 
 def rougher(x: str, y: str) -> Judge:
     """Judge of "x's divergence is more erratic than y's"."""
-
-    def judge(runs: Runs, env: str) -> Verdict:
-        first, second = (roughness(runs.curve("kl", method, env, SETTLED)) for method in (x, y))
-        return runs.exceeds(first, second, (x, y), env)
-
-    return judge
+    return lambda runs, env: runs.differ(lambda method, env: roughness(runs.settled("kl", method, env)), x, y, env)
 
 
 def larger(x: str, y: str, rule: Rule) -> Judge:
     """Judge of "x's divergence ends that many times as large as y's", see `times` and `similar`."""
-
-    def judge(runs: Runs, env: str) -> Verdict:
-        first, second = (runs.late("kl", method, env) for method in (x, y))
-        return runs.ratio(first, second, (x, y), env, rule)
-
-    return judge
+    return lambda runs, env: runs.ratio(x, y, env, rule)
 
 
 def rises_more(x: str, y: str) -> Judge:
     """Judge of "the largest deviation of x's policies, over all of training, is above that of y's"."""
 
     def judge(runs: Runs, env: str) -> Verdict:
-        first, second = (runs.curve("std", method, env, 0.0).max(axis=1) for method in (x, y))
-        return runs.exceeds(first, second, (x, y), env)
+        return runs.differ(lambda method, env: runs.settled("std", method, env, 0.0).max(axis=1), x, y, env)
 
     return judge
+
+
+def more(metric: str, x: str, y: str) -> Judge:
+    """Judge of "x's metric ends above y's"."""
+    return lambda runs, env: runs.differ(runs.late(metric), x, y, env)

@@ -1,233 +1,251 @@
 """What the checks of claims.py and its parts share: the runs of an experiment, what is compared, and sizes.
 
-claims_tasks.py makes one verdict of those on several tasks.
-
 *Score.* A run's score is the mean return of the training episodes that ended in the last LAST of its steps: the bins'
 means, weighted by their numbers of episodes. Where the paper says "faster" or "slower", the same mean over the whole of
-training is compared instead. A comparison is the difference of means over runs with its 95 % bootstrap interval.
+training is compared instead.
 
-*Sizes.* "Large", "similar", "minor" need sizes. They are the constants here. They and the claims were written down
-while the first runs were under way and without use of them: V-RACER with ReF-ER and with plain replay on HalfCheetah.
+*Pairs.* Runs of one learner with the same seed share initial states, initial network and draws of the noise, whatever
+replays them: their comparisons are paired by seed. Two learners have different networks: their runs are independent.
 
-*Gate.* Where neither side of a comparison of returns ends above its own first bin there is nothing to compare: the
-difference between two kinds of exploration noise is none between two kinds of replay. It is then inconclusive.
+*Gate and margin.* A comparison of returns is gated: one side must learn, against the score of the policy with which it
+began (before_learning.py). "Not worse" and "the same" allow the house's margin, a fifth of what the better side gained
+over that score in its best stretch.
+
+*Parts.* The tasks that the claim speaks of: for "most tasks" all ten of the paper's, of which `quick` plans three for
+DDPG and V-RACER and one for NAF, PPO and ACER.
+
+*Sizes.* "Large", "orders of magnitude" need sizes. They are constants here and in the other files. They and the claims
+were written down while the first runs were under way and without use of them: V-RACER with ReF-ER and with plain replay
+on HalfCheetah.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
-import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import digamma, polygamma
 
-from lab.claims import MIN_SEEDS, Verdict, number
-from lab.results import MissingData, Results, matrix
-from lab.stats import bootstrap_interval, difference_interval
+from lab import scores
+from lab.results import MissingData, Results
+from lab.verdicts import (
+    MARGIN,
+    Estimate,
+    Learning,
+    Rule,
+    Verdict,
+    above,
+    all_of,
+    apart,
+    below,
+    decide,
+    difference,
+    gated,
+    judged,
+    learning,
+    margin_of,
+    mean_of,
+    most_of,
+    number,
+    same,
+)
+from papers.ref_er.evidence.before_learning import before
+from papers.ref_er.evidence.experiments import EXPERIMENTS
+from papers.ref_er.evidence.paper_values import ACTIONS
 
 LAST = 0.2
 """Share of training at its end over which a run's score is taken."""
 SETTLED = 0.2
 """Share of training after which ReF-ER's controller is expected to hold what it controls."""
-MARGIN = 0.1
-"""Loss of return, as a share of the larger score, that "at least as good" allows."""
-MINOR = 0.25
-"""Difference of returns, as a share of the larger score, up to which an effect is minor."""
 DISPARITY = 0.5
-"""The same, from which it is a large disparity."""
+"""Difference of scores, as a share of the larger gain, from which it is a large disparity."""
 ORDERS = 100.0
 """Ratio from which one divergence is orders of magnitude above another."""
 TINY = 1e-12
-NOBODY = "nobody learns at this budget"
+TEN = tuple(ACTIONS)
+"""The tasks of Figs. 1 to 5."""
 
-# ---- rules: what the interval (low, high) of mean(x) - mean(y) says; size: the larger |score| ------------------------
-
-Rule = Callable[[float, float, float], str]
-
-
-def above(low: float, high: float, size: float) -> str:
-    """x > y."""
-    return "reproduced" if low > 0 else "not reproduced" if high < 0 else "inconclusive"
+Measure = Callable[[str, str], np.ndarray]
+"""Method and task -> a number per run, in the order of the seeds."""
+Sized = Callable[[float], Rule]
+"""A margin -> a rule; `same` and `not_worse` are such."""
 
 
-def no_worse(low: float, high: float, size: float) -> str:
-    """x is at least as good as y: worse by less than MARGIN at most, and not clearly worse at all."""
-    return "not reproduced" if high < 0 else "reproduced" if low > -MARGIN * size else "inconclusive"
+def better(margin: float) -> Rule:
+    """x is above y, whatever the margin."""
+    return above()
 
 
-def hardly_worse(low: float, high: float, size: float) -> str:
-    """x is worse than y by less than MINOR."""
-    return "reproduced" if low > -MINOR * size else "not reproduced" if high < -MINOR * size else "inconclusive"
+def disparate(margin: float) -> Rule:
+    """x and y differ by more than DISPARITY of what the better one gained, in either direction."""
+    return apart(margin / MARGIN * DISPARITY)
 
 
-def alike(low: float, high: float, size: float) -> str:
-    """x and y differ by less than MINOR."""
-    return within(low, high, MINOR * size)
+def times(factor: float) -> Rule:
+    """Of logarithms: at least `factor` times."""
+    return above(float(np.log(factor)))
 
 
-def apart(low: float, high: float, size: float) -> str:
-    """x and y differ by more than DISPARITY, in either direction."""
-    return OPPOSITE[within(low, high, DISPARITY * size)]
+def similar(factor: float) -> Rule:
+    """Of logarithms: within a factor of each other."""
+    return same(float(np.log(factor)))
 
 
-def within(low: float, high: float, margin: float) -> str:
-    """Status of "it is 0 to within the margin" from an interval."""
-    if -margin < low and high < margin:
-        return "reproduced"
-    return "not reproduced" if low > margin or high < -margin else "inconclusive"
+def as_ratio(logarithm: float) -> str:
+    """A difference of logarithms as verdicts print it: "15.5x"."""
+    return f"{number(float(np.exp(logarithm)))}x"
 
 
-OPPOSITE = {"reproduced": "not reproduced", "not reproduced": "reproduced", "inconclusive": "inconclusive"}
+def logs(values: np.ndarray) -> np.ndarray:
+    """Logarithms of divergences, of which some may be 0."""
+    return np.log(np.maximum(values, TINY))
+
+
+@cache
+def planned(experiment: str, scale: str) -> dict[tuple[str, str], int]:
+    """(method, task) -> how many seeds an experiment has at a scale."""
+    seeds: dict[tuple[str, str], int] = {}
+    for entry in EXPERIMENTS[experiment](scale):
+        seeds[entry.method, entry.env] = seeds.get((entry.method, entry.env), 0) + 1
+    return seeds
+
 
 # ---- the runs --------------------------------------------------------------------------------------------------------
 
 
-class Runs:
-    """The runs of an experiment at the scale they were found at. Everything raises MissingData where there are none.
-
-    To be had from `runs_of`, so that the checks of an experiment share one.
-    """
-
-    def __init__(self, results: Results, experiment: str):
-        self.frame, self.scale = results.need(experiment)
-        self.tasks: list[str] = sorted(self.frame["env"].unique())
-        self.groups = dict(iter(self.frame.groupby(["method", "env"])))
-        """(method, env) -> its rows."""
-        self._bins: dict[tuple[str, str], list[np.ndarray]] = {}
-        self._learns: dict[tuple[str, str], bool] = {}
-
-    def rows(self, method: str, env: str) -> pd.DataFrame:
-        """All rows of a method on a task."""
-        if (method, env) not in self.groups:
-            raise MissingData(f"no runs of {method} on {env}")
-        return self.groups[method, env]
-
-    def steps(self, method: str, env: str) -> int:
-        """Environment steps of the longest run."""
-        return int(self.rows(method, env)["step"].max())
-
-    def bins(self, method: str, env: str) -> list[np.ndarray]:
-        """Per run the bins in which an episode ended: step, number of episodes, mean return, each [bins]."""
-        if (method, env) not in self._bins:
-            rows = self.rows(method, env)
-            rows = rows[rows["metric"].isin(["episodes", "return"])]
-            wide = rows.pivot(index=["seed", "step"], columns="metric", values="value")
-            if "return" not in wide:
-                raise MissingData(f"no episode of {method} on {env} ended")
-            ended = wide.reset_index().dropna()
-            seeds = [ended[ended["seed"] == seed] for seed in rows["seed"].unique()]
-            self._bins[method, env] = [run[["step", "episodes", "return"]].to_numpy().T for run in seeds]
-        return self._bins[method, env]
+class Runs(scores.Runs):
+    """The runs of an experiment, with what this paper measures in them."""
 
     def returns(self, method: str, env: str, after: float = 0.0) -> np.ndarray:
         """Mean return of the episodes that ended later than this share of training, (runs,)."""
-        first = after * self.steps(method, env)
-        late = [run[:, run[0] > first] for run in self.bins(method, env)]
-        if any(episodes.sum() == 0 for _, episodes, _ in late):
-            raise MissingData(f"a run of {method} on {env} has no episode that ended late enough")
-        return np.array([np.average(values, weights=episodes) for _, episodes, values in late])
+        rows = self.rows(method, env)
+        wide = rows[rows["metric"].isin(["episodes", "return"])]
+        wide = wide.pivot(index=["seed", "step"], columns="metric", values="value").reset_index()
+        found = []
+        for seed in self.seeds(method, env):
+            run = wide[(wide["seed"] == seed) & (wide["step"] > after * self.steps(env, method))]
+            if "return" not in run or not (ended := run.dropna())["episodes"].sum():
+                raise MissingData(f"a run of {method} on {env} has no episode that ended late enough")
+            found.append(np.average(ended["return"], weights=ended["episodes"]))
+        return np.array(found)
 
     def score(self, method: str, env: str) -> np.ndarray:
         """Mean return at the end of training, (runs,)."""
         return self.returns(method, env, 1.0 - LAST)
 
-    def first(self, method: str, env: str) -> np.ndarray:
-        """Mean return of the first bin in which an episode ended, (runs,)."""
-        return np.array([values[0] for _, _, values in self.bins(method, env)])
-
-    def curve(self, metric: str, method: str, env: str, after: float) -> np.ndarray:
+    def settled(self, metric: str, method: str, env: str, after: float = SETTLED) -> np.ndarray:
         """A metric [runs, bins] in the bins that end later than this share of training."""
-        steps, values = matrix(self.rows(method, env), metric, method, env)
-        late = values[:, steps > after * self.steps(method, env)]
+        steps, values = self.curve(metric, method, env)
+        late = values[:, steps > after * self.steps(env, method)]
         if late.shape[1] == 0:
             raise MissingData(f"no {metric} of {method} on {env} late enough")
         return late
 
-    def late(self, metric: str, method: str, env: str) -> np.ndarray:
-        """Mean of a metric at the end of training, over as many bins as the score, (runs,)."""
-        return self.curve(metric, method, env, 1.0 - LAST).mean(axis=1)
+    def late(self, metric: str) -> Measure:
+        """Mean of a metric at the end of training, over as many bins as the score."""
+        return lambda method, env: self.settled(metric, method, env, 1.0 - LAST).mean(axis=1)
 
-    def learns(self, method: str, env: str) -> bool:
-        """Whether a method ends above its first bin."""
-        if (method, env) not in self._learns:
-            last, first = self.score(method, env), self.first(method, env)
-            low = difference_interval(last, first)[0] if len(last) > 1 else last.mean() - first.mean()
-            self._learns[method, env] = bool(low > 0)
-        return self._learns[method, env]
+    def learns(self, method: str, env: str) -> Learning:
+        """Whether the method's best stretch is above the policy with which it began."""
+        return learning(self.curve("return", method, env)[1], before(method, env))
+
+    def missing(self, env: str, *methods: str) -> str:
+        """ "3 of 5 seeds" where not all of these methods' runs are there, else nothing."""
+        grid = planned(self.experiment, self.scale)
+        seeds = sorted((len(self.seeds(method, env)), grid.get((method, env), 0)) for method in methods)
+        return next((f"{n} of {of} seeds" for n, of in seeds if n < of), "")
 
     # ---- verdicts ----------------------------------------------------------------------------------------------------
 
-    def say(
-        self, status: str, effect: str, seeds: int, methods: Iterable[str], env: str, interval: str = ""
-    ) -> Verdict:
-        """A verdict; inconclusive where there are too few runs."""
-        note = ""
-        if seeds < MIN_SEEDS:
-            status, note = "inconclusive", f"fewer than {MIN_SEEDS} seeds"
-        steps = max(self.steps(method, env) for method in methods)
-        return Verdict(status, effect, interval if seeds > 1 else "", seeds, steps, self.scale, note)
+    def say(self, estimate: Estimate, rule: Rule, methods: Sequence[str], env: str, **how) -> Verdict:
+        """The verdict of a rule on an estimate from these methods' runs, which says where seeds are missing."""
+        note, steps = self.missing(env, *methods), self.steps(env, *methods)
+        return decide(estimate, rule, steps=steps, scale=self.scale, note=note, **how)
 
-    def differ(self, x: np.ndarray, y: np.ndarray, rule: Rule, methods: Sequence[str], env: str) -> Verdict:
-        """Whether values (runs,) of two independent sets of runs differ as the rule says."""
-        low, high = difference_interval(x, y)
-        status = rule(low, high, max(abs(float(x.mean())), abs(float(y.mean()))))
-        effect = number(float(x.mean() - y.mean()), "+")
-        return self.say(status, effect, min(len(x), len(y)), methods, env, printed(low, high, "+"))
+    def differ(self, measure: Measure, x: str, y: str, env: str, rule: Rule = above(), **how) -> Verdict:
+        """Whether x's measure and y's differ as the rule says; paired by seed where both are of one learner."""
+        first, second = measure(x, env), measure(y, env)
+        paired = x.split()[0] == y.split()[0]
+        if paired:
+            first, second = self.pairs(first, second, (x, y), env)
+        return self.say(difference(first, second, paired=paired), rule, (x, y), env, **how)
 
-    def exceeds(self, x: np.ndarray, y: np.ndarray, methods: Sequence[str], env: str) -> Verdict:
-        """Whether the mean of x (runs,) is above that of y."""
-        return self.differ(x, y, above, methods, env)
+    def compare(self, x: str, y: str, env: str, rule: Sized = better, *, training: bool = False) -> Verdict:
+        """Whether x's returns and y's differ as the rule says; `training`: those of all of training, not of its end."""
+        sides = {method: self.learns(method, env) for method in (x, y)}
+        margin = margin_of(*(side.gain for side in sides.values()))
+        verdict = self.differ(self.returns if training else self.score, x, y, env, rule(margin))
+        return gated(verdict, **sides)
 
-    def compare(self, x: str, y: str, env: str, rule: Rule = above, *, training: bool = False) -> Verdict:
-        """Whether two methods' scores differ as the rule says; `training`: the means over the whole of training."""
-        after = 0.0 if training else 1.0 - LAST
-        verdict = self.differ(self.returns(x, env, after), self.returns(y, env, after), rule, (x, y), env)
-        if not (self.learns(x, env) or self.learns(y, env)):
-            verdict.status, verdict.effect, verdict.interval = "inconclusive", NOBODY, ""
-        return verdict
+    def ratio(self, x: str, y: str, env: str, rule: Rule) -> Verdict:
+        """What the rule (`times`, `similar`) says of the ratio of the divergences at the end, as geometric means."""
+        late = self.late("kl")
+        return self.differ(lambda method, env: logs(late(method, env)), x, y, env, rule, show=as_ratio)
 
-    def spread(self, x: str, y: str, env: str) -> Verdict:
-        """Whether x's scores are more spread over its runs than y's: distances to the mean, as shares of the mean."""
-        scores = self.score(x, env), self.score(y, env)
-        first, second = (np.abs(s - s.mean()) / max(abs(float(s.mean())), TINY) for s in scores)
-        return self.exceeds(first, second, (x, y), env)
+    def level(self, values: np.ndarray, level: float, method: str, env: str, rule: Rule) -> Verdict:
+        """The same of values (runs,) and a known level."""
+        return self.say(mean_of(logs(values) - np.log(level)), rule, [method], env, show=as_ratio)
 
     def at_most(self, values: np.ndarray, limit: float, method: str, env: str) -> Verdict:
-        """Whether the mean of values (runs,) is at most the limit, by its interval."""
-        low, high = bootstrap_interval(values)
-        status = "reproduced" if high <= limit else "not reproduced" if low > limit else "inconclusive"
-        return self.say(status, number(float(values.mean())), len(values), [method], env, printed(low, high))
+        """Whether the mean of values (runs,) is at most the limit."""
+        return self.say(mean_of(values), below(limit), [method], env, show=number)
 
-    def ratio(self, x: np.ndarray, y: np.ndarray, methods: Sequence[str], env: str, rule: Rule) -> Verdict:
-        """What the rule (`times`, `similar`) says of values (runs,), none negative; printed as the ratio of their
-        geometric means."""
-        first, second = (np.log(np.maximum(values, TINY)) for values in (x, y))
-        low, high = difference_interval(first, second)
-        effect = f"{number(float(np.exp(first.mean() - second.mean())))} times"
-        interval = printed(float(np.exp(low)), float(np.exp(high)))
-        return self.say(rule(low, high, 0.0), effect, min(len(x), len(y)), methods, env, interval)
+    def spread(self, x: str, y: str, env: str) -> Verdict:
+        """Whether x's scores vary more from run to run than y's, as shares of their means."""
+        verdict = self.say(spread_ratio(self.score(x, env), self.score(y, env)), above(), (x, y), env, show=as_ratio)
+        return gated(verdict, **{method: self.learns(method, env) for method in (x, y)})
 
 
-@lru_cache(maxsize=16)
-def runs_of(results: Results, experiment: str) -> Runs:
-    """The runs of an experiment; MissingData when there are none."""
-    return Runs(results, experiment)
+def spread_ratio(x: ArrayLike, y: ArrayLike) -> Estimate:
+    """ln of the ratio of the standard deviations of x and y (runs,), each as a share of its mean.
+
+    ln of a variance of n normal values is off by digamma((n - 1) / 2) - ln((n - 1) / 2) on average and has the variance
+    trigamma((n - 1) / 2); of two of them the difference is nearly normal. NaN error where one run is all.
+    """
+    value, variance = 0.0, 0.0
+    sides = [np.asarray(side, dtype=np.float64) for side in (x, y)]
+    n = min(map(len, sides))
+    if n < 2:
+        return Estimate(np.nan, np.nan, 1, n)
+    for sign, side in zip((1, -1), sides):
+        half = (len(side) - 1) / 2
+        share = max(float(side.std(ddof=1)), TINY) / max(abs(float(side.mean())), TINY)
+        value += sign * (np.log(share) - (digamma(half) - np.log(half)) / 2)
+        variance += float(polygamma(1, half)) / 4
+    return Estimate(float(value), variance**0.5, 1e6, n)
 
 
-@lru_cache(maxsize=16)
-def lesser(results: Results, scale: str) -> Results:
-    """The same results without those of this scale and better ones."""
-    return Results(results.root, results.scales[results.scales.index(scale) + 1 :])
+# ---- one claim, several tasks ----------------------------------------------------------------------------------------
+
+Judge = Callable[[Runs, str], Verdict]
+"""The runs of an experiment and a task -> a verdict; may raise MissingData."""
+Check = Callable[[Results], Verdict]
 
 
-def times(factor: float) -> Rule:
-    """x is at least `factor` times y, for logarithms."""
-    limit = float(np.log(factor))
-    return lambda low, high, size: "reproduced" if low > limit else "not reproduced" if high < limit else "inconclusive"
+def _parts(results: Results, experiment: str, judge: Judge, tasks: Iterable[str]) -> dict[str, Verdict]:
+    runs = Runs(results, experiment)
+    return judged(tasks, lambda env: judge(runs, env))
 
 
-def similar(factor: float) -> Rule:
-    """x and y are within a factor of each other, for logarithms."""
-    return lambda low, high, size: within(low, high, float(np.log(factor)))
+def most(experiment: str, judge: Judge, tasks: Sequence[str] = TEN) -> Check:
+    """Check that `judge` holds in most of these tasks."""
+    return lambda results: most_of(_parts(results, experiment, judge, tasks))
 
 
-def printed(low: float, high: float, sign: str = "") -> str:
-    return f"[{number(low, sign)}, {number(high, sign)}]"
+def every(experiment: str, judge: Judge, tasks: Sequence[str]) -> Check:
+    """Check that `judge` holds in each of these tasks."""
+    return lambda results: all_of(_parts(results, experiment, judge, tasks))
+
+
+def compared(x: str, y: str, rule: Sized = better, *, training: bool = False) -> Judge:
+    """Judge of two methods' returns, see Runs.compare."""
+    return lambda runs, env: runs.compare(x, y, env, rule, training=training)
+
+
+def both(decisive: Iterable[str] = (), **judges: Judge) -> Judge:
+    """Judge that needs all of these to hold; their names are printed with blanks for underscores."""
+    named = {name.replace("_", " "): judge for name, judge in judges.items()}
+    key = [name.replace("_", " ") for name in decisive]
+    return lambda runs, env: all_of(judged(named, lambda name: named[name](runs, env)), decisive=key)

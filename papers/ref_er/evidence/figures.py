@@ -2,270 +2,32 @@
 
 Returns are those of all training episodes that enter the memory, in bins of steps. As in the paper, a curve is their
 mean in each run, averaged over the runs, and the band goes from the 20th to the 80th percentile: of all episodes of all
-runs in Figs. 1 to 5, of the runs' means in Figs. 7 and 8. A figure draws what there is; its title says what is missing.
+runs in Figs. 1 to 5, of the runs' means in Figs. 7 and 8. A figure draws what there is; its caption says what is not.
 """
 
 from __future__ import annotations
 
-import re
-import textwrap
-from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.ticker import EngFormatter, MaxNLocator
-from numpy.typing import ArrayLike
-
-from lab.plotting import Figure, budget, legend, new_figure, save
-from lab.results import Grid, MissingData, Results, matrix
-from papers.ref_er.evidence.implied_kl import implied_kl
-
-NAMES = {"ddpg": "DDPG", "naf": "NAF", "vracer": "V-RACER", "ppo": "PPO", "acer": "ACER"}
-REPLAYS = {"er": "ER", "per": "PER", "refer": "ReF-ER", "refer-1": "ReF-ER-1", "refer-2": "ReF-ER-2"}
-COLOURS = {"er": "#000000", "per": "#CC79A7", "refer": "#0072B2", "refer-1": "#D55E00", "refer-2": "#009E73"}
-"""The paper's black, purple, blue, red and green, in shades that the colour-blind tell apart."""
-STYLES: dict[str, dict] = {
-    "vracer er": {"color": "#E69F00", "linestyle": "-"},  # not in the paper's figure, where PPO is black
-    "ddpg er (untuned)": {"color": "#777777", "linestyle": "--"},  # neither
-    "ppo": {"color": "#000000", "linestyle": "-"},
-    "acer (lr 1e-05)": {"color": "#CC79A7", "linestyle": "-"},
-    "acer (lr 0.0001)": {"color": "#CC79A7", "linestyle": "--"},
-    "vracer refer (reverse KL)": {"color": "#E69F00", "linestyle": "--"},
-}
-SYMBOLS = {"lr": "η"}
-PERCENTILES = (20, 80)
-DECILES = [f"return p{p}" for p in range(0, 101, 10)]
-TOLERANCE = 0.1
-"""D of the runs that the KL figures show."""
-NOISE = 0.2
-"""DDPG: standard deviation of the exploration noise."""
-ACTIONS = {  # components of an action
-    "HumanoidStandup-v5": 17, "Humanoid-v5": 17, "Ant-v5": 8, "Walker2d-v5": 6, "HalfCheetah-v5": 6, "Reacher-v5": 2,
-    "Swimmer-v5": 2, "Hopper-v5": 3, "InvertedPendulum-v5": 1, "InvertedDoublePendulum-v5": 1,
-}  # fmt: skip
-RETURN, KL = "return", "mean KL(μ‖π)"
-HOW = "mean over runs, single runs thin"
-BAND = "20th to 80th percentile of all episodes of all runs"
-IMPLIED = "dashed: KL at which a share D is far if every mean shifts by the same number of deviations"
-LETTERS = 12
-"""Letters of a title per inch."""
-
-
-def label(method: str) -> str:
-    """A method's label as legends print it: "vracer refer (lr 3e-05)" is "V-RACER + ReF-ER (η = 3e-5)"."""
-    learner, replay, variant = re.fullmatch(r"(\S+)(?: ([^( ]+))?(?: \((.+)\))?", method).groups()  # type: ignore[union-attr]
-    name = " + ".join([NAMES.get(learner, learner), *([REPLAYS.get(replay, replay)] if replay else [])])
-    return f"{name} ({variant_label(variant)})" if variant else name
-
-
-def variant_label(variant: str) -> str:
-    """What a variant changes: "lr 3e-05" is "η = 3e-5", "N 2^15" is "N = 2^15"; without a number it stays as it is."""
-    name, _, value = variant.partition(" ")
-    return f"{SYMBOLS.get(name, name)} = {short(value)}" if re.match(r"\d", value) else variant
-
-
-def short(value: str) -> str:
-    """Numbers below a thousandth with an exponent: "0.0001" is "1e-4", "2.5e-05" is "2.5e-5"; others as they are."""
-    if not re.fullmatch(r"0\.000\d+|[\d.]+e-\d+", value):
-        return value
-    return re.sub(r"\.?0*e-0*", "e-", f"{float(value):e}")
-
-
-def styles(methods: Iterable[str]) -> dict[str, dict]:
-    """A kind of replay has one colour with all learners."""
-    return {m: STYLES.get(m) or {"color": COLOURS[m.split()[1]], "linestyle": "-"} for m in methods}
-
-
-class Data(Grid):
-    """The rows of an experiment, the configs of its runs, and titles that say what the runs are and what is missing."""
-
-    def __init__(self, results: Results, experiment: str, scale: str):
-        from papers.ref_er.evidence.experiments import EXPERIMENTS  # loads torch, which listing the figures must not
-
-        entries = EXPERIMENTS[experiment](scale)
-        super().__init__(results, experiment, scale, entries)
-        self.configs: dict[str, Any] = {entry.method: entry.config for entry in entries}
-        """One of each method's."""
-
-    def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (3.2, 2.6)):
-        """new_figure with a title that fits its width: what it shows, scale, runs, statistic, versions of the tasks."""
-        size = (max(size[0], 7.0 / cols), size[1])
-        missing = f"; {len(self.missing)} of {len(self.wanted)} runs are missing" if self.missing else ""
-        lines = [f"{budget(self.frame, self.scale)}{missing}; {note}", versions(self.envs)]
-        wrapped = [part for line in lines for part in textwrap.wrap(line, int(LETTERS * size[0] * cols))]
-        return new_figure(rows, cols, f"ReF-ER {title}", budget="\n".join(wrapped), size=size)
-
-
-def versions(envs: Iterable[str]) -> str:
-    """Which versions of the tasks the runs have, and which of them differ from the paper's in more than that."""
-    from papers.ref_er.tasks import TASKS, Task
-
-    differ = [env.removesuffix("-v5") for env in envs if env not in TASKS or TASKS[env].differs != Task().differs]
-    text = "tasks: gymnasium's -v5, the paper's are -v2"
-    return f"{text}; observations or rules differ, too, in {', '.join(differ)}" if differ else text
-
-
-# ---- the paper's statistic -------------------------------------------------------------------------------------------
-
-
-def pooled_percentiles(deciles: ArrayLike, episodes: ArrayLike, wanted: ArrayLike = PERCENTILES) -> np.ndarray:
-    """Percentiles of all episodes of several runs, estimated from each run's deciles.
-
-    deciles: [runs, 11], a run's minimum, deciles and maximum, between which its distribution is taken to be uniform.
-    episodes: [runs], how many each stands for; runs without one do not count. wanted: percentiles [n]. Returns [n].
-    Where no episode lies between two values and the percentile may be either, the lower. ValueError without episodes.
-    """
-    quantiles, counts = np.asarray(deciles, dtype=np.float64), np.asarray(episodes, dtype=np.float64)
-    quantiles, counts = quantiles[counts > 0], counts[counts > 0]
-    if not len(counts):
-        raise ValueError("percentiles of no episodes")
-    levels, x = np.linspace(0, 1, quantiles.shape[1]), np.unique(quantiles)
-    # share of a run's episodes up to x and below x, which differ where deciles are equal; interp takes the last of them
-    up_to = np.array([np.interp(x, q, levels, left=0) for q in quantiles])
-    below = np.array([1 - np.interp(-x, -q[::-1], levels, left=0) for q in quantiles])
-    shares = [counts @ side / counts.sum() for side in (below, up_to)]
-    pooled = np.column_stack(shares).ravel().round(12)  # ascending, and exact where it is flat
-    values = np.repeat(x, 2)
-    found = []
-    for share in np.round(np.asarray(wanted, dtype=np.float64) / 100, 12):
-        after = np.searchsorted(pooled, share)  # the first that reaches it
-        before = max(after - 1, 0)
-        rise = pooled[after] - pooled[before]
-        part = (share - pooled[before]) / rise if rise > 0 else 1.0
-        found.append(values[before] + part * (values[after] - values[before]))
-    return np.array(found)
-
-
-def episode_band(frame: pd.DataFrame, method: str, env: str, steps: np.ndarray) -> np.ndarray:
-    """float64[2, T]: 20th and 80th percentile over all episodes of all runs of a method in the bins that end at steps.
-
-    NaN, which draws as nothing, where deciles were not logged.
-    """
-    rows = frame[(frame["method"] == method) & (frame["env"] == env)]
-    table = rows.pivot(index=["step", "seed"], columns="metric", values="value")
-    table = table.reindex(columns=["episodes", *DECILES]).dropna()
-    by_step = {step: group.to_numpy() for step, group in table.groupby(level="step")}
-    nothing = np.full(len(PERCENTILES), np.nan)
-    return np.array(
-        [pooled_percentiles(by_step[s][:, 1:], by_step[s][:, 0]) if s in by_step else nothing for s in steps]
-    ).T
-
-
-def best(frame: pd.DataFrame, methods: Iterable[str], env: str) -> str | None:
-    """The method with the highest mean return in the last fifth of training, None when none was run."""
-    scores = {}
-    for method in methods:
-        try:
-            _, values = matrix(frame, "return", method, env)
-        except MissingData:
-            continue
-        scores[method] = values[:, -max(1, values.shape[1] // 5) :].mean()
-    return max(scores, key=lambda method: scores[method], default=None)
-
-
-# ---- panels ----------------------------------------------------------------------------------------------------------
-
-
-def panel(
-    ax: Axes, data: Data, env: str, metric: str, ylabel: str, *, banded: Iterable[str] = (), log: bool = False,
-    names: Mapping[str, str] | None = None,
-) -> None:  # fmt: skip
-    """One metric of one task over environment steps: mean over the runs of each method, and single runs thin.
-
-    banded: methods with the band of returns. names: in the legend, instead of the labels.
-    """
-    frame, banded = data.of(env), set(banded)
-    for method, style in styles(data.methods).items():
-        try:
-            steps, values = matrix(frame, metric, method, env)
-        except MissingData:
-            continue
-        ax.plot(steps, values.T, **style, linewidth=0.5, alpha=0.35, zorder=1)
-        if method in banded:
-            low, high = episode_band(frame, method, env, steps)
-            ax.fill_between(steps, low, high, color=style["color"], alpha=0.18, linewidth=0, zorder=2)
-        marker = "o" if len(steps) == 1 else None  # a curve of one point is no line
-        name = (names or {}).get(method) or label(method)
-        ax.plot(steps, values.mean(axis=0), **style, linewidth=1.6, zorder=3, label=name, marker=marker)
-    ax.set(xlabel="environment steps", ylabel=ylabel, title=env)
-    if not ax.lines:
-        ax.set(xticks=[], yticks=[])
-        ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="0.5")
-        return
-    if log:
-        ax.set_yscale("log", nonpositive="mask")  # a divergence of 0 is left out
-    _steps(ax)
-
-
-def cut_below(ax: Axes) -> None:
-    """Let an axis of returns end where it still shows the better curves, and say which ones go on below.
-
-    A policy with unbounded means that drifts off pays millions for its actions, which would leave one line of all the
-    others. The axis ends as far below the best curve (at the end of training) as this curve's largest absolute value.
-    """
-    found = {str(line.get_label()): np.asarray(line.get_ydata()) for line in ax.lines}
-    found = {name: values for name, values in found.items() if not name.startswith("_")}  # without single runs
-    if not found:
-        return
-    leader = max(found.values(), key=lambda values: values[-1])
-    end, top = leader.min() - np.abs(leader).max(), ax.dataLim.ymax
-    if ax.dataLim.ymin >= end:
-        return
-    ax.set_ylim(end, top + 0.05 * (top - end))
-    number = EngFormatter(places=1, sep="")
-    below = [f"{name}: down to {number(values.min())}" for name, values in found.items() if values.min() < end]
-    if not below:  # but a single run
-        return
-    box = {"color": "white", "alpha": 0.8, "pad": 1.0}
-    ax.text(0.02, 0.03, "\n".join(below), transform=ax.transAxes, va="bottom", fontsize=7, bbox=box, zorder=5)
-
-
-def _steps(ax: Axes) -> None:
-    """Few round numbers of environment steps along x."""
-    ax.set_xlim(0, None)
-    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
-    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-
-
-def draw_implied(ax: Axes, data: Data, env: str) -> None:
-    """The divergence that D of far samples implies, along the c_max of a run with ReF-ER's Rule 2."""
-    for method in data.methods:
-        if method.partition(" ")[2] not in ("refer", "refer-2"):
-            continue
-        try:
-            steps, c_max = matrix(data.of(env), "c_max", method, env)
-        except MissingData:
-            continue
-        values = [implied_kl(value, TOLERANCE) for value in c_max[0]]
-        marker = "_" if len(steps) == 1 else None
-        ax.plot(
-            steps, values, color="black", linestyle="--", linewidth=1.2, zorder=4, marker=marker,
-            label=f"implied by D = {TOLERANCE:g}",
-        )  # fmt: skip
-        return
-
-
-def lay_out(data: Data, title: str, note: str):
-    """A canvas with a panel for each task, and these."""
-    cols = min(len(data.envs), 5)
-    canvas, axes = data.canvas(-(-len(data.envs) // cols), cols, title, note)
-    for ax in axes.flat[len(data.envs) :]:
-        ax.set_axis_off()
-    return canvas, list(zip(axes.flat, data.envs))
-
-
-def left_labels(axes: Iterable[Axes]) -> None:
-    """Labels of y at the left edge only."""
-    for ax in axes:
-        spec = ax.get_subplotspec()
-        if spec is not None and not spec.is_first_col():
-            ax.set_ylabel("")
-
-
-# ---- figures ---------------------------------------------------------------------------------------------------------
+from lab.plotting import Figure, legend, save
+from lab.results import Results
+from papers.ref_er.evidence.figures_panels import (
+    BAND,
+    HOW,
+    IMPLIED,
+    KL,
+    RETURN,
+    Data,
+    best,
+    cut_below,
+    draw_implied,
+    label,
+    lay_out,
+    left_labels,
+    panel,
+)
+from papers.ref_er.evidence.figures_sensitivity import fig7, fig8
+from papers.ref_er.evidence.paper_values import ACTIONS, NOISE
 
 
 def returns(experiment: str, number: int, title: str, proposed: str) -> Figure:
@@ -321,8 +83,8 @@ def own_kl(results: Results, scale: str, out: Path) -> None:
     }
     note = f"{HOW}; shaded in returns: {BAND}; {IMPLIED}"
     title = "own experiment: direction of Rule 2's divergence, V-RACER"
-    canvas, axes = data.canvas(1, 3 * len(data.envs), title, note)
-    for i, env in enumerate(data.envs):
+    canvas, axes = data.canvas(1, 3 * len(data.shown), title, note)
+    for i, env in enumerate(data.shown):
         of_return, of_kl, of_std = axes[0, 3 * i : 3 * i + 3]
         panel(of_return, data, env, "return", RETURN, banded=data.methods, names=names)
         cut_below(of_return)
@@ -335,24 +97,13 @@ def own_kl(results: Results, scale: str, out: Path) -> None:
     save(canvas, out)
 
 
-def _elsewhere(module: str, name: str) -> Callable[[Results, str, Path], None]:
-    """A drawing function of another file, which is imported when it is needed."""
-
-    def draw(results: Results, scale: str, out: Path) -> None:
-        from importlib import import_module
-
-        getattr(import_module(f"papers.ref_er.evidence.{module}"), name)(results, scale, out)
-
-    return draw
-
-
 FIGURES: dict[str, Figure] = {
     "fig1": returns("fig1", 1, "DDPG with five kinds of replay, returns", "ddpg refer"),
     "fig2": divergences("fig1", 2, "DDPG with five kinds of replay, divergence from the replayed behaviours", True),
     "fig3": returns("fig3", 3, "NAF with five kinds of replay, returns", "naf refer"),
     "fig4": returns("fig4", 4, "V-RACER with four kinds of replay, PPO and ACER, returns", "vracer refer"),
     "fig5": divergences("fig4", 5, "V-RACER, PPO and ACER, divergence from the replayed behaviours", False),
-    "fig7": Figure(("fig7",), _elsewhere("figures_sensitivity", "fig7"), "V-RACER with ReF-ER, hyper-parameters"),
-    "fig8": Figure(("fig8",), _elsewhere("figures_sensitivity", "fig8"), "annealing, network size and advantage"),
+    "fig7": Figure(("fig7",), fig7, "V-RACER with ReF-ER, hyper-parameters"),
+    "fig8": Figure(("fig8",), fig8, "annealing, network size and advantage"),
     "own-kl": Figure(("own-kl",), own_kl, "not in the paper: both directions of the divergence"),
 }

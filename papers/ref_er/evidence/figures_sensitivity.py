@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from matplotlib import colormaps
 
-from lab.plotting import curves
+from lab.plotting import curves, save
 from lab.results import Results
-from papers.ref_er.evidence import figures
-from papers.ref_er.evidence.figures import SYMBOLS, Data, cut_below, left_labels, short
+from papers.ref_er.evidence.figures_panels import SYMBOLS, XLABEL, Data, cut_below, left_labels, short
 
 HYPERPARAMETERS = {  # as methods are labelled -> field of a config, text of a legend
     "C": ("c", "C, width of\n$c_{max}$ at first"),
@@ -56,7 +55,10 @@ def size(value: str) -> float:
 def draw(results: Results, scale: str, out: Path, experiment: str, title: str, names: tuple[str, ...]) -> None:
     """Returns: a row for each of the hyper-parameters `names`, a column for each task."""
     data = Data(results, experiment, scale)
-    canvas, axes = data.canvas(len(names), len(data.envs), title, HOW, (3.4, 1.9))
+    if scale == "quick":  # a row without runs is named in the caption alone
+        there = set(data.frame["method"])
+        names = tuple(name for name in names if there & (set(variants(data, name)) - {DEFAULT})) or names[:1]
+    canvas, axes = data.canvas(len(names), len(data.shown), title, HOW, (3.4, 1.9))
     for row, name in zip(axes, names):
         values = variants(data, name)
         others = [method for method in values if method != DEFAULT]
@@ -64,7 +66,7 @@ def draw(results: Results, scale: str, out: Path, experiment: str, title: str, n
         looks: dict[str, dict] = {m: {"color": shade, "linestyle": "-"} for m, shade in zip(others, shades)}
         looks[DEFAULT] = {"color": "black", "linestyle": "--"}
         texts = {method: short(value) for method, value in values.items()}
-        for ax, env in zip(row, data.envs):
+        for ax, env in zip(row, data.shown):
             curves(
                 ax, data.of(env), "return", kind="mean-20-80", order=list(values), styles=looks, labels=texts,
                 ylabel=f"return, by {SYMBOLS.get(name, name)}",
@@ -76,12 +78,12 @@ def draw(results: Results, scale: str, out: Path, experiment: str, title: str, n
         if labels:
             beside, title = (1.01, 1.05), HYPERPARAMETERS[name][1]
             row[-1].legend(handles, labels, loc="upper left", bbox_to_anchor=beside, title=title, alignment="left")
-    for ax, env in zip(axes[0], data.envs):
+    for ax, env in zip(axes[0], data.shown):
         ax.set_title(env)
     for ax in axes[:-1].flat:
-        ax.set_xlabel("")
+        ax.set_xlabel(ax.get_xlabel().removeprefix(XLABEL).strip())
     left_labels(axes.flat)
-    figures.save(canvas, out)
+    save(canvas, out)
 
 
 def fig7(results: Results, scale: str, out: Path) -> None:

@@ -1,4 +1,17 @@
-"""Numbers in the paper's text that ours can be compared with. Its returns are in pictures only."""
+"""Numbers in the paper's text, for claims and figures: what it sets, and what ours can be compared with.
+
+Its returns are in pictures only.
+"""
+
+TOLERANCE = 0.1
+"""D of the runs that the KL figures show (Sec. 3)."""
+NOISE = 0.2
+"""DDPG and NAF: standard deviation of the exploration noise (App. A)."""
+ACTIONS = {
+    "HumanoidStandup-v5": 17, "Humanoid-v5": 17, "Ant-v5": 8, "Walker2d-v5": 6, "HalfCheetah-v5": 6, "Reacher-v5": 2,
+    "Swimmer-v5": 2, "Hopper-v5": 3, "InvertedPendulum-v5": 1, "InvertedDoublePendulum-v5": 1,
+}  # fmt: skip
+"""Components of an action in each of the tasks of Figs. 1 to 5."""
 
 DDPG_ER_KL = {"Humanoid-v5": 100.0, "Walker2d-v5": 50.0}
 """Around what the divergence of DDPG with plain replay oscillates (Sec. 5.1)."""

@@ -1,6 +1,5 @@
 """ACER: its return estimates by their sums, trust region and duelling by what defines them, gradients by autograd."""
 
-import pickle
 from copy import deepcopy
 from itertools import pairwise
 
@@ -342,21 +341,3 @@ def test_the_policy_at_first():
     assert (one.lr, one.critic_lr, one.truncation, one.delta, one.polyak, one.samples) == (1e-5, 1e-4, 5, 1, 0.001, 5)
     with pytest.raises(UserError, match="positive"):
         ACER(N_STATES, N_ACTIONS, std=0.0)
-
-
-def test_same_seed_same_agent_and_a_pickled_one_goes_on_alike():
-    first, second, other = agent(), agent(), agent(seed=1)
-    for one in (first, second, other):
-        memory = filled()
-        one.update(memory, *segments(memory), np.random.default_rng(0), 1.0)
-    second = pickle.loads(pickle.dumps(second))
-    assert all(a is b for a, b in zip(second._trained, [*second.policy.parameters(), second.raw_std]))
-    for one in (first, second, other):
-        memory = filled(1)
-        one.update(memory, *segments(memory), np.random.default_rng(1), 1.0)
-    assert all(map(torch.equal, first._targets, second._targets)) and not all(
-        map(torch.equal, first._targets, other._targets)
-    )
-    ours, theirs = first.weights(), second.weights()
-    assert ours.keys() == {"policy", "value", "advantage"} and "raw_std" in ours["policy"]
-    assert all(torch.equal(ours[part][name], theirs[part][name]) for part in ours for name in ours[part])

@@ -50,16 +50,6 @@ def test_mean_is_zero_by_quadrature(form, d, seed):
     assert (p * advantage).sum().item() == pytest.approx(0.0, abs=2e-5)  # of 401 nodes
 
 
-@both_forms
-@pytest.mark.parametrize("d", [1, 2, 4])
-def test_mean_is_zero_by_monte_carlo(form, d):
-    n, std = 200_000, deviation(d)
-    offset = std * torch.randn(n, d, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    advantage = form(coefficients(form, d).expand(n, -1), offset, std)
-    assert abs(advantage.mean()) < 4 * advantage.std() / math.sqrt(n)
-    assert advantage.std() / math.sqrt(n) < 0.01 * advantage.abs().max()
-
-
 @pytest.mark.parametrize("d", [1, 2])
 def test_the_printed_mean_of_the_quadratic_form_is_wrong(d):
     """Eq. (19) prints Tr[L L' Sigma]. That is -2 times the mean of Eq. (18): with it the advantage has a mean of
@@ -131,18 +121,6 @@ def test_samples_of_a_batch_are_independent(form):
 
 
 # --- coefficients ----------------------------------------------------------------------------------------------------
-
-
-def test_numbers_of_coefficients_for_humanoid():
-    """153 and 35 for 17 components (App. E)."""
-    assert [form.n_outputs(17) for form in FORMS] == [153, 35]
-    assert [form.n_outputs(1) for form in FORMS] == [1, 3]
-
-
-@both_forms
-@pytest.mark.parametrize("d", [1, 2, 17])
-def test_there_is_a_first_bias_for_every_coefficient(form, d):
-    assert len(form.initial_biases(d)) == form.n_outputs(d)
 
 
 def test_first_biases():

@@ -76,29 +76,6 @@ def test_importance_weight_against_torch():
     np.testing.assert_allclose(importance_weight(actions, *arguments), log_ratio.exp().numpy(), rtol=1e-10)
 
 
-def test_importance_weight_by_hand():
-    """N(0, 1) against N(0, 2^2) at 0: twice as dense in each of two components."""
-    zero, one = np.zeros(2), np.ones(2)
-    assert importance_weight(zero, zero, one, zero, 2 * one) == pytest.approx(4.0)
-    assert importance_weight(zero, zero, 2 * one, zero, one) == pytest.approx(0.25)
-    assert importance_weight(one, one, one, zero, one) == pytest.approx(math.exp(0.5 * 2))
-
-
-@given(means, means, stds)
-@settings(deadline=None)
-def test_importance_weight_is_one_where_nothing_has_changed(action, mean, std):
-    a, m, s = np.array([action]), np.array([mean]), np.array([std])
-    assert importance_weight(a, m, s, m, s) == 1.0
-
-
-@given(means, means, stds, means, stds)
-@settings(deadline=None)
-def test_importance_weights_of_two_policies_are_inverse(action, mean, std, old_mean, old_std):
-    a, m, s, old_m, old_s = (np.array([value]) for value in (action, mean, std, old_mean, old_std))
-    product = importance_weight(a, m, s, old_m, old_s) * importance_weight(a, old_m, old_s, m, s)
-    assert product == pytest.approx(1.0)
-
-
 def test_importance_weights_are_cut():
     """At e^7 and e^-7, so that no weight overflows or vanishes."""
     std = np.full(1, 0.1)
@@ -115,13 +92,6 @@ def test_divergence_against_torch():
     _, mean, std, old_mean, old_std = policies(3)
     expected = kl_divergence(gaussian(old_mean, old_std), gaussian(mean, std))
     np.testing.assert_allclose(kl(mean, std, old_mean, old_std), expected.numpy(), rtol=1e-12)
-
-
-def test_divergence_by_hand():
-    """From N(0, 1) to N(1, 2^2): ln 2 + (1 + 1) / 8 - 1 / 2, and back: -ln 2 + (4 + 1) / 2 - 1 / 2."""
-    pi, mu = (np.ones(1), np.full(1, 2.0)), (np.zeros(1), np.ones(1))
-    assert kl(*pi, *mu) == pytest.approx(math.log(2) + 0.25 - 0.5)
-    assert kl(*mu, *pi) == pytest.approx(-math.log(2) + 2.5 - 0.5)
 
 
 @pytest.mark.parametrize("d, largest", [(17, 850.0), (6, 300.0)])

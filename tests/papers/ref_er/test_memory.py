@@ -83,18 +83,6 @@ def test_what_is_stored(terminated):
     assert memory.ends[slots].tolist() == [0, 0, 0, TERMINATED if terminated else CUT]
 
 
-def test_returns_while_nothing_has_changed():
-    """With rho = 1, Qret is the discounted sum of rewards that follow, plus V of the last state if time ran out."""
-    one = episode(3)
-    one.rewards, one.values = [1.0, 2.0, 4.0], [9.0, 9.0, 9.0, 10.0]
-    memory = make()
-    cut, _ = memory.add(one)
-    close(memory.returns[cut], [1 + 0.9 * 2 + 0.81 * 4 + 0.729 * 10, 2 + 0.9 * 4 + 0.81 * 10, 4 + 0.9 * 10])
-    one.terminated = True  # the value of the last state, 10, must not count
-    terminal, _ = memory.add(one)
-    close(memory.returns[terminal], [1 + 0.9 * 2 + 0.81 * 4, 2 + 0.9 * 4, 4])
-
-
 def test_bad_sizes():
     for sizes in ((0, 5), (5, 0), (-1, 5)):
         with pytest.raises(UserError, match="at least one step"):
@@ -147,15 +135,6 @@ def filled() -> tuple[EpisodeMemory, list[np.ndarray], list[float]]:
             kept.popleft()
     assert any(slots[0] > slots[-1] for slots, _ in kept), "no episode lies across the ring's end"
     return memory, [slots for slots, _ in kept], [value for _, value in kept]
-
-
-def test_an_episode_across_the_end_of_the_ring():
-    memory, episodes, lasts = filled()
-    for slots in episodes:
-        refresh(memory, slots, int(slots[0]))
-    memory.correct_all()
-    for slots, last in zip(episodes, lasts):
-        close(memory.returns[slots], twin(memory, slots, last))
 
 
 @given(st.integers(0, 10**6), st.integers(1, 12))
@@ -255,14 +234,6 @@ def test_the_oldest_leaves_when_the_others_fill_the_memory():
     np.testing.assert_array_equal(memory.forget(), second)
     assert memory.n == 10
     assert len(make().forget()) == 0, "nothing to forget"
-
-
-def test_several_episodes_leave_at_once_where_a_long_one_has_come():
-    memory = make(capacity=10, longest=10)
-    slots = [memory.add(episode(length, seed=length))[0] for length in (2, 3, 4, 5)]
-    memory.add(episode(6))
-    np.testing.assert_array_equal(memory.forget(), np.concatenate(slots[:3]))
-    assert memory.n == 11 and len(memory) == 2
 
 
 def test_forgotten_steps_leave_no_trace():
@@ -379,14 +350,6 @@ def test_all_steps_are_equally_probable(n):
     assert chi2.sf(statistic, memory.n - 1) > 0.01
     if n == 1:
         assert chisquare(counts).pvalue > 0.01
-
-
-def test_drawing_depends_on_the_generator_alone():
-    memory, *_ = filled()
-    first = memory.sample(9, np.random.default_rng(1))
-    memory.sample(5, np.random.default_rng(7))
-    np.testing.assert_array_equal(memory.sample(9, np.random.default_rng(1)), first)
-    assert memory.sample(9, np.random.default_rng(2)).tolist() != first.tolist()
 
 
 def test_more_than_there_is_cannot_be_drawn():

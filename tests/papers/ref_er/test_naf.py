@@ -1,6 +1,5 @@
 """NAF with replay rules: the quadratic Q and its gradient, and the gradient step against automatic differentiation."""
 
-import pickle
 from copy import deepcopy
 from types import SimpleNamespace
 from typing import Any
@@ -162,36 +161,6 @@ def test_gradients_are_those_of_the_loss(replay):
         one = learner()  # the target has moved
 
 
-def far_slots(one: NAF, its: EpisodeMemory) -> np.ndarray:
-    rho = losses(one, its, drawable(its), ONES, refer()).rho
-    return drawable(its)[(rho <= 0.5) | (rho >= 2)]
-
-
-def test_a_far_sample_moves_the_mean_towards_the_behaviour_alone():
-    """Whatever was paid; the outputs V and L get no gradient."""
-    one, its = learner(), memory()
-    far = far_slots(one, its)
-    its.rewards[far] = 1e3
-    network, d = deepcopy(one.network).double(), stored(its, far)
-    kl = 0.5 * ((network(d.s)[:, FIRST_MEAN:] - d.mean) / NOISE).square().sum(-1)
-    expected = list(torch.autograd.grad(0.75 * kl.mean(), list(network.parameters())))
-    one.update(its, far, ONES[: len(far)], refer(beta=0.25), 1.0)
-    assert len(far) > 5
-    assert_gradients(one.network.parameters(), expected)
-    *_, weight, bias = gradients(one.network.parameters())
-    assert (weight[:FIRST_MEAN] == 0).all() and (bias[:FIRST_MEAN] == 0).all() and (bias[FIRST_MEAN:] != 0).all()
-
-
-def test_beta_scales_what_the_mean_learns_and_nothing_else():
-    found = []
-    for beta in (0.1, 0.9):
-        one, its = learner(), memory()
-        one.update(its, drawable(its), ONES, refer(beta=beta), 1.0)
-        found.append(gradients(one.network.parameters())[-1])
-    assert torch.equal(found[0][:FIRST_MEAN], found[1][:FIRST_MEAN]) and (found[0][:FIRST_MEAN] != 0).all()
-    assert (found[0][FIRST_MEAN:] != found[1][FIRST_MEAN:]).all()
-
-
 def test_targets_by_hand():
     """r + gamma V'(s') with the target network; nothing follows a termination, but the time limit is none."""
     one, its = learner(), memory()
@@ -239,25 +208,3 @@ def test_it_acts_around_the_best_action_which_has_no_bounds():
         np.testing.assert_allclose(mean, expected[FIRST_MEAN:], rtol=1e-4, atol=1e-5)
         assert value == pytest.approx(expected[0], rel=1e-4, abs=1e-5)
         assert std.tolist() == [np.float32(NOISE)] * N_ACTIONS and mean.min() > 1
-
-
-def test_the_seed_decides_the_weights_and_touches_no_other_numbers():
-    torch.manual_seed(3)
-    first, second, other = (values(NAF(N_STATES, N_ACTIONS, seed=seed).network) for seed in (1, 1, 2))
-    drawn = torch.rand(1)
-    torch.manual_seed(3)
-    assert torch.equal(drawn, torch.rand(1))
-    assert all(map(torch.equal, first, second)) and not all(map(torch.equal, first, other))
-
-
-def test_a_pickle_goes_on_as_the_original():
-    one, its = learner(still=False), memory()
-    slots = drawable(its)
-    one.update(its, slots, ONES, refer(), 1.0)
-    twin, twins = pickle.loads(pickle.dumps((one, its)))
-    for each, memory_of_it in ((one, its), (twin, twins)):
-        for _ in range(5):
-            each.update(memory_of_it, slots, ONES, refer(), 1.0)
-    assert all(map(torch.equal, values(one.network), values(twin.network)))
-    assert all(map(torch.equal, values(one.target), values(twin.target)))
-    assert one.weights().keys() == one.network.state_dict().keys()

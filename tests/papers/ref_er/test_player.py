@@ -168,14 +168,6 @@ def same(first, second) -> bool:
     )
 
 
-def test_seeds_determine_the_episodes():
-    first, again = mujoco("InvertedPendulum-v5"), mujoco("InvertedPendulum-v5")
-    for _ in range(3):
-        assert same(play(first, still, as_it_is), play(again, still, as_it_is))
-    other = mujoco("InvertedPendulum-v5", seed=1)
-    assert not same(play(mujoco("InvertedPendulum-v5"), still, as_it_is), play(other, still, as_it_is))
-
-
 @pytest.mark.parametrize("noise, options", [(WhiteNoise, {}), (OrnsteinUhlenbeck, dict(theta=0.15))])
 @pytest.mark.parametrize("name, policy", [("InvertedPendulum-v5", still), ("Reacher-v5", resting)])
 def test_a_pickled_player_goes_on_as_the_original(name, policy, noise, options):

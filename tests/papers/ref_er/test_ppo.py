@@ -1,6 +1,5 @@
 """PPO: advantages by their definition, gradients against automatic differentiation, what an epoch visits."""
 
-import pickle
 from copy import deepcopy
 
 import numpy as np
@@ -144,11 +143,6 @@ def test_clipped_weight_is_the_slope_of_the_clipped_objective(rho, advantage, cl
     assert found[0] == pytest.approx(float(log_rho.grad), rel=1e-9, abs=1e-12)
 
 
-def test_clipped_weight_by_hand():
-    rho, advantage = np.array([1.1, 1.3, 1.3, 0.9, 0.7, 0.7]), np.array([2.0, 2.0, -2.0, -2.0, -2.0, 2.0])
-    np.testing.assert_allclose(clipped_weight(rho, advantage, 0.2), [2.2, 0.0, -2.6, -1.8, 0.0, 1.4])
-
-
 def test_policy_gradient_is_that_of_the_clipped_objective():
     one, played = agent(), rollout()
     mean = one.policy.act(played.states)  # of a behaviour near the policy
@@ -242,16 +236,3 @@ def test_the_policy_at_first():
     assert (one.clip, one.epochs, one.batch_size) == (0.2, 10, 64)
     with pytest.raises(UserError, match="positive"):
         PPO(N_STATES, N_ACTIONS, std=0.0)
-
-
-def test_same_seed_same_agent_and_a_pickled_one_goes_on_alike():
-    first, second, other = agent(), agent(), agent(seed=1)
-    first.learn(rollout(), np.random.default_rng(0), 1.0)
-    second.learn(rollout(), np.random.default_rng(0), 1.0)
-    second = pickle.loads(pickle.dumps(second))
-    for one in (first, second, other):
-        one.learn(rollout(1), np.random.default_rng(1), 1.0)
-    ours, theirs, another = ({**x.weights()["policy"], **x.weights()["value"]} for x in (first, second, other))
-    assert all(torch.equal(ours[key], theirs[key]) for key in ours)
-    assert not all(torch.equal(ours[key], another[key]) for key in ours)
-    assert first.weights().keys() == {"policy", "value"} and "raw_std" in first.weights()["policy"]

@@ -66,10 +66,6 @@ def test_kinds_of_replay(replay, mask, penalised):
     assert refer.near(RHO).tolist() == [True, False, False], "what is near does not depend on the rules"
 
 
-def test_there_are_four_kinds():
-    assert sorted(RULES) == ["er", "refer", "refer-1", "refer-2"] and len(set(RULES.values())) == 4
-
-
 # --- near and far ----------------------------------------------------------------------------------------------------
 
 
@@ -119,13 +115,6 @@ def test_beta_approaches_its_fixed_points(n_far, limit):
     assert refer.beta == pytest.approx(limit, abs=1e-12)
 
 
-@pytest.mark.parametrize("n_far, fixed", [(101, 0.0), (100, 1.0)])
-def test_beta_stays_at_its_fixed_points(n_far, fixed):
-    refer = ReFER(rate=0.125, beta=fixed)
-    refer.update(n_far, 1000)
-    assert refer.beta == fixed
-
-
 @given(st.floats(0, 1), st.floats(0, 1), st.lists(st.integers(0, 10), max_size=20))
 @settings(deadline=None)
 def test_beta_stays_between_0_and_1(beta, rate, counts):
@@ -162,11 +151,6 @@ def test_annealing_depends_on_the_time_alone():
     for t in (1000, 2 * 10**6, 10**6):
         refer.anneal(t)
     assert refer.anneal(10**6) == other.anneal(10**6) and refer.c_max == other.c_max
-
-
-def test_no_annealing():
-    refer = ReFER(annealing=0.0, c=1.5)
-    assert refer.anneal(10**9) == 1.0 and refer.c_max == 2.5
 
 
 def test_a_sample_becomes_far_by_annealing():

@@ -1,8 +1,6 @@
 """The train script: every learner with every replay, order of a step, resuming, metrics, bad settings, learning."""
 
-import dataclasses
 import math
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,9 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from lab.cli import cli
-from lab.errors import NonFiniteLoss, UserError
-from lab.runs import Run
+from lab.errors import UserError
 from papers.ref_er import loop, train
 from papers.ref_er.ddpg import DDPG
 from papers.ref_er.naf import NAF
@@ -152,25 +148,6 @@ def test_interrupted_and_resumed_equals_uninterrupted(method, replay, settings, 
     ours, theirs = weights(tmp_path / "whole"), weights(tmp_path / "parts")
     assert ours.keys() == theirs.keys() and all(torch.equal(ours[key], theirs[key]) for key in ours)
     assert main(settings, tmp_path / "parts") == summary  # a finished run is only read
-
-
-def test_checkpoints_follow_every_fifth_evaluation_when_an_episode_is_over(tmp_path, monkeypatch):
-    saved = []
-
-    def save(self, state):
-        assert not state["trainer"].player.episode.states
-        saved.append((state["trainer"].bins_done, state["trainer"].t))
-
-    monkeypatch.setattr(Run, "save", save)
-    main(config(bins=12, env=SHORT), tmp_path)
-    assert loop.SAVE_EVERY == 5 and [done for done, _ in saved] == [5, 10]
-    assert 125 <= saved[0][1] < 133 and 250 <= saved[1][1] < 258
-
-
-def test_a_learner_that_diverges_stops_the_run(tmp_path, monkeypatch):
-    monkeypatch.setattr(VRACER, "update", lambda self, memory, slots, *rest: np.full(len(slots), np.nan))
-    with pytest.raises(NonFiniteLoss, match="td_error is nan at step 150"):
-        main(config(), tmp_path)
 
 
 # --- steps of the environment and of the gradient --------------------------------------------------------------------
@@ -353,13 +330,6 @@ def test_the_rules_of_each_kind_of_run(method, replay):
     assert make_refer(Config(method=method, replay=replay, annealing=0.5)).annealing == 0.5
 
 
-def test_betas_rate_follows_batch_and_memory():
-    assert make_refer(config(batch_size=64, capacity=6400)).rate == pytest.approx(1e-3)
-    assert make_refer(config(batch_size=64, capacity=6400, beta_rate=0.0)).rate == 0.0
-    assert make_refer(config(batch_size=64, capacity=6400, beta_rate=0.2)).rate == 0.2
-    assert make_refer(config(batch_size=64, capacity=2)).rate == 1.0  # and not 3.2
-
-
 def test_every_setting_reaches_its_place():
     shared: dict[str, Any] = dict(lr=0.01, gamma=0.9, capacity=777, c=3.0, tolerance=0.2, beta=0.6, hidden=9)
     one = trainer(**shared, variance=0.04, reverse_kl=True, advantage="gaussian")
@@ -458,38 +428,7 @@ def test_the_smallest_settings_that_are_allowed_do_run(tmp_path):
         assert (summary["steps"], summary["gradient_steps"], summary["episodes"]) == (1, 1, 0)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="asks for a machine without CUDA")
-def test_cuda_without_cuda(tmp_path):
-    with pytest.raises(UserError, match="device 'cuda' asked for, but this PyTorch sees no CUDA device"):
-        main(config(device="cuda"), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
 # --- command line ----------------------------------------------------------------------------------------------------
-
-
-def test_command_line(tmp_path, monkeypatch, capsys):
-    settings = TINY | dict(env="InvertedPendulum-v5", method="ddpg", replay="refer-2", run_dir=tmp_path)
-    options = [f"--{key.replace('_', '-')}={value}" for key, value in settings.items()]
-    monkeypatch.setattr(sys, "argv", ["train", *options, "--no-progress"])
-    cli(Config, main, train.__doc__)
-    assert "gradient_steps: 300" in capsys.readouterr().out
-    run_dir = str(tmp_path / "other")
-    monkeypatch.setattr(sys, "argv", ["train", "--env=CartPole-v1", "--run-dir", run_dir, "--no-progress"])
-    with pytest.raises(SystemExit) as stop:
-        cli(Config, main, train.__doc__)
-    shown = capsys.readouterr().err
-    assert stop.value.code == 2 and shown.startswith("error: CartPole-v1 has the actions") and shown.count("\n") == 1
-
-
-def test_every_setting_is_explained(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["train", "--help"])
-    with pytest.raises(SystemExit):
-        cli(Config, main, train.__doc__)
-    shown = capsys.readouterr().out
-    for field in dataclasses.fields(Config):
-        assert f"--{field.name.replace('_', '-')}" in shown
-    assert train.__doc__ and all(replay in train.__doc__ for replay in REPLAYS)
 
 
 # --- learning --------------------------------------------------------------------------------------------------------

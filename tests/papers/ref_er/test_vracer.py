@@ -1,6 +1,5 @@
 """V-RACER's gradient step against automatic differentiation of the losses written out, and what it leaves in memory."""
 
-import pickle
 from collections.abc import Iterable
 from copy import deepcopy
 from types import SimpleNamespace
@@ -185,27 +184,6 @@ def test_a_weight_counts_a_sample_that_many_times():
         torch.testing.assert_close(found, gradient, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("reverse_kl", [False, True], ids=["forward", "reverse"])
-@pytest.mark.parametrize("advantage", ADVANTAGES)
-def test_a_far_sample_gives_the_gradient_of_the_divergence_alone(advantage, reverse_kl):
-    """Whatever its return; the outputs for value and advantage get none. The average is over the whole batch."""
-    one, memory, rules = learner(ADVANTAGES[advantage], reverse_kl=reverse_kl), filled(), refer(beta=0.25)
-    rho = losses(one, memory, drawable(memory), np.ones(32, np.float32), rules).rho
-    slots = drawable(memory)[(rho <= 0.5) | (rho >= 2)]
-    memory.returns[slots] = 1e3
-    network, raw_std = deepcopy(one.network).double(), one.raw_std.detach().double().requires_grad_()
-    d = stored(memory, slots)
-    ours, theirs = Normal(network(d.s)[:, 1 : 1 + N_ACTIONS], softplus(raw_std)), Normal(d.mean, d.std)
-    kl = (kl_divergence(ours, theirs) if reverse_kl else kl_divergence(theirs, ours)).sum(-1)
-    expected = list(torch.autograd.grad(0.75 * kl.mean(), [*network.parameters(), raw_std]))
-    one.update(memory, slots, np.ones(len(slots), np.float32), rules, 1.0)
-    assert len(slots) > 8
-    assert_gradients(parameters(one), expected)
-    *_, weight, bias = gradients(one.network.parameters())
-    others = [0, *range(1 + N_ACTIONS, len(bias))]
-    assert (weight[others] == 0).all() and (bias[others] == 0).all() and (bias[1 : 1 + N_ACTIONS] != 0).all()
-
-
 def test_what_was_known_of_a_drawn_step_does_not_matter_but_its_return_does():
     """V and rho are those of now, Qret is the one that was stored."""
     one, memory = learner(), filled()
@@ -348,27 +326,3 @@ def test_a_penalty_alone_brings_the_policy_back_to_the_behaviour():
 
 
 # --- seeds and pickles -----------------------------------------------------------------------------------------------
-
-
-def test_the_seed_decides_the_weights_and_touches_no_other_numbers():
-    torch.manual_seed(3)
-    first, second, other = (VRACER(N_STATES, N_ACTIONS, seed=seed).weights() for seed in (1, 1, 2))
-    drawn = torch.rand(1)
-    torch.manual_seed(3)
-    assert torch.equal(drawn, torch.rand(1))
-    assert all(torch.equal(first[key], second[key]) for key in first)
-    assert not all(torch.equal(first[key], other[key]) for key in first)
-
-
-def test_a_pickle_goes_on_as_the_original():
-    one, memory = learner(Gaussian(), still=False), filled()
-    slots = drawable(memory)
-    one.update(memory, slots, np.ones(32, np.float32), refer(), 1.0)
-    twin, its_memory = pickle.loads(pickle.dumps((one, memory)))
-    for each, its in ((one, memory), (twin, its_memory)):
-        for _ in range(5):
-            each.update(its, slots, np.ones(32, np.float32), refer(), 1.0)
-    ours, theirs = one.weights(), twin.weights()
-    assert ours.keys() == theirs.keys() and "raw_std" in ours
-    assert all(torch.equal(ours[key], theirs[key]) for key in ours)
-    np.testing.assert_array_equal(memory.returns, its_memory.returns)

@@ -12,13 +12,12 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as Canvas
 
 from lab.entry import Entry
-from lab.results import COLUMNS, MissingData, Results, matrix
-from papers.ref_er.evidence import figures
+from lab.results import COLUMNS, Results, matrix
+from papers.ref_er.evidence import figures, figures_sensitivity
 from papers.ref_er.evidence.experiments import EXPERIMENTS
-from papers.ref_er.evidence.figures import (
-    ACTIONS,
-    FIGURES,
-    STYLES,
+from papers.ref_er.evidence.figures import FIGURES
+from papers.ref_er.evidence.figures_panels import (
+    DECILES,
     Data,
     best,
     cut_below,
@@ -29,9 +28,9 @@ from papers.ref_er.evidence.figures import (
     styles,
     versions,
 )  # fmt: skip
-from papers.ref_er.evidence.figures_sensitivity import DEFAULT, HYPERPARAMETERS, size, variants
+from papers.ref_er.evidence.figures_sensitivity import DEFAULT, HYPERPARAMETERS, variants
 from papers.ref_er.evidence.implied_kl import implied_kl
-from papers.ref_er.player import return_statistics
+from papers.ref_er.evidence.paper_values import ACTIONS
 from papers.ref_er.tasks import TASKS, make_env
 from papers.ref_er.train import Config
 
@@ -119,7 +118,8 @@ def draw(results, tmp_path_factory):
         canvases = []
         with pytest.MonkeyPatch.context() as patch:
             save = figures.save
-            patch.setattr(figures, "save", lambda canvas, path: (canvases.append(canvas), save(canvas, path)))
+            for module in (figures, figures_sensitivity):
+                patch.setattr(module, "save", lambda canvas, path: (canvases.append(canvas), save(canvas, path)))
             FIGURES[name].draw(results, "quick", folder / f"{name}.png")
         return canvases[0], (folder / f"{name}.png").read_bytes()
 
@@ -130,20 +130,18 @@ def draw(results, tmp_path_factory):
 def canvases(monkeypatch):
     """What a test draws, instead of files."""
     drawn = []
-    monkeypatch.setattr(figures, "save", lambda canvas, path: drawn.append(canvas))
+    for module in (figures, figures_sensitivity):
+        monkeypatch.setattr(module, "save", lambda canvas, path: drawn.append(canvas))
     return drawn
 
 
-def plain(canvas) -> str:
-    return " ".join(canvas.get_suptitle().split())
+def caption(canvas) -> str:
+    [text] = canvas.subfigs[1].texts
+    return " ".join(text.get_text().split())
 
 
-def shown(legend) -> list[str]:
+def words(legend) -> list[str]:
     return [text.get_text() for text in legend.get_texts()]
-
-
-def says_not_run(ax) -> bool:
-    return [text.get_text() for text in ax.texts] == ["not run"]
 
 
 def curve(ax, name) -> np.ndarray:
@@ -208,21 +206,9 @@ def test_that_share_of_all_episodes_lies_below(runs, percentile):
     assert np.mean(episodes < found - 1e-9) - 0.001 <= percentile / 100 <= np.mean(episodes <= found + 1e-9) + 0.001
 
 
-def test_deciles_that_a_run_logs_give_the_percentiles_of_its_episodes():
-    returns = np.random.default_rng(0).normal(size=101)
-    logged = return_statistics(list(returns))
-    deciles = [logged[f"return p{p}"] for p in range(0, 101, 10)]
-    np.testing.assert_allclose(pooled_percentiles([deciles], [101]), np.percentile(returns, [20, 80]), rtol=1e-5)
-
-
-def test_percentiles_of_nothing():
-    with pytest.raises(ValueError, match="no episodes"):
-        pooled_percentiles(np.full((2, 11), np.nan), [0, 0])
-
-
 def test_a_band_pools_the_runs_of_one_method_in_each_bin():
     def rows(method, seed, step, episodes, deciles):
-        values = {"episodes": episodes} | ({} if deciles is None else dict(zip(figures.DECILES, deciles)))
+        values = {"episodes": episodes} | ({} if deciles is None else dict(zip(DECILES, deciles)))
         return [("fig1", "quick", method, "A", seed, step, *item, 0.1) for item in values.items()]
 
     frame = pd.DataFrame(
@@ -236,84 +222,45 @@ def test_a_band_pools_the_runs_of_one_method_in_each_bin():
 
 # ---- all figures -----------------------------------------------------------------------------------------------------
 
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_every_figure_draws_and_its_title_says_what_and_how(name, draw):
-    canvas, picture = draw(name)
-    assert picture.startswith(PNG)
-    title = plain(canvas)
-    assert title.startswith(f"ReF-ER Figure {name[3:]}: " if name.startswith("fig") else "ReF-ER own experiment: ")
-    assert "quick: 2 seeds, 200,000 steps; " in title and "missing" not in title
-    assert "mean over runs" in title and "tasks: gymnasium's -v5, the paper's are -v2" in title
-    assert ("rules differ, too, in Walker2d" in title) == (name != "own-kl")
-    assert ("20th to 80th percentile of all episodes of all runs" in title) == (name in (*BY_EPISODE, "own-kl"))
-    assert ("20th-80th percentile of the runs' means" in title) == (name in SETTINGS)
-
-
 BY_EPISODE = ("fig1", "fig3", "fig4")
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_nothing_overlaps_or_leaves_the_figure(name, draw):
-    canvas, _ = draw(name)
+def test_every_figure_draws_and_says_what_and_how(name, draw):
+    canvas, picture = draw(name)
+    assert picture.startswith(PNG)
+    title, below = canvas.get_suptitle(), caption(canvas)
+    assert title.startswith(f"ReF-ER Figure {name[3:]}: " if name.startswith("fig") else "ReF-ER own experiment: ")
+    assert below.startswith("quick: 2 seeds, 200,000 steps; ") and "not run" not in below
+    assert "mean over runs" in below and "tasks: gymnasium's -v5, the paper's are -v2" in below
+    assert ("rules differ, too, in Walker2d" in below) == (name != "own-kl")
+    assert ("20th to 80th percentile of all episodes of all runs" in below) == (name in (*BY_EPISODE, "own-kl"))
+    assert ("20th-80th percentile of the runs' means" in below) == (name in SETTINGS)
     canvas.draw_without_rendering()
     boxes = [ax.get_tightbbox() for ax in canvas.axes]
-    boxes += [canvas._suptitle.get_window_extent(), *(legend.get_window_extent() for legend in canvas.legends)]
-    for box in boxes:
-        assert box.x0 >= -1 and box.y0 >= -1
-        assert box.x1 <= canvas.bbox.width + 1 and box.y1 <= canvas.bbox.height + 1
+    boxes += [part.get_window_extent() for part in (canvas._suptitle, *canvas.subfigs[0].legends)]
     for a, b in combinations(boxes, 2):
-        apart = max(a.x0 - b.x1, b.x0 - a.x1, a.y0 - b.y1, b.y0 - a.y1)
-        assert apart > -2  # pixels
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_axes_are_labelled(name, draw):
-    axes = draw(name)[0].axes
-    left = [ax for ax in axes if ax.get_subplotspec().is_first_col() or name == "own-kl"]
-    assert all(ax.get_ylabel() for ax in left)
-    assert not any(ax.get_ylabel() for ax in axes if ax not in left)
-    assert all(ax.get_xlabel() == "environment steps" for ax in axes if ax.get_subplotspec().is_last_row())
-    assert [ax.get_title() for ax in axes if ax.get_subplotspec().is_first_row()] == list(
-        ENVS[NEEDS[name]] * (3 if name == "own-kl" else 1)
-    )
-    assert all(ax.get_xlim()[0] == 0 for ax in axes)
-
-
-@pytest.mark.parametrize("name", ["fig3", "own-kl"])
-def test_the_same_data_draw_the_same_bytes(name, draw, results, tmp_path):
-    FIGURES[name].draw(results, "quick", tmp_path / "again.png")
-    assert (tmp_path / "again.png").read_bytes() == draw(name)[1]
+        assert max(a.x0 - b.x1, b.x0 - a.x1, a.y0 - b.y1, b.y0 - a.y1) > -2, "pixels by which they overlap"
 
 
 @pytest.mark.parametrize("name", [*BY_EPISODE, "fig2", "fig5"])
 def test_one_legend_names_all_methods(name, draw):
-    [legend] = draw(name)[0].legends
+    [legend] = draw(name)[0].subfigs[0].legends
     extra = {"fig2": {"implied by D = 0.1", "largest possible, 2 d / σ²"}, "fig5": {"implied by D = 0.1"}}
-    assert set(shown(legend)) == {label(method) for method in METHODS[NEEDS[name]]} | extra.get(name, set())
+    assert set(words(legend)) == {label(method) for method in METHODS[NEEDS[name]]} | extra.get(name, set())
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_no_results_at_all(name, tmp_path):
-    with pytest.raises(MissingData, match=f"no quick results of {NEEDS[name]}"):
-        FIGURES[name].draw(Results(tmp_path), "quick", tmp_path / "a.png")
-    results = write(tmp_path, NEEDS[name], keep=lambda *run: False)
-    with pytest.raises(MissingData, match=f"none of the quick runs of {NEEDS[name]}"):
-        FIGURES[name].draw(results, "quick", tmp_path / "a.png")
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_one_run_alone_draws_and_the_title_says_how_many_are_missing(name, tmp_path, canvases):
-    entries = EXPERIMENTS[NEEDS[name]]("quick")
-    last = entries[-1]
+def test_one_run_alone_is_drawn_alone_and_the_caption_says_what_is_missing(name, tmp_path, canvases):
+    last = EXPERIMENTS[NEEDS[name]]("quick")[-1]
     results = write(tmp_path, NEEDS[name], keep=lambda *run: run == (last.method, last.env, 1))
     FIGURES[name].draw(results, "quick", None)
-    assert f"quick: 1 seed, 200,000 steps; {len(entries) - 1} of {len(entries)} runs are missing; " in plain(
-        canvases[0]
-    )
-    there = [ax for ax in canvases[0].axes if not says_not_run(ax)]
-    assert {ax.get_title() for ax in there} <= {last.env, ""} and there
-    drawn = {line.get_label() for ax in there for line in ax.lines if line.get_linewidth() == 1.6}
+    below = caption(canvases[0])
+    assert below.startswith("quick: 1 seed, 200,000 steps; ")
+    others = [env for env in ENVS[NEEDS[name]] if env != last.env]
+    assert f"not run: {', '.join([*others, label(METHODS[NEEDS[name]][0])])} on {last.env}" in below
+    assert {ax.get_title() for ax in canvases[0].axes} <= {last.env, ""}
+    drawn = {line.get_label() for ax in canvases[0].axes for line in ax.lines if line.get_linewidth() == 1.6}
     assert len(drawn) == 1
 
 
@@ -351,15 +298,6 @@ def test_bands_are_those_of_refer_and_of_the_best_other(tmp_path, canvases):
     assert len(chosen) == 2  # the tasks differ in it
 
 
-def test_without_refer_the_best_alone_has_a_band(tmp_path, canvases):
-    results = write(tmp_path, "fig4", keep=lambda method, env, seed: method in ("ppo", "acer (lr 1e-05)"))
-    FIGURES["fig4"].draw(results, "quick", None)
-    frame = results.at("fig4", "quick")
-    for ax in canvases[0].axes:
-        other = best(frame, ["ppo", "acer (lr 1e-05)"], ax.get_title())
-        assert list(banded(ax)) == [STYLES[other]["color"]]
-
-
 def test_the_best_has_the_highest_mean_in_the_last_fifth():
     def rows(method, env, values):
         return [("fig1", "quick", method, env, 0, i, "return", value, 0.1) for i, value in enumerate(values)]
@@ -374,38 +312,26 @@ def test_the_best_has_the_highest_mean_in_the_last_fifth():
     assert best(frame, methods, "C") is None
 
 
-def test_a_bin_without_a_finished_episode_is_left_out(tmp_path, canvases):
-    def has_return(step, metric, value):
-        return step != STEPS // BINS or not metric.startswith("return")
-
-    FIGURES["fig3"].draw(write(tmp_path, "fig3", keep_row=has_return), "quick", None)
-    for ax in canvases[0].axes:
-        assert curve(ax, "NAF + PER")[:, 0].tolist() == [80_000, 120_000, 160_000, 200_000]
-
-
 def ends(*curves):
-    """Lower end of an axis of returns with these curves, and what is written into it."""
+    """Lower end of an axis of returns with these curves, and what is said below it."""
     ax = Canvas().subplots()
     for name, values in curves:
         ax.plot(range(len(values)), values, label=name)
     automatic = ax.get_ylim()
     cut_below(ax)
-    return None if ax.get_ylim() == automatic else ax.get_ylim(), [text.get_text() for text in ax.texts]
+    return None if ax.get_ylim() == automatic else ax.get_ylim(), ax.get_xlabel().split("\n")[1:]
 
 
 def test_an_axis_of_returns_ends_as_far_below_the_best_curve_as_its_largest_value():
     good, bad = ("good", [-100, 900, 1000]), ("bad", [0, -500, -2_500_000])
-    assert ends(good, bad) == ((-1100, 1105), ["bad: down to −2.5M"])  # 5 % of 2100 above the highest
+    assert ends(good, bad) == ((-1100, 1105), ["↓ bad: to −2.5M"])  # 5 % of 2100 above the highest
     assert ends(good, ("poor", [-1100, -1000, -900])) == (None, [])
-    assert ends(good, ("poor", [-1101, 0, 0]), bad)[1] == ["poor: down to −1.1k\nbad: down to −2.5M"]
+    assert ends(good, ("poor", [-1101, 0, 0]), bad)[1] == ["↓ poor: to −1.1k", "↓ bad: to −2.5M"]
     assert ends(("flat", [1000, 1000]), ("poor", [10, 20])) == (None, [])  # no range of its own, yet nothing is lost
     assert ends(("reacher", [-60, -5]), ("worse", [-119, -100])) == (None, [])
-    assert ends(("reacher", [-60, -5]), ("worse", [-121, -100]))[1] == ["worse: down to −121.0"]
+    assert ends(("reacher", [-60, -5]), ("worse", [-121, -100]))[1] == ["↓ worse: to −121.0"]
+    assert ends(("good", [0, 1000]), ("_child0", [0, -9000])) == ((-1000, 1100), ["↓ single runs"])
     assert ends() == (None, [])
-
-
-def test_a_single_run_that_falls_ends_the_axis_but_is_not_named():
-    assert ends(("good", [0, 1000]), ("_child0", [0, -9000])) == ((-1000, 1100), [])
 
 
 @pytest.mark.parametrize(("name", "method"), [("fig4", "vracer er"), ("fig8", f"{DEFAULT} (A 0)")])
@@ -417,7 +343,7 @@ def test_a_method_that_falls_apart_leaves_the_others_readable(name, method, tmp_
     frame.to_csv(path, index=False)
     FIGURES[name].draw(Results(tmp_path), "quick", None)
     for ax in canvases[0].axes[:2]:
-        assert [text.get_text() for text in ax.texts] == [f"{label(method) if name == 'fig4' else 0}: down to −3.0M"]
+        assert f"↓ {label(method) if name == 'fig4' else 0}: to −3.0M" in ax.get_xlabel()
         assert -3000 < ax.get_ylim()[0] < 0 and 1000 < ax.get_ylim()[1] < 2500
 
 
@@ -478,7 +404,7 @@ def test_a_row_for_each_hyperparameter_and_a_column_for_each_task(name, rows, dr
     for row, symbol in zip(axes, rows):
         assert row[0].get_ylabel() == f"return, by {'η' if symbol == 'lr' else symbol}"
         assert [ax.get_legend() for ax in row[:-1]] == [None] * (len(row) - 1)
-        assert shown(row[-1].get_legend()) == VALUES[symbol]
+        assert words(row[-1].get_legend()) == VALUES[symbol]
         assert row[-1].get_legend().get_title().get_text().split(",")[0] == ("η" if symbol == "lr" else symbol)
         usual = USUAL.get(symbol, "none")
         for ax, env in zip(row, ENVS[name]):
@@ -511,11 +437,6 @@ def test_a_config_that_leaves_values_open_has_the_papers(tmp_path, monkeypatch):
     }  # fmt: skip
 
 
-def test_values_are_sorted_by_size():
-    values = ["quadratic", "2^16", "3e-05", "none", "512", "0.05", "2^15", "64"]
-    assert sorted(values, key=size) == ["none", "3e-05", "0.05", "64", "512", "2^15", "2^16", "quadratic"]
-
-
 # ---- the own experiment ----------------------------------------------------------------------------------------------
 
 
@@ -531,8 +452,8 @@ def test_both_directions_of_the_divergence(draw, results):
         assert any("implied" in line.get_label() for line in ax.lines) == (metric == "kl")
     assert len(banded(axes[0])) == 2 and not axes[1].collections and not axes[2].collections
     assert axes[2].get_ylim()[0] == 0
-    [legend] = draw("own-kl")[0].legends
-    assert set(shown(legend)) == {*names.values(), "implied by D = 0.1"}
+    [legend] = draw("own-kl")[0].subfigs[0].legends
+    assert set(words(legend)) == {*names.values(), "implied by D = 0.1"}
 
 
 # ---- names and styles ------------------------------------------------------------------------------------------------
@@ -576,10 +497,6 @@ def test_methods_of_the_real_grids_have_looks_of_their_own(experiment, scale):
     else:
         found = styles(methods)
         assert len({(style["color"], style["linestyle"]) for style in found.values()}) == len(methods)
-
-
-def test_figures_need_experiments_that_exist():
-    assert {name for figure in FIGURES.values() for name in figure.experiments} == set(REAL)
 
 
 def test_which_tasks_differ_in_more_than_the_version():
