@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import UserError
-from lab.rooms import Choice, House, Paper, every, judge, plain
+from lab.rooms import ROOT, Choice, House, Paper, every, judge, plain
 
 SCALES = ("smoke", "quick", "full")
 
@@ -196,7 +196,7 @@ def write_claims(house: House, *, show: bool = False) -> None:
 
     by_paper = {name: judge(paper) for name, paper in house.papers().items()}
     page = (house.root if house.committed else house.runs) / "RESULTS.md"
-    write_if_changed(page, claims.results_markdown(by_paper, house.root).encode())
+    write_if_changed(page, claims.results_markdown(by_paper, ROOT).encode())
     if show:
         print(claims.judged_text(by_paper))
     if not house.committed:
