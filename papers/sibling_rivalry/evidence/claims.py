@@ -23,7 +23,7 @@ from papers.sibling_rivalry.evidence.claims_runs import (
     rarely,
     within,
 )
-from papers.sibling_rivalry.evidence.figures import label
+from papers.sibling_rivalry.evidence.labels import label
 from papers.sibling_rivalry.evidence.paper_values import CURVES, EPISODES
 
 CLOSE = 0.05

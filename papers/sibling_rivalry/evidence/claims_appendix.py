@@ -6,7 +6,7 @@ from lab.claims import Claim, Verdict, combine, judge_difference, number
 from lab.results import Results
 from lab.stats import difference_interval
 from papers.sibling_rivalry.evidence.claims_runs import MAZE, Runs, every, in_top_corridor, printed, rarely, within
-from papers.sibling_rivalry.evidence.figures import label
+from papers.sibling_rivalry.evidence.labels import label
 
 EQUAL = 0.1
 """Largest difference of success rates, averaged over training, that counts as about equal."""

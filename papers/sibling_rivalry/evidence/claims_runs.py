@@ -16,7 +16,7 @@ import numpy as np
 from lab.claims import MIN_SEEDS, Verdict, judge_difference, number
 from lab.results import MissingData, Results, final, matrix
 from lab.stats import auc
-from papers.sibling_rivalry.evidence.figures import ends
+from papers.sibling_rivalry.evidence.ends import end_points
 
 LAST = 3
 """Evaluations whose mean is a run's score."""
@@ -116,7 +116,7 @@ def printed(low: float, high: float, sign: str = "") -> str:
 def in_top_corridor(runs: Runs, method: str) -> Verdict:
     """In every run, most episodes of the last evaluation whose ends are known end in the point maze's top corridor."""
     rows = runs.frame[(runs.frame["method"] == method) & (runs.frame["env"] == MAZE)]
-    points = ends(rows).reset_index()
+    points = end_points(rows).reset_index()
     if points.empty:
         raise MissingData(f"no ends of {method} on {MAZE}")
     last = points[points["step"] == points.groupby("seed")["step"].transform("max")]

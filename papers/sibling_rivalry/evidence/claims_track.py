@@ -13,7 +13,7 @@ from envs.circular_track import GOAL, LOCAL_OPTIMUM
 from lab.claims import MIN_SEEDS, Claim, Verdict, combine, judge_difference, number
 from lab.results import Results, matrix
 from lab.stats import bootstrap_interval
-from papers.sibling_rivalry.evidence.figures_track import histograms
+from papers.sibling_rivalry.evidence.ends import histograms
 from papers.sibling_rivalry.track import BINS, ENV
 
 MOST = 0.5

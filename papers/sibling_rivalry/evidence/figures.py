@@ -23,21 +23,12 @@ from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from lab.plotting import Figure, budget, curves, legend, new_figure, save
 from lab.results import Grid, MissingData, Results, matrix
+from papers.sibling_rivalry.evidence.labels import NAMES, label
 from papers.sibling_rivalry.evidence.paper_values import CURVES, EPISODES
 
 if TYPE_CHECKING:
     from envs.point_maze import PointMaze
 
-NAMES = {
-    "ppo": "PPO",
-    "ppo-sr": "PPO+SR",
-    "ppo-icm": "PPO+ICM",
-    "ppo-rnd": "PPO+RND",
-    "ppo-go": "PPO+GO",
-    "ddpg-her": "DDPG+HER",
-    "dqn": "DQN (dense reward)",
-    "dqn-her": "DQN+HER",
-}
 STYLES: dict[str, dict] = {  # dashes where several methods stay at 0, so that all of them can be seen there
     "ppo": {"color": "#0072B2", "linestyle": "-"},
     "ppo-sr": {"color": "#D55E00", "linestyle": "-"},
@@ -67,12 +58,6 @@ CHECKPOINTS = 15
 """Evaluations whose ends Fig. 3 shows, the first of training."""
 LETTERS = 12
 """Letters of a title per inch."""
-
-
-def label(method: str) -> str:
-    """A method's label as legends print it: "ppo-sr (epsilon 5)" is "PPO+SR (ε = 5)"."""
-    base, _, variant = method.partition(" ")
-    return " ".join([NAMES.get(base, base), *([variant.replace("epsilon", "ε =")] if variant else [])])
 
 
 def styles(methods: Iterable[str]) -> dict[str, dict]:
@@ -156,6 +141,9 @@ def draw_maze(ax: Axes, maze: PointMaze, up: float = 0.0) -> None:
 
 def scatter(ax: Axes, data: Data, env: str, method: str, maze: PointMaze) -> None:
     """Where the first episodes of each of the first evaluations ended, in the run with the smallest seed."""
+    from papers.sibling_rivalry.evidence.ends import end_points  # loads torch
+
+
     draw_maze(ax, maze)
     frame = data.of(env)
     frame = frame[(frame["method"] == method) & frame["metric"].str.startswith("end ")]
@@ -164,7 +152,7 @@ def scatter(ax: Axes, data: Data, env: str, method: str, maze: PointMaze) -> Non
         not_run(ax)
         return
     seed = frame["seed"].min()
-    points = ends(frame[frame["seed"] == seed])
+    points = end_points(frame[frame["seed"] == seed])
     order = np.unique(points.index.get_level_values("step"), return_inverse=True)[1]
     early = order < CHECKPOINTS
     ax.scatter(
@@ -172,13 +160,6 @@ def scatter(ax: Axes, data: Data, env: str, method: str, maze: PointMaze) -> Non
         vmax=CHECKPOINTS - 1, zorder=3,
     )  # fmt: skip
     ax.set_xlabel(f"seed {seed}")
-
-
-def ends(frame: pd.DataFrame) -> pd.DataFrame:
-    """Where episodes ended: x and y by seed, step and episode, from the rows of the metrics "end 3 x", "end 3 y"."""
-    parts = frame["metric"].str.extract(r"^end (\d+) ([xy])$")
-    rows = frame.assign(episode=parts[0], axis=parts[1]).dropna(subset="axis")
-    return rows.pivot(index=["seed", "step", "episode"], columns="axis", values="value")
 
 
 def heat_map(ax: Axes, data: Data, env: str, metric: str, thresholds: dict[str, int], text: str) -> None:

@@ -12,10 +12,11 @@ from matplotlib.ticker import EngFormatter
 
 from envs.circular_track import GOAL, LOCAL_OPTIMUM, CircularTrack, position
 from lab.plotting import PALETTE, budget, curves, legend, new_figure, save
-from lab.results import MissingData, Results, matrix
+from lab.results import MissingData, Results
+from papers.sibling_rivalry.evidence.ends import histograms
 from papers.sibling_rivalry.rewards import naive_reward
 from papers.sibling_rivalry.sibling_rivalry import self_balancing_reward
-from papers.sibling_rivalry.track import BINS, ENV
+from papers.sibling_rivalry.track import BINS
 
 NAMES = {"naive": "distance to the goal", "fixed": "fixed anti-goal", "sr": "Sibling Rivalry"}
 STYLES: dict[str, dict[str, Any]] = {  # PPO with the first and with Sibling Rivalry have these colours in other figures
@@ -40,22 +41,6 @@ def shapes() -> dict[str, np.ndarray]:
     to_goal, to_anti_goal = task.distance(points, goal), task.distance(points, anti_goal)
     reached = to_goal <= task.tolerance
     return {"naive": naive_reward(to_goal, reached), "fixed": self_balancing_reward(to_goal, to_anti_goal, reached)}
-
-
-def histograms(frame: pd.DataFrame, method: str, role: str = "") -> tuple[np.ndarray, np.ndarray]:
-    """Where a method's episodes ended: steps int64 [T] and shares float64 [seeds, T, BINS].
-
-    role: "closer " or "farther " for one of the siblings. Bins that are not in the results are empty. MissingData
-    without results of the method.
-    """
-    steps, _ = matrix(frame, f"{role}success", method, ENV)
-    rows = frame[(frame["method"] == method) & frame["metric"].str.fullmatch(rf"{role}phase \d+")]
-    bins = rows["metric"].str.rsplit(" ", n=1).str[1].astype(int)
-    table = rows.assign(bin=bins).pivot_table(index=["seed", "step"], columns="bin", values="value", fill_value=0.0)
-    seeds = sorted(rows["seed"].unique())
-    index = pd.MultiIndex.from_product([seeds, steps])
-    shares = table.reindex(index=index, columns=range(BINS), fill_value=0.0).to_numpy()
-    return steps, shares.reshape(len(seeds), len(steps), BINS)
 
 
 def fig1(results: Results, scale: str, out: Path) -> None:

@@ -11,7 +11,8 @@ import pytest
 from papers.sibling_rivalry import track, train, train_off_policy
 from papers.sibling_rivalry.evidence import experiments
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS, HEADLINE, LENGTHS, entries
-from papers.sibling_rivalry.evidence.figures import FIGURES, NAMES
+from papers.sibling_rivalry.evidence.figures import FIGURES
+from papers.sibling_rivalry.evidence.labels import NAMES
 from papers.sibling_rivalry.tasks import make_task
 
 SCALES = ("smoke", "quick", "full")

@@ -10,8 +10,10 @@ import pytest
 from envs.point_maze import point_maze
 from lab.results import MissingData, Results, matrix
 from papers.sibling_rivalry.evidence import figures
+from papers.sibling_rivalry.evidence.ends import end_points
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS, LENGTHS
-from papers.sibling_rivalry.evidence.figures import CHECKPOINTS, FIGURES, NAMES, STYLES, VARIANTS, ends, label, styles
+from papers.sibling_rivalry.evidence.figures import CHECKPOINTS, FIGURES, STYLES, VARIANTS, styles
+from papers.sibling_rivalry.evidence.labels import NAMES, label
 from papers.sibling_rivalry.evidence.paper_values import CURVES, EPISODES
 from papers.sibling_rivalry.tasks import make_task
 from tests.papers.sibling_rivalry.evidence.synthetic import POINTS, write
@@ -220,7 +222,7 @@ def test_fig3_shows_where_early_episodes_of_one_run_ended(tmp_path, canvases):
 def test_ends_by_hand():
     rows = [(1, 10, "end 0 x", 1.0), (1, 10, "end 0 y", 2.0), (1, 10, "end 12 y", 4.0), (1, 10, "end 12 x", 3.0)]
     rows += [(0, 20, "end 0 y", 6.0), (0, 20, "end 0 x", 5.0), (0, 20, "entropy", 7.0), (0, 20, "success", 8.0)]
-    found = ends(pd.DataFrame(rows, columns=["seed", "step", "metric", "value"]))
+    found = end_points(pd.DataFrame(rows, columns=["seed", "step", "metric", "value"]))
     assert {index: (row["x"], row["y"]) for index, row in found.iterrows()} == {
         (1, 10, "0"): (1, 2), (1, 10, "12"): (3, 4), (0, 20, "0"): (5, 6),
     }  # fmt: skip

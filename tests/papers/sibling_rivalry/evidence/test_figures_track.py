@@ -8,8 +8,10 @@ import pytest
 from envs.circular_track import GOAL, LOCAL_OPTIMUM
 from lab.results import MissingData, Results, collect, matrix
 from papers.sibling_rivalry.evidence import figures_track
-from papers.sibling_rivalry.evidence.figures_track import NAMES, PHASES, PLACES, STYLES, fig1, fig2, histograms, shapes
-from papers.sibling_rivalry.track import BINS, ENV, METHODS, entries, main
+from papers.sibling_rivalry.evidence.ends import histograms
+from papers.sibling_rivalry.evidence.experiments import on_track
+from papers.sibling_rivalry.evidence.figures_track import NAMES, PHASES, PLACES, STYLES, fig1, fig2, shapes
+from papers.sibling_rivalry.track import BINS, ENV, METHODS, main
 
 FIGURES = {"fig1": fig1, "fig2": fig2}
 HEAT_MAPS = {
@@ -24,9 +26,9 @@ CURVES = {"fig1": ("naive", "fixed"), "fig2": ("naive", "sr")}
 def results(tmp_path_factory):
     """Of the smoke scale, as a sweep leaves them."""
     root = tmp_path_factory.mktemp("runs")
-    for entry in entries("smoke"):
+    for entry in on_track("smoke"):
         main(entry.config, entry.run_dir(root))
-    collect("track", "smoke", entries("smoke"), root, root / "results")
+    collect("track", "smoke", on_track("smoke"), root, root / "results")
     return Results(root / "results")
 
 
