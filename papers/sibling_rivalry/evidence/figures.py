@@ -143,7 +143,6 @@ def scatter(ax: Axes, data: Data, env: str, method: str, maze: PointMaze) -> Non
     """Where the first episodes of each of the first evaluations ended, in the run with the smallest seed."""
     from papers.sibling_rivalry.evidence.ends import end_points  # loads torch
 
-
     draw_maze(ax, maze)
     frame = data.of(env)
     frame = frame[(frame["method"] == method) & frame["metric"].str.startswith("end ")]
