@@ -146,7 +146,10 @@ class Trainer:
             "next_state": state_field,
             "terminal": ((), np.bool_),
         }
-        announce(capacity, fields)
+        try:
+            announce(capacity, fields)
+        except MemoryError as error:
+            raise UserError(str(error)) from None
         return Ring(capacity, fields)
 
     # --- one cycle ----------------------------------------------------------------------------------------------------

@@ -305,11 +305,8 @@ def test_comparisons_are_paired_where_runs_share_their_streams(tmp_path):
     assert verdict.parts["PPO"].status == YES and verdict.parts["DDPG+HER"].status == OPEN
 
 
-def test_methods_of_one_script_share_their_first_policy_and_untrained_ones_do_not_succeed():
-    trainers = [train.Trainer(train.Config(method=method, seed=3)) for method in ("ppo", "ppo-sr", "ppo-icm", "ppo-go")]
-    first, *others = ([*trainer.agent.policy.parameters()] for trainer in trainers)
-    assert all(bool((a == b).all()) for other in others for a, b in zip(first, other, strict=True))
-    assert trainers[0].evaluate()["success"] == UNTRAINED
+def test_an_untrained_policy_does_not_succeed():
+    assert train.Trainer(train.Config()).evaluate()["success"] == UNTRAINED
 
 
 def test_at_quick_it_is_said_on_whom_adam_was_set(tmp_path):
