@@ -8,6 +8,7 @@ import pytest
 
 from lab.claims import evaluate
 from lab.results import Results
+from lab.verdicts import NOBODY
 from papers.sibling_rivalry import train
 from papers.sibling_rivalry.evidence import claims_track
 from papers.sibling_rivalry.evidence.claims import CLAIMS
@@ -307,6 +308,11 @@ def test_comparisons_are_paired_where_runs_share_their_streams(tmp_path):
 
 def test_an_untrained_policy_does_not_succeed():
     assert train.Trainer(train.Config()).evaluate()["success"] == UNTRAINED
+
+
+def test_where_neither_side_learns_this_is_said(tmp_path):
+    verdict = verdict_on("fig4-epsilon", tmp_path, {"success": {"ppo-sr": 0.0, "ppo-sr (epsilon 2)": 0.0}})
+    assert verdict.effect == NOBODY and verdict.p is None
 
 
 def test_at_quick_it_is_said_on_whom_adam_was_set(tmp_path):
