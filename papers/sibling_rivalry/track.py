@@ -22,7 +22,6 @@ import torch
 
 from envs.circular_track import LOCAL_OPTIMUM, CircularTrack, position
 from lab.cli import cli
-from lab.entry import Entry
 from lab.errors import UserError
 from lab.runs import Run, Streams
 from lab.settings import check_settings
@@ -37,7 +36,6 @@ BINS = 22
 """Bins of terminal phases. Of 4 k + 2 bins, the goal's and the local optimum's are centred on them."""
 SAVE_EVERY = 5
 """Rows of metrics between two checkpoints."""
-SEEDS = {"smoke": 1, "quick": 3, "full": 5}
 
 
 @dataclass(frozen=True)
@@ -206,16 +204,6 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
                     run.save({"trainer": trainer, "metrics": metrics})
         summary = {name: value for name, value in metrics.items() if "phase" not in name}
         return run.finish({"episodes": trainer.episodes_done, **summary}, weights=trainer.agent.policy.state_dict())
-
-
-def entries(scale: str) -> list[Entry]:
-    """The three methods; quick has fewer seeds, and is otherwise the same as full."""
-    budget: dict = dict(updates=4, pairs=4, log_every=2) if scale == "smoke" else {}
-    return [
-        Entry(method, ENV, seed, "papers.sibling_rivalry.track:main", Config(ENV, method, seed, **budget))  # type: ignore[arg-type]
-        for method in METHODS
-        for seed in range(SEEDS[scale])
-    ]
 
 
 if __name__ == "__main__":

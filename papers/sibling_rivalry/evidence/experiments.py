@@ -63,6 +63,16 @@ def entries(scale: str, env: str, methods: Iterable[str], suffix: str = "", **se
     return found
 
 
+def on_track(scale: str) -> list[Entry]:
+    """Figs. 1 and 2: the track with three rewards; quick has fewer seeds, and is otherwise the same as full."""
+    budget: dict = dict(updates=4, pairs=4, log_every=2) if scale == "smoke" else {}
+    return [
+        Entry(method, track.ENV, seed, f"{track.__name__}:main", track.Config(track.ENV, method, seed, **budget))  # type: ignore[arg-type]
+        for method in track.METHODS
+        for seed in range(SEEDS[scale])
+    ]
+
+
 def maze(scale: str) -> list[Entry]:
     """Figs. 3 and 9: the point maze. RND is in the paper's text only."""
     return entries(scale, "PointMaze", ["ppo", "ppo-sr", "ppo-icm", "ppo-rnd", "ddpg-her"])
@@ -122,7 +132,7 @@ def starts(scale: str) -> list[Entry]:
 
 
 EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
-    "track": track.entries,
+    "track": on_track,
     "maze": maze,
     "grid": grid,
     "shapes": shapes,

@@ -1,12 +1,11 @@
 """The paper's figures, drawn from tidy results: FIGURES maps a name to what it needs and how it is drawn.
 
 Curves are as in the paper: the mean over runs, plus and minus a standard deviation, and single runs thin behind. A
-figure draws what there is; its title says what of the experiment's grid is missing.
+figure draws what there is; its caption says what of the experiment's grid is missing.
 """
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -21,32 +20,24 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from lab.plotting import Figure, budget, curves, legend, new_figure, save
+from lab.colours import BLACK, GREEN, OWN_METHOD, PURPLE, SKY, UNIFORM
+from lab.plotting import Figure, caption, curves, legend, new_figure, save, shown
 from lab.results import Grid, MissingData, Results, matrix
+from papers.sibling_rivalry.evidence.labels import NAMES, label
 from papers.sibling_rivalry.evidence.paper_values import CURVES, EPISODES
 
 if TYPE_CHECKING:
     from envs.point_maze import PointMaze
 
-NAMES = {
-    "ppo": "PPO",
-    "ppo-sr": "PPO+SR",
-    "ppo-icm": "PPO+ICM",
-    "ppo-rnd": "PPO+RND",
-    "ppo-go": "PPO+GO",
-    "ddpg-her": "DDPG+HER",
-    "dqn": "DQN (dense reward)",
-    "dqn-her": "DQN+HER",
-}
 STYLES: dict[str, dict] = {  # dashes where several methods stay at 0, so that all of them can be seen there
-    "ppo": {"color": "#0072B2", "linestyle": "-"},
-    "ppo-sr": {"color": "#D55E00", "linestyle": "-"},
-    "ppo-icm": {"color": "#009E73", "linestyle": "--"},
-    "ppo-rnd": {"color": "#56B4E9", "linestyle": ":"},
+    "ppo": {"color": UNIFORM, "linestyle": "-"},
+    "ppo-sr": {"color": OWN_METHOD, "linestyle": "-"},
+    "ppo-icm": {"color": GREEN, "linestyle": "--"},
+    "ppo-rnd": {"color": SKY, "linestyle": ":"},
     "ppo-go": {"color": "#7B4FB5", "linestyle": "-"},
-    "ddpg-her": {"color": "#CC79A7", "linestyle": "-"},
-    "dqn": {"color": "#E69F00", "linestyle": "-"},
-    "dqn-her": {"color": "#CC79A7", "linestyle": "-"},
+    "ddpg-her": {"color": PURPLE, "linestyle": "-"},
+    "dqn": {"color": BLACK, "linestyle": "-"},
+    "dqn-her": {"color": PURPLE, "linestyle": "-"},
 }
 VARIANTS: dict[str, dict] = {  # shades of Sibling Rivalry's and of the oracle's colour
     "(epsilon 1)": {"color": "#F7B787", "linestyle": "-"},
@@ -58,21 +49,13 @@ VARIANTS: dict[str, dict] = {  # shades of Sibling Rivalry's and of the oracle's
     "(side 2)": {"color": "#7B4FB5", "linestyle": "--"},
     "(side 3)": {"color": "#3B1A6B", "linestyle": "-"},
 }
-START, GOAL = "#0072B2", "#D55E00"
+START, GOAL = UNIFORM, OWN_METHOD
 """Colours of the squares in which starts and goals lie."""
-HOW = "mean ± SD, single runs thin"
+HOW = "mean ± SD, cut by the axes, single runs thin"
 SUCCESS, DISTANCE, APART = "success rate", "final distance to goal", "distance between siblings"
 EPISODES_LABEL = "training episodes"
 CHECKPOINTS = 15
 """Evaluations whose ends Fig. 3 shows, the first of training."""
-LETTERS = 12
-"""Letters of a title per inch."""
-
-
-def label(method: str) -> str:
-    """A method's label as legends print it: "ppo-sr (epsilon 5)" is "PPO+SR (ε = 5)"."""
-    base, _, variant = method.partition(" ")
-    return " ".join([NAMES.get(base, base), *([variant.replace("epsilon", "ε =")] if variant else [])])
 
 
 def styles(methods: Iterable[str]) -> dict[str, dict]:
@@ -82,21 +65,22 @@ def styles(methods: Iterable[str]) -> dict[str, dict]:
 
 
 class Data(Grid):
-    """The rows of an experiment, and figures that say how much of it is missing."""
+    """The rows of an experiment, and figures that say how they were made and what is missing."""
 
     def __init__(self, results: Results, experiment: str, scale: str):
         from papers.sibling_rivalry.evidence.experiments import (
             EXPERIMENTS,  # loads torch, which listing the figures must not
         )
 
-        super().__init__(results, experiment, scale, EXPERIMENTS[experiment](scale))
+        self.entries = EXPERIMENTS[experiment](scale)
+        super().__init__(results, experiment, scale, self.entries)
 
     def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float]):
-        """new_figure with a title that fits its width: what it shows, scale, runs and episodes, what is missing."""
-        missing = f"; {len(self.missing)} of {len(self.wanted)} runs are missing" if self.missing else ""
-        text = f"{budget(self.frame, self.scale).replace('step', 'episode')}{missing}; {note}"
-        wrapped = textwrap.fill(text, int(LETTERS * size[0] * cols))
-        return new_figure(rows, cols, f"Sibling Rivalry {title}", budget=wrapped, size=size)
+        """new_figure with scale, runs, episodes and Adam's epsilon, which differs between scales, in its caption."""
+        adam = sorted({entry.config.adam_eps for entry in self.entries})
+        note = f"{note}; Adam's epsilon {' and '.join(f'{value:.0e}'.replace('e-0', 'e-') for value in adam)}"
+        text = caption(self, note, unit="episode", label=label)
+        return new_figure(rows, cols, f"Sibling Rivalry {title}", caption=text, size=size)
 
 
 # ---- panels ----------------------------------------------------------------------------------------------------------
@@ -107,7 +91,7 @@ def panel(
 ) -> None:
     """One metric of one task over training episodes, of the methods that `looks` has styles for.
 
-    Success lies in [0, 1], and its band is cut there, as the paper's. names: in the legend, instead of the labels.
+    Success lies in [0, 1], and its band is cut near there, as the paper's. names: in the legend, instead of the labels.
     """
     curves(
         ax, frame, metric, kind="mean-sd", order=list(looks), styles=looks, ylabel=ylabel, xlabel=EPISODES_LABEL,
@@ -137,13 +121,6 @@ def not_run(ax: Axes) -> None:
     ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="0.5", bbox=box)
 
 
-def bare(ax: Axes) -> None:
-    """No axes around a picture."""
-    ax.set(xticks=[], yticks=[])
-    ax.grid(False)
-    ax.spines[:].set_visible(False)
-
-
 def draw_maze(ax: Axes, maze: PointMaze, up: float = 0.0) -> None:
     """Walls of a maze, and the squares in which starts and goals lie; shifted upwards by `up`."""
     for wall in maze.walls() + [0.0, up]:
@@ -151,34 +128,29 @@ def draw_maze(ax: Axes, maze: PointMaze, up: float = 0.0) -> None:
     for (x, y), colour in ((maze.start_cell, START), (maze.goal_cell, GOAL)):
         ax.add_patch(Rectangle((x - 0.5, y - 0.5 + up), 1, 1, color=colour, alpha=0.3, linewidth=0))
     ax.set_aspect("equal")
-    bare(ax)
+    ax.set_axis_off()
 
 
 def scatter(ax: Axes, data: Data, env: str, method: str, maze: PointMaze) -> None:
     """Where the first episodes of each of the first evaluations ended, in the run with the smallest seed."""
+    from papers.sibling_rivalry.evidence.ends import end_points  # loads torch
+
     draw_maze(ax, maze)
     frame = data.of(env)
     frame = frame[(frame["method"] == method) & frame["metric"].str.startswith("end ")]
-    ax.set_title(f"{label(method)}: ends of episodes")
     if frame.empty:
+        ax.set_title(f"{label(method)}: ends")
         not_run(ax)
         return
     seed = frame["seed"].min()
-    points = ends(frame[frame["seed"] == seed])
+    points = end_points(frame[frame["seed"] == seed])
     order = np.unique(points.index.get_level_values("step"), return_inverse=True)[1]
     early = order < CHECKPOINTS
     ax.scatter(
         points["x"][early], points["y"][early], c=order[early], cmap="viridis", s=7, linewidths=0, vmin=0,
         vmax=CHECKPOINTS - 1, zorder=3,
     )  # fmt: skip
-    ax.set_xlabel(f"seed {seed}")
-
-
-def ends(frame: pd.DataFrame) -> pd.DataFrame:
-    """Where episodes ended: x and y by seed, step and episode, from the rows of the metrics "end 3 x", "end 3 y"."""
-    parts = frame["metric"].str.extract(r"^end (\d+) ([xy])$")
-    rows = frame.assign(episode=parts[0], axis=parts[1]).dropna(subset="axis")
-    return rows.pivot(index=["seed", "step", "episode"], columns="axis", values="value")
+    ax.set_title(f"{label(method)}: ends, seed {seed}")
 
 
 def heat_map(ax: Axes, data: Data, env: str, metric: str, thresholds: dict[str, int], text: str) -> None:
@@ -215,17 +187,23 @@ def fig3(results: Results, scale: str, out: Path) -> None:
 
     data, maze = Data(results, "maze", scale), point_maze()
     [env] = data.envs
-    note = f"{HOW}. Below: epochs 1 to {CHECKPOINTS}, dark to bright"
-    canvas, axes = data.canvas(2, 4, "Figure 3: the point maze", note, (2.9, 2.6))
-    draw_maze(axes[0, 0], maze)
-    axes[0, 0].set_title("starts (blue) and goals (orange)")
+    there = set(data.frame["method"])
+    by_ends = [m for m in ("ppo", "ppo-sr", "ppo-icm", "ddpg-her") if m in there or scale != "quick"]
+    rows = 2 if len(by_ends) > 1 else 1  # a single one takes the place of the empty maze
+    note = f"{HOW}; ends: epochs 1 to {CHECKPOINTS}, dark to bright"
+    canvas, axes = data.canvas(rows, 4, "Figure 3: the point maze", note, (2.9, 2.6))
+    if rows == 2 or not by_ends:
+        draw_maze(axes[0, 0], maze)
+        axes[0, 0].set_title("starts (blue) and goals (orange)")
     panel(axes[0, 1], data.of(env), "success", SUCCESS, styles(data.methods))
     paper_panel(axes[0, 2], "fig3")
     panel(axes[0, 3], data.of(env), "distance", DISTANCE, styles(data.methods))
     for ax, title in zip(axes[0, 1:], ("ours", "the paper's", "ours")):
         ax.set_title(title)
-    for ax, method in zip(axes[1], ("ppo", "ppo-sr", "ppo-icm", "ddpg-her")):
+    for ax, method in zip(axes[-1], by_ends):
         scatter(ax, data, env, method, maze)
+    for ax in axes[1:, len(by_ends) :].flat:
+        ax.set_visible(False)
     legend(canvas)
     save(canvas, out)
 
@@ -239,7 +217,7 @@ def fig4(results: Results, scale: str, out: Path) -> None:
     task, rng = make_task(env), np.random.default_rng(0)
     canvas, axes = data.canvas(1, 4, f"Figure 4: the pixel grid ({env})", HOW, (2.9, 2.6))
     axes[0, 0].imshow(task.picture(task.starts(1, rng)[0], task.goals(1, rng)[0]))
-    bare(axes[0, 0])
+    axes[0, 0].set_axis_off()
     panel(axes[0, 1], data.of(env), "success", SUCCESS, styles(data.methods))
     paper_panel(axes[0, 2], "fig4")
     panel(axes[0, 3], data.of(env), "distance", "wrong pixels at the end", styles(data.methods))
@@ -259,8 +237,8 @@ def fig6(results: Results, scale: str, out: Path) -> None:
     shades = dict(zip(LENGTHS, colormaps["viridis"](np.linspace(0, 0.9, len(LENGTHS)))))
     others = styles(method for method in data.methods if method != "ppo-sr")
     rows = (("Corridor", "corridors", LENGTHS, 2), ("UMaze", "U mazes", LENGTHS[::2], 4))
-    for (pictures, by_length, longest), (name, title, shown, pitch) in zip(axes, rows):
-        for i, length in enumerate(shown):  # one above the other
+    for (pictures, by_length, longest), (name, title, pictured, pitch) in zip(axes, rows):
+        for i, length in enumerate(pictured):  # one above the other
             maze = cast("PointMaze", make_task(f"{name}-{length}"))
             draw_maze(pictures, maze, pitch * i)
             pictures.text(length + 1.0, pitch * i + (maze.height - 1) / 2, str(length), va="center")
@@ -299,8 +277,9 @@ def fig7(results: Results, scale: str, out: Path) -> None:
 def fig8(results: Results, scale: str, out: Path) -> None:
     """Fig. 8: siblings with one start and with two."""
     data = Data(results, "starts", scale)
-    canvas, axes = data.canvas(1, len(data.envs), "Figure 8: siblings with starts of their own", HOW, (4.2, 2.5))
-    for ax, env in zip(axes[0], data.envs):
+    envs = shown(data)
+    canvas, axes = data.canvas(1, len(envs), "Figure 8: siblings with starts of their own", HOW, (4.2, 2.5))
+    for ax, env in zip(axes[0], envs):
         panel(ax, data.of(env), "success", SUCCESS, styles(data.methods))
         ax.set_title(env)
     legend(canvas)

@@ -22,7 +22,7 @@ STEPS = 15
 def tasks(results: Results, scale: str, out: Path) -> None:
     """Each task after a few random steps."""
     note = f"drawn, nothing trained; each after {STEPS} random steps or at the end of its episode"
-    canvas, axes = new_figure(2, 3, "Sibling Rivalry: the tasks", budget=note, size=(3.2, 2.6))
+    canvas, axes = new_figure(2, 3, "Sibling Rivalry: the tasks", caption=note, size=(3.2, 2.6))
     for ax, (title, (name, settings)) in zip(axes.flat, TASKS.items()):
         env = gymnasium.make(f"envs:{name}", render_mode="rgb_array", disable_env_checker=True, **settings)
         env.reset(seed=0)
@@ -31,8 +31,7 @@ def tasks(results: Results, scale: str, out: Path) -> None:
             if any(env.step(env.action_space.sample())[2:4]):
                 break
         ax.imshow(env.render(), interpolation="antialiased")  # type: ignore[arg-type]
-        ax.set(title=title, xticks=[], yticks=[])
-        ax.grid(False)
-        ax.spines[:].set_visible(False)
+        ax.set_title(title)
+        ax.set_axis_off()
         env.close()
     save(canvas, out)

@@ -11,19 +11,22 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import EngFormatter
 
 from envs.circular_track import GOAL, LOCAL_OPTIMUM, CircularTrack, position
-from lab.plotting import PALETTE, budget, curves, legend, new_figure, save
-from lab.results import MissingData, Results, matrix
+from lab.colours import BLACK, GREEN, OWN_METHOD, UNIFORM
+from lab.plotting import caption, curves, legend, new_figure, save
+from lab.results import Grid, MissingData, Results
+from papers.sibling_rivalry.evidence.ends import histograms
+from papers.sibling_rivalry.evidence.experiments import on_track
 from papers.sibling_rivalry.rewards import naive_reward
 from papers.sibling_rivalry.sibling_rivalry import self_balancing_reward
-from papers.sibling_rivalry.track import BINS, ENV
+from papers.sibling_rivalry.track import BINS
 
 NAMES = {"naive": "distance to the goal", "fixed": "fixed anti-goal", "sr": "Sibling Rivalry"}
 STYLES: dict[str, dict[str, Any]] = {  # PPO with the first and with Sibling Rivalry have these colours in other figures
-    "naive": {"color": PALETTE[0], "linestyle": "-"},
+    "naive": {"color": UNIFORM, "linestyle": "-"},
     "fixed": {"color": "0.45", "linestyle": "-"},
-    "sr": {"color": PALETTE[1], "linestyle": "-"},
+    "sr": {"color": OWN_METHOD, "linestyle": "-"},
 }
-PLACES = {GOAL: PALETTE[2], LOCAL_OPTIMUM: "black"}
+PLACES = {GOAL: GREEN, LOCAL_OPTIMUM: BLACK}
 """Phase of the goal, green, and of the local optimum, black."""
 RED = "#D00000"
 """Of rewards, whose heights fill the panel."""
@@ -40,22 +43,6 @@ def shapes() -> dict[str, np.ndarray]:
     to_goal, to_anti_goal = task.distance(points, goal), task.distance(points, anti_goal)
     reached = to_goal <= task.tolerance
     return {"naive": naive_reward(to_goal, reached), "fixed": self_balancing_reward(to_goal, to_anti_goal, reached)}
-
-
-def histograms(frame: pd.DataFrame, method: str, role: str = "") -> tuple[np.ndarray, np.ndarray]:
-    """Where a method's episodes ended: steps int64 [T] and shares float64 [seeds, T, BINS].
-
-    role: "closer " or "farther " for one of the siblings. Bins that are not in the results are empty. MissingData
-    without results of the method.
-    """
-    steps, _ = matrix(frame, f"{role}success", method, ENV)
-    rows = frame[(frame["method"] == method) & frame["metric"].str.fullmatch(rf"{role}phase \d+")]
-    bins = rows["metric"].str.rsplit(" ", n=1).str[1].astype(int)
-    table = rows.assign(bin=bins).pivot_table(index=["seed", "step"], columns="bin", values="value", fill_value=0.0)
-    seeds = sorted(rows["seed"].unique())
-    index = pd.MultiIndex.from_product([seeds, steps])
-    shares = table.reindex(index=index, columns=range(BINS), fill_value=0.0).to_numpy()
-    return steps, shares.reshape(len(seeds), len(steps), BINS)
 
 
 def fig1(results: Results, scale: str, out: Path) -> None:
@@ -76,10 +63,12 @@ def fig2(results: Results, scale: str, out: Path) -> None:
 
 
 def _start(results: Results, scale: str, title: str) -> tuple[Canvas, np.ndarray, pd.DataFrame]:
-    frame = results.at("track", scale)
-    note = f"{budget(frame, scale).replace('step', 'episode')}; ends: mean of the seeds, reward in red"
-    canvas, axes = new_figure(1, 4, title, budget=f"{note}; success: mean and SD, single runs thin", size=(3.0, 2.7))
-    return canvas, axes[0], frame
+    grid = Grid(results, "track", scale, on_track(scale))
+    note = "ends: mean of the seeds, reward in red; success: mean ± SD, single runs thin"
+    canvas, axes = new_figure(
+        1, 4, title, caption=caption(grid, note, unit="episode", label=lambda method: NAMES[method]), size=(3.0, 2.7)
+    )
+    return canvas, axes[0], grid.frame
 
 
 def _finish(canvas: Canvas, axes: np.ndarray, frame: pd.DataFrame, methods: list[str], out: Path) -> None:
@@ -98,7 +87,7 @@ def _finish(canvas: Canvas, axes: np.ndarray, frame: pd.DataFrame, methods: list
 def draw_track(ax: Axes) -> None:
     """The track with the goal and the local optimum, which is also the start."""
     ax.plot(*position(PHASES).T, color="0.6", linewidth=4)
-    middle = (GOAL, "goal, phase $\\pi/2$", 10), (LOCAL_OPTIMUM, "local optimum\nand start, $3\\pi/2$", -30)
+    middle = (GOAL, "goal, phase $\\pi/2$", 10), (LOCAL_OPTIMUM, "local optimum\nand start, $3\\pi/2$", -52)
     for phase, name, offset in middle:
         x, y = position(np.array(phase))
         ax.plot(x, y, "x", color=PLACES[phase], markersize=10, markeredgewidth=3)
@@ -106,8 +95,8 @@ def draw_track(ax: Axes) -> None:
     for phase, name, offset, side in ((0.0, "0", 6, "left"), (np.pi, "$\\pi$", -6, "right")):
         x, y = position(np.array(phase))
         ax.annotate(name, (x, y), xytext=(offset, 0), textcoords="offset points", ha=side, va="center")
-    ax.set(xlim=(-1.35, 1.35), ylim=(-0.6, 1.4), aspect="equal", xticks=[], yticks=[], title="the track")
-    ax.spines[:].set_visible(False)
+    ax.set(xlim=(-1.35, 1.35), ylim=(-0.6, 1.4), aspect="equal", title="the track")
+    ax.set_axis_off()
 
 
 def heat_map(ax: Axes, frame: pd.DataFrame, method: str, role: str, reward: np.ndarray, title: str) -> None:

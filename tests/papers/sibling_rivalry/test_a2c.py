@@ -79,12 +79,6 @@ def test_an_update_is_one_step_of_adam_on_both():
     assert all(not torch.equal(a, b) for a, b in zip(weights(found), weights(agent())))
 
 
-def test_every_parameter_is_trained():
-    found = agent()
-    own = {id(p) for network in (found.policy, found.critic) for p in network.parameters()}
-    assert own == {id(p) for p in found.parameters} == {id(p) for p in found.adam.param_groups[0]["params"]}
-
-
 # ---- what the networks see -------------------------------------------------------------------------------------------
 
 

@@ -1,7 +1,5 @@
 """The agent for discrete actions: what is legal, targets and loss by hand, gradients in parts, learning."""
 
-import pickle
-
 import numpy as np
 import pytest
 import torch
@@ -17,14 +15,6 @@ from tests.papers.sibling_rivalry.fake_tasks import Line, Picture
 N = 32
 SETTINGS = dict(lr=1e-3, adam_eps=1e-8, gamma=0.98, polyak=0.95, random_actions=0.2, seed=0)
 TASKS = {"line": Line(), "picture": Picture()}
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def agent(task: GoalTask, **settings) -> DQN:
@@ -174,17 +164,6 @@ def test_pictures_are_pooled_by_the_mean_and_weights_need_no_seed_but_theirs():
     assert first.q[0].pool == "mean"
     assert same(state(first.q, first.target), state(second.q, second.target))
     assert same(state(first.q), state(first.target)) and not same(state(first.q), state(other.q))
-
-
-def test_a_pickle_goes_on_as_the_original(task):
-    one = trained(task)
-    twin = pickle.loads(pickle.dumps(one))
-    for each in (one, twin):
-        for seed in range(3):
-            each.update(batch(task, seed))
-            each.sync()
-    assert same(state(one.q, one.target), state(twin.q, twin.target))
-    assert twin.weights().keys() == one.q.state_dict().keys()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")

@@ -81,13 +81,6 @@ def test_agrees_with_sets(n, steps, side, offset, data):
     assert (found <= lengths).all()
 
 
-def test_agrees_with_sets_at_the_size_of_an_update():
-    rng = np.random.default_rng(0)
-    positions = rng.uniform(-0.5, 9.5, (80, 51, 2)).astype(np.float32)
-    lengths = rng.integers(1, 51, 80)
-    assert regions_visited(positions, lengths, 2.0).tolist() == by_sets(positions, lengths, 2.0, 0.5)
-
-
 def test_no_episodes():
     found = regions_visited(np.zeros((0, 3, 2)), np.zeros(0, np.int64), 1.0)
     assert found.shape == (0,) and found.dtype == np.int64

@@ -12,14 +12,6 @@ from papers.sibling_rivalry.policies import EDGE, FORBIDDEN, BetaPolicy, Categor
 from tests.papers.sibling_rivalry.fake_tasks import Line, Picture, Plane
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 def policy_of(task, seed: int = 0):
     """A policy that tells what it sees apart: as if trained, its outputs have a deviation of 1 and a mean of 0."""
     torch.manual_seed(seed)
@@ -80,20 +72,6 @@ def test_parameters_are_the_outputs_bent_above_1():
     found = torch.cat(policy.parameters_of(observations, goals), dim=1).detach().numpy()
     np.testing.assert_allclose(found, expected, rtol=1e-5)
     assert outputs.min() < -0.5 and outputs.max() > 0.5
-
-
-@pytest.mark.parametrize("outputs", [(-60.0, -60.0), (-60.0, 30.0), (2.0, -3.0)])
-def test_one_peak_whatever_the_network_says(outputs):
-    """A log density that is concave everywhere; with alpha = beta = 1 + 0 it would be flat, below that a valley."""
-    policy = policy_of(Plane())
-    with torch.no_grad():
-        policy.body[-1].weight.zero_()
-        policy.body[-1].bias.copy_(torch.tensor([outputs[0], outputs[0], outputs[1], outputs[1]]))
-    alpha, beta = (parameter[0, 0].item() for parameter in policy.parameters_of(*seen(Plane(), 1)[:2]))
-    assert min(alpha, beta) >= 1.0499
-    unit = torch.linspace(0.01, 0.99, 99, dtype=torch.float64)
-    log_density = Beta(torch.tensor(alpha).double(), torch.tensor(beta).double()).log_prob(unit)
-    assert (log_density.diff().diff() < 0).all()
 
 
 def test_log_density_and_entropy_are_torchs():

@@ -38,12 +38,6 @@ def test_self_balancing_reward_by_hand(to_goal, to_anti_goal, reached, reward):
     assert found.dtype == np.float64 and found.tolist() == [reward]
 
 
-@given(st.floats(0, 50), st.floats(0, 50), st.booleans())
-def test_no_reward_but_for_success(to_goal, to_anti_goal, reached):
-    reward = self_balancing_reward(*(np.array([value]) for value in (to_goal, to_anti_goal, reached)))[0]
-    assert reward == 1 if reached else -to_goal <= reward <= 0
-
-
 # ---- who is whose sibling --------------------------------------------------------------------------------------------
 
 
@@ -121,18 +115,6 @@ def test_of_equals_the_second_is_the_closer(a, b):
     assert found.closer.tolist() == [False, True] and found.kept.tolist() == [True, False]
 
 
-def test_every_pair_for_itself():
-    """Four pairs, with goals of their own, come out together as they do one by one."""
-    rng = np.random.default_rng(0)
-    ends, goals = rng.normal(size=(8, 2)), rng.normal(size=(4, 2)).repeat(2, axis=0)
-    reached = np.array([0, 0, 1, 0, 0, 1, 1, 1], bool)
-    together = rivalry(ends, goals, reached, distance, 1.5)
-    for i in range(0, 8, 2):
-        alone = pair(*ends[i : i + 2], reached=reached[i : i + 2], epsilon=1.5, goal=goals[i])
-        for name in ("anti_goals", "rewards", "closer", "kept", "apart"):
-            np.testing.assert_array_equal(getattr(together, name)[i : i + 2], getattr(alone, name))
-
-
 def test_pictures_as_goals():
     """Bitmaps of one plane; the first pair has 3 and 1 wrong pixels, 2 of them in one sibling only, the second wins."""
     task, rng = Picture(), np.random.default_rng(0)
@@ -194,37 +176,6 @@ def test_equals_algorithm_1(pairs, epsilon):
     np.testing.assert_array_equal(found.closer, closer)
     np.testing.assert_array_equal(found.kept, kept)
     np.testing.assert_allclose(found.apart, apart, atol=1e-12)
-
-
-@given(PAIRS, EPSILONS)
-def test_what_holds_of_every_pair(pairs, epsilon):
-    ends, goals, reached = arrays(pairs)
-    found = rivalry(ends, goals, reached, distance, epsilon)
-    a, b = found.closer.reshape(-1, 2).T
-    assert (a != b).all() and found.kept[~found.closer].all() and found.kept[reached].all()
-    assert (found.rewards[reached] == 1).all() and (found.rewards[~reached] <= 0).all()
-    to_goal = np.where(reached, 0.0, distance(ends, goals))
-    np.testing.assert_array_equal(found.closer[::2], to_goal[::2] < to_goal[1::2])
-    farther = ~found.closer & ~reached
-    np.testing.assert_allclose(found.rewards[farther], np.minimum(0, found.apart - to_goal)[farther])
-    kept = {e: rivalry(ends, goals, reached, distance, e).kept for e in (0.0, epsilon, math.inf)}
-    assert kept[math.inf].all() and (kept[0.0] == (~found.closer | reached)).all()
-    assert (kept[0.0] <= kept[epsilon]).all()
-
-
-@given(PAIRS, EPSILONS)
-def test_siblings_may_change_places(pairs, epsilon):
-    """Unless they are equally close, when the second is the closer whoever it is."""
-    ends, goals, reached = arrays(pairs)
-    swap = siblings(len(ends))
-    found, other = rivalry(ends, goals, reached, distance, epsilon), rivalry(
-        ends[swap], goals, reached[swap], distance, epsilon)  # fmt: skip
-    for name in ("anti_goals", "rewards", "apart"):
-        np.testing.assert_array_equal(getattr(found, name)[swap], getattr(other, name))
-    to_goal = np.where(reached, 0.0, distance(ends, goals))
-    decided = to_goal != to_goal[swap]
-    for name in ("closer", "kept"):
-        np.testing.assert_array_equal(getattr(found, name)[swap][decided], getattr(other, name)[decided])
 
 
 # ---- bad input, and what is given stays as it is ---------------------------------------------------------------------

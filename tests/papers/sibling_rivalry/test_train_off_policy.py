@@ -1,8 +1,6 @@
 """The off-policy script: what is stored and replayed, when targets move, resuming, metrics, bad settings, learning."""
 
 import dataclasses
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -11,14 +9,13 @@ import pytest
 import torch
 
 from envs.goal_task import GoalTask
-from lab.cli import cli
 from lab.errors import NonFiniteLoss, UserError
 from lab.runs import Streams
 from papers.sibling_rivalry import train_off_policy
 from papers.sibling_rivalry.ddpg import DDPG
 from papers.sibling_rivalry.dqn import DQN
 from papers.sibling_rivalry.rollouts import Rollouts, play
-from papers.sibling_rivalry.train_off_policy import METHODS, Config, Trainer, main
+from papers.sibling_rivalry.train_off_policy import Config, Trainer, main
 from tests.papers.sibling_rivalry.fake_tasks import Flat, Line, Picture, Plane
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -67,14 +64,6 @@ KINDS = [("Plane", "ddpg-her"), ("Line", "dqn-her"), ("Line", "dqn"), ("Picture"
 def these_tasks(monkeypatch):
     make = train_off_policy.make_task
     monkeypatch.setattr(train_off_policy, "make_task", lambda name: TASKS[name]() if name in TASKS else make(name))
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def config(env: str = "Plane", method: str = "ddpg-her", seed: int = 0, **settings) -> Config:
@@ -141,13 +130,6 @@ def test_interrupted_and_resumed_equals_uninterrupted(env, method, tmp_path, mon
     assert ours.keys() == theirs.keys() and all(torch.equal(ours[key], theirs[key]) for key in ours)
 
 
-def test_checkpoints_are_written_every_fifth_epoch(tmp_path, monkeypatch):
-    saved = []
-    monkeypatch.setattr("lab.runs.Run.save", lambda self, state: saved.append(state["trainer"].evaluations))
-    main(config(epochs=11, cycles=1, episodes=1, updates=1, eval_episodes=1), tmp_path)
-    assert train_off_policy.SAVE_EVERY == 5 and saved == [5, 10]
-
-
 def test_another_seed_gives_another_run(tmp_path):
     for seed in (0, 1):
         main(config(seed=seed), tmp_path / str(seed))
@@ -211,13 +193,6 @@ def test_dense_rewards_by_hand():
     rewards = [-1, 1], [-5, -4, -3, -3, -4]
     expected = [(*step[:4], reward, step[5]) for i in (0, 1) for step, reward in zip(PURSUED[i], rewards[i])]
     assert stored(one) == sorted(expected)
-
-
-@pytest.mark.parametrize("k", [0, 1, 2])
-def test_at_most_k_goals_per_step(k):
-    one = trainer("Line", "dqn-her", k=k)
-    one.store(made_up(one.task, [[0, 1, 2, 3, 4, 5]], [6], [False]))
-    assert len(one.memory) == sum(1 + min(k, 5 - t) for t in range(5))
 
 
 @pytest.mark.parametrize(("env", "method"), KINDS)
@@ -423,49 +398,10 @@ def test_the_smallest_settings_that_are_allowed_do_run(tmp_path):
     assert main(config(**smallest, **zeros), tmp_path)["episodes"] == 1
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="asks for a machine without CUDA")
-def test_cuda_without_cuda(tmp_path):
-    with pytest.raises(UserError, match="device 'cuda' asked for, but this PyTorch sees no CUDA device"):
-        main(config(device="cuda"), tmp_path / "run")
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 @pytest.mark.parametrize(("env", "method"), KINDS)
 def test_cuda(env, method, tmp_path):
     assert main(config(env, method, device="cuda"), tmp_path)["episodes"] == 24
-
-
-# --- command line ----------------------------------------------------------------------------------------------------
-
-
-def test_command_line(tmp_path, monkeypatch, capsys):
-    options = [f"--{key.replace('_', '-')}={value}" for key, value in (TINY | {"run_dir": tmp_path}).items()]
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    monkeypatch.setattr(sys, "argv", ["train", *options, "--env", "Line", "--method", "dqn-her", "--no-progress"])
-    cli(Config, main, train_off_policy.__doc__)
-    assert "success: " in capsys.readouterr().out
-    monkeypatch.setattr(sys, "argv", ["train", "--method", "her"])
-    with pytest.raises(SystemExit) as stop:
-        cli(Config, main, train_off_policy.__doc__)
-    assert stop.value.code == 2 and "use one of ddpg-her, dqn-her, dqn" in capsys.readouterr().err
-
-
-def test_every_setting_is_explained(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["train", "--help"])
-    with pytest.raises(SystemExit):
-        cli(Config, main, train_off_policy.__doc__)
-    shown = capsys.readouterr().out
-    for field in dataclasses.fields(Config):
-        assert f"--{field.name.replace('_', '-')}" in shown
-    assert all(method in train_off_policy.__doc__ for method in METHODS)
-
-
-def test_a_wrong_setting_costs_one_line(tmp_path):
-    module = "papers.sibling_rivalry.train_off_policy"
-    command = [sys.executable, "-m", module, "--method", "dqn", "--run-dir", str(tmp_path / "run"), "--no-progress"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 2 and done.stderr.startswith("error: dqn does not work with the continuous actions")
-    assert done.stderr.count("\n") == 1
 
 
 # --- learning --------------------------------------------------------------------------------------------------------

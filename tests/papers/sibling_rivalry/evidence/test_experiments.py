@@ -1,8 +1,6 @@
-"""Every experiment at every scale: what is run, with which settings, and what is shared."""
+"""What is particular to this paper's experiments: their settings, what they share, and what the README says of them."""
 
-import importlib
 import re
-from collections import Counter
 from math import inf
 from pathlib import Path
 
@@ -10,8 +8,8 @@ import pytest
 
 from papers.sibling_rivalry import track, train, train_off_policy
 from papers.sibling_rivalry.evidence import experiments
-from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS, HEADLINE, LENGTHS, entries
-from papers.sibling_rivalry.evidence.figures import FIGURES, NAMES
+from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS, LENGTHS
+from papers.sibling_rivalry.evidence.figures import FIGURES
 from papers.sibling_rivalry.tasks import make_task
 
 SCALES = ("smoke", "quick", "full")
@@ -21,6 +19,7 @@ RUNS = {"track": 3, "maze": 5, "grid": 6, "shapes": 22, "epsilon": 11, "starts":
 """Per seed."""
 QUICK = {"PointMaze": 15, "Corridor": 10, "UMaze": 10, "PixelGrid": 6}
 """Epochs at quick, by kind of task; at full there are 50."""
+MAZES = [name for name in EXPERIMENTS if name != "track"]
 README = Path(experiments.__file__).parents[1] / "README.md"
 
 
@@ -41,87 +40,45 @@ def settings_of(entry, scale) -> dict:
     return found
 
 
-# ---- every entry -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_builds(name, scale):
-    found = EXPERIMENTS[name](scale)
-    assert max(Counter((entry.method, entry.env, entry.seed) for entry in found).values()) == 1
-    kinds = Counter((entry.method, entry.env) for entry in found)
-    assert len(kinds) == RUNS[name] and set(kinds.values()) == {SEEDS[scale]}
-    for entry in found:
-        module, function = entry.target.split(":")
-        script = importlib.import_module(module)
-        assert callable(getattr(script, function)) and isinstance(entry.config, script.Config)
-        script.check(entry.config)
-        config = entry.config
-        assert (entry.method.partition(" ")[0], entry.env, entry.seed) == (config.method, config.env, config.seed)
-        assert config.method in script.METHODS and entry.seed in range(SEEDS[scale])
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_an_unknown_scale_is_an_error(name):
-    with pytest.raises(KeyError):
-        EXPERIMENTS[name]("huge")
-
-
 @pytest.mark.parametrize("scale", ["quick", "full"])
-@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "track"])
+@pytest.mark.parametrize("name", MAZES)
 def test_nothing_but_what_the_label_says_differs_from_the_defaults(name, scale):
     """The defaults are the paper's values, where it states any (test_train.py)."""
     for entry in EXPERIMENTS[name](scale):
         config = entry.config
-        expected = type(config)(config.env, config.method, config.seed, **settings_of(entry, scale))
-        assert config == expected
+        assert (entry.method.partition(" ")[0], entry.env) == (config.method, config.env)
+        assert config == type(config)(config.env, config.method, config.seed, **settings_of(entry, scale))
 
 
-@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "track"])
+@pytest.mark.parametrize("name", MAZES)
 def test_smoke_is_tiny_and_every_trainer_can_be_made(name):
     for entry in EXPERIMENTS[name]("smoke"):
         config = entry.config
         off_policy = isinstance(config, train_off_policy.Config)
-        trainer = (train_off_policy if off_policy else train).Trainer(config)
-        assert trainer.task.max_steps <= 50
-        assert config.epochs == 2 and config.eval_episodes <= 4
+        (train_off_policy if off_policy else train).Trainer(config)
         played = config.cycles * config.episodes if off_policy else config.updates * config.rollouts
-        assert config.epochs * played <= 32
+        assert config.epochs * played <= 32 and config.eval_episodes <= 4
         if off_policy:  # it learns, all the same, and needs no large memory
             assert config.warmup < config.epochs * played * 5 and config.capacity <= 5_000
 
 
-# ---- each experiment -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize(
-    ("name", "methods"),
-    [
-        ("maze", ["ppo", "ppo-sr", "ppo-icm", "ppo-rnd", "ddpg-her"]),
-        ("grid", ["ppo", "ppo-sr", "ppo-icm", "dqn-her", "dqn", "ppo-sr (epsilon 2)"]),
-        ("epsilon", [f"ppo-sr (epsilon {e})" for e in range(11)]),
-        ("oracle", ["ppo-sr", "ppo-go (side 1)", "ppo-go (side 2)", "ppo-go (side 3)"]),
-    ],
-)
-def test_methods_of_one_task(name, methods, scale):
-    env = GRID[scale] if name == "grid" else "PointMaze"
-    assert list(dict.fromkeys((entry.method, entry.env) for entry in EXPERIMENTS[name](scale))) == [
-        (method, env) for method in methods
-    ]
-
-
-@pytest.mark.parametrize("scale", SCALES)
-def test_methods_of_several_tasks(scale):
-    starts = {(entry.method, entry.env) for entry in EXPERIMENTS["starts"](scale)}
-    assert starts == {(m, e) for m in ("ppo-sr", "ppo-sr (independent starts)") for e in ("PointMaze", GRID[scale])}
-    shapes = {(entry.method, entry.env) for entry in EXPERIMENTS["shapes"](scale)}
+def test_methods_and_tasks(scale):
+    ppo = ["ppo", "ppo-sr", "ppo-icm"]
     on_longest = [*(f"ppo-sr (epsilon {e})" for e in (1, 2, 3, 5)), "ppo-icm", "ddpg-her"]
-    for name in ("Corridor", "UMaze"):
-        expected = {("ppo-sr", f"{name}-{length}") for length in LENGTHS}
-        expected |= {(method, f"{name}-{max(LENGTHS)}") for method in on_longest}
-        assert {pair for pair in shapes if pair[1].startswith(name)} == expected
-    assert list(LENGTHS) == sorted(LENGTHS)  # "the longest" is the last
+    expected = {
+        "maze": [(m, "PointMaze") for m in (*ppo, "ppo-rnd", "ddpg-her")],
+        "grid": [(m, GRID[scale]) for m in (*ppo, "dqn-her", "dqn", "ppo-sr (epsilon 2)")],
+        "epsilon": [(f"ppo-sr (epsilon {e})", "PointMaze") for e in range(11)],
+        "oracle": [(m, "PointMaze") for m in ("ppo-sr", *(f"ppo-go (side {side})" for side in (1, 2, 3)))],
+        "starts": [(f"ppo-sr{s}", e) for s in ("", " (independent starts)") for e in ("PointMaze", GRID[scale])],
+        "shapes": [("ppo-sr", f"{name}-{length}") for name in ("Corridor", "UMaze") for length in LENGTHS]
+        + [(method, f"{name}-10") for name in ("Corridor", "UMaze") for method in on_longest],
+    }
+    for name, pairs in expected.items():
+        assert {(entry.method, entry.env) for entry in EXPERIMENTS[name](scale)} == set(pairs)
+    for name, build in EXPERIMENTS.items():
+        assert len(build(scale)) == RUNS[name] * SEEDS[scale]
 
 
 def test_the_grid_of_full_is_the_papers():
@@ -131,57 +88,28 @@ def test_the_grid_of_full_is_the_papers():
     }  # fmt: skip
 
 
-# ---- runs that experiments share -------------------------------------------------------------------------------------
-
-
-def of(name, scale, method, env="PointMaze"):
-    return [entry for entry in EXPERIMENTS[name](scale) if (entry.method, entry.env) == (method, env)]
-
-
 @pytest.mark.parametrize("scale", SCALES)
-def test_sibling_rivalry_in_the_point_maze_is_trained_once(scale):
+def test_runs_that_figures_share_are_trained_once(scale):
+    def of(name, method, env="PointMaze"):
+        chosen = [entry for entry in EXPERIMENTS[name](scale) if (entry.method, entry.env) == (method, env)]
+        return [entry.run_dir(Path("runs")) for entry in chosen]
+
     places = [("maze", "ppo-sr"), ("oracle", "ppo-sr"), ("starts", "ppo-sr"), ("epsilon", "ppo-sr (epsilon 5)")]
-    runs = [[entry.run_dir(Path("runs")) for entry in of(name, scale, method)] for name, method in places]
-    assert len(set(runs[0])) == SEEDS[scale] and all(other == runs[0] for other in runs)
-    grid = [entry.config for entry in of("grid", scale, "ppo-sr", GRID[scale])]
-    assert grid and grid == [entry.config for entry in of("starts", scale, "ppo-sr", GRID[scale])]
+    assert len({tuple(of(*place)) for place in places}) == 1
+    assert of("grid", "ppo-sr", GRID[scale]) == of("starts", "ppo-sr", GRID[scale])
     for env in ("Corridor-10", "UMaze-10"):
-        assert [e.config for e in of("shapes", scale, "ppo-sr", env)] == [
-            e.config for e in of("shapes", scale, f"ppo-sr (epsilon {experiments.SHAPES_EPSILON:g})", env)
-        ]
-
-
-@pytest.mark.parametrize("scale", SCALES)
-def test_all_other_runs_differ(scale):
-    found = [entry for name in EXPERIMENTS for entry in EXPERIMENTS[name](scale)]
-    directories = {entry.run_dir(Path("runs")) for entry in found}
-    assert len(directories) == len({entry.config for entry in found})
+        assert of("shapes", "ppo-sr", env) == of("shapes", "ppo-sr (epsilon 1)", env)
+    everything = {entry.run_dir(Path("runs")) for build in EXPERIMENTS.values() for entry in build(scale)}
     shared = 3 + 1 + 2  # ppo-sr: in the point maze, on the grid, on the longest corridor and U maze
-    assert len(directories) == SEEDS[scale] * (sum(RUNS.values()) - shared)
+    assert len(everything) == SEEDS[scale] * (sum(RUNS.values()) - shared)
 
 
-def test_scales_share_no_runs():
-    configs = [{entry.config for name in EXPERIMENTS for entry in EXPERIMENTS[name](scale)} for scale in SCALES]
-    quick_and_full = {c for c in configs[1] & configs[2] if not isinstance(c, track.Config)}
-    assert not quick_and_full and not {c for c in configs[0] if not isinstance(c, track.Config)} & configs[1]
+def test_quick_and_full_share_the_runs_of_the_track_alone():
+    quick, full = ({e.config for build in EXPERIMENTS.values() for e in build(scale)} for scale in ("quick", "full"))
+    assert {type(config) for config in quick & full} == {track.Config}
 
 
-# ---- names -----------------------------------------------------------------------------------------------------------
-
-
-def test_a_suffix_names_what_settings_change():
-    [entry] = entries("smoke", "PointMaze", ["ppo-sr"], " (epsilon 7)", epsilon=7.0)
-    assert (entry.method, entry.config.method, entry.config.epsilon) == ("ppo-sr (epsilon 7)", "ppo-sr", 7.0)
-    [entry] = entries("smoke", "Corridor-2", ["ddpg-her"], " (k 1)", k=1)
-    assert (entry.method, entry.config.k, entry.target) == (
-        "ddpg-her (k 1)", 1, "papers.sibling_rivalry.train_off_policy:main",
-    )  # fmt: skip
-
-
-def test_names_are_the_same_everywhere():
-    assert set(HEADLINE) <= set(FIGURES)
-    assert set(NAMES) == {*train.METHODS, *train_off_policy.METHODS}
-    assert {name for figure in FIGURES.values() for name in figure.experiments} == set(EXPERIMENTS) == set(RUNS)
+# ---- README ----------------------------------------------------------------------------------------------------------
 
 
 def readme_rows() -> dict[str, list[str]]:
@@ -194,7 +122,7 @@ def readme_rows() -> dict[str, list[str]]:
     return rows
 
 
-def test_the_readme_counts_runs_as_they_are():
+def test_the_readme_counts_runs_and_episodes_as_they_are():
     rows = readme_rows()
     assert set(rows) == {name for name in FIGURES if name.startswith("fig")}
     for name, cells in rows.items():
@@ -202,13 +130,6 @@ def test_the_readme_counts_runs_as_they_are():
         for cell, scale in zip(cells, ("quick", "full")):
             variants, seeds = re.match(r"(\d+)(?: \w+)? x (\d+)", cell).groups()
             assert (int(variants), int(seeds)) == (RUNS[experiment], SEEDS[scale]), f"{name} at {scale}"
-
-
-def test_the_readme_knows_how_long_runs_are():
-    """Where it says so: all numbers of thousands are of episodes."""
-    for name, cells in readme_rows().items():
-        for cell, scale in zip(cells, ("quick", "full")):
             said = {int(number.replace(",", "")) for number in re.findall(r"\d+,000", cell)}
-            entries = [entry for experiment in FIGURES[name].experiments for entry in EXPERIMENTS[experiment](scale)]
-            if said:
-                assert said == {4_000 * entry.config.epochs for entry in entries}, f"{name} at {scale}: {cell}"
+            if said:  # all numbers of thousands are of episodes
+                assert said == {4_000 * entry.config.epochs for entry in EXPERIMENTS[experiment](scale)}, name

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from envs.circular_track import GOAL, LOCAL_OPTIMUM
-from lab.results import MissingData, Results, collect, matrix
+from lab.results import Results, collect
 from papers.sibling_rivalry.evidence import figures_track
-from papers.sibling_rivalry.evidence.figures_track import NAMES, PHASES, PLACES, STYLES, fig1, fig2, histograms, shapes
-from papers.sibling_rivalry.track import BINS, ENV, METHODS, entries, main
+from papers.sibling_rivalry.evidence.ends import histograms
+from papers.sibling_rivalry.evidence.experiments import on_track
+from papers.sibling_rivalry.evidence.figures_track import NAMES, PHASES, PLACES, STYLES, fig1, fig2, shapes
+from papers.sibling_rivalry.track import BINS, ENV, METHODS, main
 
 FIGURES = {"fig1": fig1, "fig2": fig2}
 HEAT_MAPS = {
@@ -24,9 +26,9 @@ CURVES = {"fig1": ("naive", "fixed"), "fig2": ("naive", "sr")}
 def results(tmp_path_factory):
     """Of the smoke scale, as a sweep leaves them."""
     root = tmp_path_factory.mktemp("runs")
-    for entry in entries("smoke"):
+    for entry in on_track("smoke"):
         main(entry.config, entry.run_dir(root))
-    collect("track", "smoke", entries("smoke"), root, root / "results", own=True)
+    collect("track", "smoke", on_track("smoke"), root, root / "results", own=True)
     return Results(root / "results")
 
 
@@ -51,25 +53,6 @@ def write(root, table):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_it_draws_and_is_the_same_twice(name, results, tmp_path):
-    for file in ("a.png", "b.png"):
-        FIGURES[name](results, "smoke", tmp_path / file)
-    picture = (tmp_path / "a.png").read_bytes()
-    assert picture.startswith(b"\x89PNG") and picture == (tmp_path / "b.png").read_bytes()
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_title_and_labels(name, results, canvases):
-    FIGURES[name](results, "smoke", None)
-    [canvas] = canvases
-    assert "smoke: 1 seed, 32 episodes" in canvas.get_suptitle()
-    assert {text.get_text() for text in canvas.legends[0].get_texts()} == {NAMES[method] for method in CURVES[name]}
-    for place in HEAT_MAPS[name]:
-        ax = canvas.axes[place]
-        assert ax.get_title() and ax.get_xlabel() == "phase" and ax.get_ylabel() == "episodes"
-
-
-@pytest.mark.parametrize("name", FIGURES)
 def test_heat_maps_show_their_sibling_s_ends(name, results, canvases):
     FIGURES[name](results, "smoke", None)
     frame = results.at("track", "smoke")
@@ -80,18 +63,8 @@ def test_heat_maps_show_their_sibling_s_ends(name, results, canvases):
         corners = mesh.get_coordinates()
         np.testing.assert_allclose(corners[0, :, 0], np.linspace(0, 2 * math.pi, BINS + 1))
         assert corners[:, 0, 1].tolist() == [0, 16, 32]
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_success_is_drawn_run_by_run(name, results, canvases):
-    FIGURES[name](results, "smoke", None)
-    ax = canvases[0].axes[3]
-    frame = results.at("track", "smoke")
-    for method in CURVES[name]:
-        [line] = [line for line in ax.lines if line.get_label() == NAMES[method]]
-        steps, values = matrix(frame, "success", method, ENV)
-        np.testing.assert_array_equal(line.get_xydata(), np.column_stack([steps, values[0]]))
-    assert len(ax.lines) == 4  # the single runs, too
+    drawn = {line.get_label() for line in canvases[0].axes[3].lines if line.get_linewidth() > 1}
+    assert drawn == {NAMES[method] for method in CURVES[name]}
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -169,12 +142,6 @@ def test_incomplete_results_are_drawn_as_far_as_they_go(keep, name, results, tmp
     for place, (method, _) in HEAT_MAPS[name].items():
         texts = [text.get_text() for text in canvases[0].axes[place].texts]
         assert texts == ([] if method == keep else ["not run"])
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_nothing_to_draw(name, tmp_path):
-    with pytest.raises(MissingData):
-        FIGURES[name](Results(tmp_path), "smoke", tmp_path / "a.png")
 
 
 def test_every_method_has_a_name_and_a_style():
