@@ -10,13 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from lab.errors import UserError
 from lab.results import MissingData, Results, write_if_changed
-from lab.stats import difference_interval
-from lab.verdicts import LEVEL, MARGIN, MIN_SEEDS, STATUSES, Verdict, false_discovery_threshold, number, status_after
+from lab.verdicts import LEVEL, MARGIN, MIN_SEEDS, STATUSES, Verdict, false_discovery_threshold, status_after
 
 KINDS = ("paper", "own", "wiring")
 BEGIN, END = "<!-- claims:begin -->", "<!-- claims:end -->"
@@ -63,53 +59,6 @@ class Claim:
 # ------------------------------------------------------------------------------------------------ judging
 
 
-def judge_difference(x: ArrayLike, y: ArrayLike, *, steps: int = 0, scale: str = "", note: str = "") -> Verdict:
-    """Verdict on "x > y" from one score per seed: reproduced when the 95 % bootstrap interval of mean(x) - mean(y) lies
-    above 0, not reproduced when below 0, else inconclusive. Inconclusive too below 3 seeds of either."""
-    first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    seeds = min(len(first), len(second))
-    if seeds == 0:
-        return Verdict("not run", scale=scale, note=note)
-    effect = number(float(first.mean() - second.mean()), "+")
-    low, high = difference_interval(first, second)
-    interval = f"[{number(low, '+')}, {number(high, '+')}]" if seeds > 1 else ""
-    if seeds < MIN_SEEDS:
-        few = f"fewer than {MIN_SEEDS} seeds"
-        return Verdict("inconclusive", effect, interval, seeds, steps, scale, f"{note}; {few}" if note else few)
-    status = "reproduced" if low > 0 else "not reproduced" if high < 0 else "inconclusive"
-    return Verdict(status, effect, interval, seeds, steps, scale, note)
-
-
-def combine(parts: Mapping[str, Verdict]) -> Verdict:
-    """One verdict on a claim of several parts (tasks, say).
-
-    All parts reproduced: reproduced. Some: partly. Some decided and none reproduced: not reproduced. None decided:
-    inconclusive, or not run when no part was. Seeds is the fewest and steps the most of any part that was run.
-    """
-    found = [part.status for part in parts.values()]
-    ran = [part for part in parts.values() if part.status != "not run"]
-    good = found.count("reproduced")
-    if not ran:
-        status = "not run"
-    elif good == len(found):
-        status = "reproduced"
-    elif good or "partly" in found:
-        status = "partly"
-    else:
-        status = "not reproduced" if "not reproduced" in found else "inconclusive"
-    return Verdict(
-        status,
-        effect=f"{good} of {len(found)} reproduced" if ran else "",
-        seeds=min((part.seeds for part in ran), default=0),
-        steps=max((part.steps for part in ran), default=0),
-        scale=" and ".join(dict.fromkeys(part.scale for part in ran if part.scale)),
-        note="; ".join(
-            f"{name}: {part.status}" + (f" ({ours})" if (ours := f"{part.effect} {part.interval}".strip()) else "")
-            for name, part in parts.items()
-        ),
-    )
-
-
 def evaluate(claims: Iterable[Claim], results: Results) -> list[tuple[Claim, Verdict]]:
     """Each claim with its verdict, from one scale: that at which most of its parts were run, of several the best.
 
@@ -121,7 +70,8 @@ def evaluate(claims: Iterable[Claim], results: Results) -> list[tuple[Claim, Ver
         if claim.id in found:
             raise ValueError(f"two claims are called {claim.id}")
         verdicts = [_check(claim, reader) for reader in readers]
-        found[claim.id] = claim, max(verdicts, key=lambda verdict: verdict.run)
+        best = max(verdicts, key=lambda verdict: verdict.run)
+        found[claim.id] = claim, best if best.run else verdicts[-1]  # of what was not run, the least that is missing
     for claim, _ in found.values():
         if claim.counted_with and claim.counted_with not in found:
             raise ValueError(f"{claim.id} is counted with {claim.counted_with}, which is no claim")

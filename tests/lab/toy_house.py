@@ -67,12 +67,14 @@ FIGURES = {
 }
 """
 CLAIMS = """
-from lab.claims import Claim, Verdict, judge_difference
+from lab.claims import Claim
+from lab.verdicts import Verdict, above, decide, difference
 from lab.results import final
 
 def check(results):
     frame, scale = results.need("compare")
-    return judge_difference(*(final(frame, "score", m, "Coin") for m in ("flip", "fixed")), steps=10, scale=scale)
+    x, y = (final(frame, "score", m, "Coin") for m in ("flip", "fixed"))
+    return decide(difference(x, y), above(), steps=10, scale=scale)
 
 def check_slow(results):
     return Verdict("reproduced", scale=results.need("slow")[1])

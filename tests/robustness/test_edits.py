@@ -65,13 +65,14 @@ def draw(results, scale, out):
 FIGURES = {"fig-1": Figure(("flips",), draw, "flips"), "fig-2": Figure(("flips", "fails"), draw, "flips")}
 """,
     "evidence/claims.py": """
-from lab.claims import Claim, judge_difference
+from lab.claims import Claim
+from lab.verdicts import above, decide, difference
 from lab.results import final
 
 def check(results):
     frame, scale = results.need("flips")
     scores = final(frame, "score", "flip", "Coin")
-    return judge_difference(scores + 9, scores, steps=2, scale=scale)
+    return decide(difference(scores + 9, scores), above(), steps=2, scale=scale)
 
 CLAIMS = [Claim(f"coins-{figure}", figure, "flips score", "+9", check) for figure in ("fig-1", "fig-2")]
 """,
