@@ -29,7 +29,7 @@ lint:             ##   1 | ruff and mypy
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
 evidence:         ## 120 | train what undecided claims lack, for HOURS=2, and collect it: PAPER= DRY=1
-all:              ## 2105 | every figure and table of every paper
+all:              ## 2335 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
@@ -67,12 +67,12 @@ ners-fig-c2:     ##  25 | learning curves of table2
 ners-own-law:    ## 225 | not in the paper: how far each sampler is from uniform (all runs)
 ners-own-td3-lr: ##  12 | not in the paper: the learning rate of TD3 with uniform sampling
 
-ref-er:        ## 680 | Remember and Forget for Experience Replay: every figure below
-ref-er-fig1:   ## 150 | DDPG: returns with plain and prioritised replay and with ReF-ER, rule by rule
-ref-er-fig2:   ## 150 | DDPG: divergence of the policy from the replayed behaviour (the runs of fig1)
-ref-er-fig3:   ##  45 | NAF: returns, as fig1
-ref-er-fig4:   ## 150 | V-RACER with ReF-ER, rule by rule, PPO and ACER: returns
-ref-er-fig5:   ## 150 | V-RACER, PPO and ACER: divergence (the runs of fig4)
+ref-er:        ## 910 | Remember and Forget for Experience Replay: every figure below
+ref-er-fig1:   ## 250 | DDPG: returns with plain and prioritised replay and with ReF-ER, rule by rule
+ref-er-fig2:   ## 250 | DDPG: divergence of the policy from the replayed behaviour (the runs of fig1)
+ref-er-fig3:   ##  75 | NAF: returns, as fig1
+ref-er-fig4:   ## 250 | V-RACER with ReF-ER, rule by rule, PPO and ACER: returns
+ref-er-fig5:   ## 250 | V-RACER, PPO and ACER: divergence (the runs of fig4)
 ref-er-fig7:   ## 250 | V-RACER: sensitivity to C, D, memory, batch, steps per update, learning rate
 ref-er-fig8:   ##  75 | V-RACER: sensitivity to annealing and width; closed-form advantages
 ref-er-own-kl: ##  15 | not in the paper: the other direction of the divergence
