@@ -15,6 +15,7 @@ Not a number stays one wherever PyTorch would keep it (hence no full `fastmath`)
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from numba import njit
@@ -98,12 +99,12 @@ def tanh_backward(grad, out):
             grad[row, j] *= ONE - out[row, j] * out[row, j]
 
 
-# --- plain networks: linear layers with ReLU between them, as `common.networks.mlp` ------------------------------------
+# --- plain networks: linear layers with ReLU between them, as `common.networks.mlp` -----------------------------------
 
 
 def n_parameters(sizes: tuple[int, ...]) -> int:
     """Parameters of a network of `sizes` (inputs, hidden ..., outputs)."""
-    return sum(n_out * (n_in + 1) for n_in, n_out in zip(sizes, sizes[1:]))
+    return sum(n_out * (n_in + 1) for n_in, n_out in pairwise(sizes))
 
 
 @njit(cache=True, **OPTIONS)

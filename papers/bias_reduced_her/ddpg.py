@@ -61,7 +61,8 @@ class Critic(nn.Module):
     def __init__(self, n_inputs: int, n_actions: int):
         super().__init__()
         self.layers = nn.ModuleList(nn.Linear(n, HIDDEN, bias=False) for n in (n_inputs, HIDDEN + n_actions, HIDDEN))
-        self.norms = nn.ModuleList([nn.BatchNorm1d(n_inputs, affine=False), *(nn.BatchNorm1d(HIDDEN) for _ in range(3))])
+        norms = [nn.BatchNorm1d(HIDDEN) for _ in range(3)]
+        self.norms = nn.ModuleList([nn.BatchNorm1d(n_inputs, affine=False), *norms])
         self.output = nn.Linear(HIDDEN, 1)
 
     def forward(self, inputs: Tensor, action: Tensor, learning: bool = False) -> Tensor:
