@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numba import njit
 
-OPTIONS = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
 """Of `njit`, for kernels that call these, too: sums in any order, which is what vectorises them."""
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)  # a Python float would turn everything that it meets into float64

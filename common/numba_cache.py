@@ -36,8 +36,9 @@ def njit_calling(*modules: ModuleType, **options: Any) -> Callable[[Callable], A
 
     def decorate(function: Callable) -> Any:
         kernel = njit(cache=True, **options)(function)
-        index = kernel._cache._cache_file
-        index._source_stamp = index._source_stamp, sources
+        if kernel is not function:  # as with NUMBA_DISABLE_JIT=1
+            index = kernel._cache._cache_file
+            index._source_stamp = index._source_stamp, sources
         return kernel
 
     return decorate
