@@ -1,5 +1,5 @@
 """Training on Hand: time of an environment step, acting, hindsight, replay and updates included, against
-Stable-Baselines3's DDPG with its HerReplayBuffer.
+Stable-Baselines3's DDPG with its HerReplayBuffer; and of one update, by kernels and by PyTorch.
 
 Both play the same task, make 40 gradient steps of batch 64 per 200 environment steps, and have three hidden layers of
 64, the same optimiser, step size, tau and discount, and 4 virtual goals per real transition. We replay by priority,
@@ -15,13 +15,15 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import torch
 from torch import nn
 
 from benchmarks.floor import matmul_rate
 from benchmarks.rows import Row
 from benchmarks.timing import Stopwatch, clock, interleaved, per_call
 from lab.errors import UserError
-from papers.bias_reduced_her.ddpg import DDPG
+from papers.bias_reduced_her.ddpg import DDPG, Batch
+from papers.bias_reduced_her.fast_ddpg import FastDDPG
 from papers.bias_reduced_her.train import TASKS, Config, Trainer
 
 try:
@@ -37,6 +39,8 @@ ENV = "Hand"
 LIMIT = 1 / 3  # of the peer: three times its steps per second
 WARMUP = 20_000  # environment steps before the first update
 CYCLES, CYCLE_STEPS, ROUNDS = 2, 200, 9
+UPDATE_LIMIT = 500  # microseconds of one update by kernels
+UPDATES = 100  # timed at once
 
 
 def measure() -> list[Row]:
@@ -48,7 +52,8 @@ def measure() -> list[Row]:
         "SB3": _peer(config, config.capacity // (1 + config.k), {"fused": True}),
         "SB3, its defaults": _peer(config, config.capacity, {}),
     }
-    results = interleaved({**ours, **peers, "rate": matmul_rate()}, ROUNDS)
+    updates = _updates(trainers["her"])
+    results = interleaved({**ours, **peers, **updates, "rate": matmul_rate()}, ROUNDS)
     rate = results.pop("rate")
     rows = []
     for method, trainer in trainers.items():
@@ -64,7 +69,25 @@ def measure() -> list[Row]:
         "PyTorch, 38 of them matrix products of at most 64 x 67 by 67 x 64, which run far below that rate"
     )
     rows.append(Row("her: step", results["her"], "us", flops / rate * 1e6, "arithmetic floor", note=note))
+    fast, plain = results["kernels"], results["PyTorch"]
+    rows.append(Row("one update", fast, "us", plain, "the same by PyTorch", UPDATE_LIMIT, "ours"))
+    floor = config.batch_size * update_operations(trainers["her"].agent) / rate * 1e6
+    note = "products of 64 x 64 by 64 x 64 run below the rate of large ones, those with observation or action further"
+    rows.append(Row("one update", fast, "us", floor, "arithmetic floor", note=note))
     return rows
+
+
+def _updates(trainer: Trainer) -> dict[str, Callable[[], float]]:
+    """Tasks for `interleaved`: microseconds per update by the kernels and by PyTorch, of the same batches."""
+    shape, action = trainer.memory["inputs"].shape, trainer.memory["action"].shape
+    fast, plain = FastDDPG(shape[1], action[1]), DDPG(shape[1], action[1])
+    drawn = [trainer.sampler.sample(trainer.config.batch_size) for _ in range(UPDATES)]
+    batches: list[Any] = [(Batch(**trainer.memory.get(slots)), weights) for slots, weights in drawn]  # type: ignore[arg-type]
+    tensors = [(Batch(*map(torch.from_numpy, batch)), torch.from_numpy(weights)) for batch, weights in batches]
+    return {
+        "kernels": per_call(lambda: [fast.update(*each) for each in batches], 1, UPDATES),
+        "PyTorch": per_call(lambda: [plain.update(*each) for each in tensors], 1, UPDATES),
+    }
 
 
 def warmed_up(method: str, steps: int = WARMUP) -> Trainer:
@@ -149,8 +172,8 @@ def update_operations(agent: DDPG) -> int:
     joined: Any = agent.critic.layers[1]  # where the action joins
     action_weights = agent.n_actions * joined.out_features
     targets = sum(actor) + sum(critic)
-    critic_step = 3 * sum(critic)  # the input is normalised with weights that learn, too
-    # From Q back to the action; the observation has no gradient, neither here nor in the actor.
+    critic_step = 3 * sum(critic) - critic[0]  # the observation has no gradient
+    # From Q back to the action; the observation has none here either, nor in the actor.
     back_to_action = sum(critic[2:]) + 2 * action_weights
     actor_step = sum(critic) + back_to_action + 3 * sum(actor) - actor[0]
     return targets + critic_step + actor_step

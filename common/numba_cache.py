@@ -1,10 +1,14 @@
-"""Where numba keeps compiled kernels when neither the checkout nor the user's cache can be written."""
+"""Where numba keeps compiled kernels, and when it compiles them anew."""
 
 import atexit
+import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 
 def keep_kernels_somewhere() -> None:
@@ -18,6 +22,26 @@ def keep_kernels_somewhere() -> None:
     if not _writable(Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "numba"):
         os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="kernels-")
         atexit.register(shutil.rmtree, os.environ["NUMBA_CACHE_DIR"], ignore_errors=True)
+
+
+def njit_calling(*modules: ModuleType, **options: Any) -> Callable[[Callable], Any]:
+    """As `njit(cache=True, **options)`, for kernels that call those of other modules.
+
+    Numba notices only a change of the file in which a kernel stands: it would go on with a copy of what the modules
+    held when the kernel was compiled.
+    """
+    from numba import njit  # not above: when numba is imported, it looks where it may keep kernels
+
+    sources = hashlib.sha256(b"".join(Path(str(module.__file__)).read_bytes() for module in modules)).hexdigest()
+
+    def decorate(function: Callable) -> Any:
+        kernel = njit(cache=True, **options)(function)
+        if kernel is not function:  # as with NUMBA_DISABLE_JIT=1
+            index = kernel._cache._cache_file
+            index._source_stamp = index._source_stamp, sources
+        return kernel
+
+    return decorate
 
 
 def _writable(folder: Path) -> bool:

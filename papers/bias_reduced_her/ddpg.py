@@ -52,13 +52,17 @@ class Critic(nn.Module):
     """Q of inputs [n, i] and actions [n, a]: [n]. Three hidden layers of 64, ReLU, the action joins after the first.
 
     The input and every hidden layer are batch-normalised: by the batch while the critic learns (`learning`), else by
-    running averages, so that the value of a transition does not depend on its neighbours.
+    running averages, so that the value of a transition does not depend on its neighbours. What the next normalisation
+    subtracts again has no parameters: neither the layers before one have a bias, nor the input's has scale and shift.
+    Their true gradient is zero, so that Adam would divide rounding errors by rounding errors: a random walk of the
+    step size.
     """
 
     def __init__(self, n_inputs: int, n_actions: int):
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(n, HIDDEN) for n in (n_inputs, HIDDEN + n_actions, HIDDEN))
-        self.norms = nn.ModuleList(nn.BatchNorm1d(n) for n in (n_inputs, HIDDEN, HIDDEN, HIDDEN))
+        self.layers = nn.ModuleList(nn.Linear(n, HIDDEN, bias=False) for n in (n_inputs, HIDDEN + n_actions, HIDDEN))
+        norms = [nn.BatchNorm1d(HIDDEN) for _ in range(3)]
+        self.norms = nn.ModuleList([nn.BatchNorm1d(n_inputs, affine=False), *norms])
         self.output = nn.Linear(HIDDEN, 1)
 
     def forward(self, inputs: Tensor, action: Tensor, learning: bool = False) -> Tensor:

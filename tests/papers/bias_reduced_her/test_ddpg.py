@@ -67,10 +67,11 @@ def by_hand(critic: Critic, b: Batch, learning: bool) -> np.ndarray:
 
     def normalise(norm, x):
         mean, var = (x.mean(0), x.var(0)) if learning else (numbers(norm.running_mean), numbers(norm.running_var))
-        return (x - mean) / np.sqrt(var + 1e-5) * numbers(norm.weight) + numbers(norm.bias)
+        x = (x - mean) / np.sqrt(var + 1e-5)
+        return x * numbers(norm.weight) + numbers(norm.bias) if norm.affine else x
 
     def linear(layer, x):
-        return x @ numbers(layer.weight).T + numbers(layer.bias)
+        return x @ numbers(layer.weight).T + (0.0 if layer.bias is None else numbers(layer.bias))
 
     x = normalise(critic.norms[0], numbers(b.inputs))
     x = np.maximum(normalise(critic.norms[1], linear(critic.layers[0], x)), 0)
