@@ -71,7 +71,8 @@ def measure() -> list[Row]:
     rows.append(Row("her: step", results["her"], "us", flops / rate * 1e6, "arithmetic floor", note=note))
     fast, plain = results["kernels"], results["PyTorch"]
     rows.append(Row("one update", fast, "us", plain, "the same by PyTorch", UPDATE_LIMIT, "ours"))
-    floor = config.batch_size * update_operations(trainers["her"].agent) / rate * 1e6
+    alike = FastDDPG(trainers["her"].agent.actor.layers[0].in_features, trainers["her"].agent.n_actions)
+    floor = config.batch_size * update_operations(alike) / rate * 1e6
     note = "products of 64 x 64 by 64 x 64 run below the rate of large ones, those with observation or action further"
     rows.append(Row("one update", fast, "us", floor, "arithmetic floor", note=note))
     return rows
@@ -80,7 +81,7 @@ def measure() -> list[Row]:
 def _updates(trainer: Trainer) -> dict[str, Callable[[], float]]:
     """Tasks for `interleaved`: microseconds per update by the kernels and by PyTorch, of the same batches."""
     shape, action = trainer.memory["inputs"].shape, trainer.memory["action"].shape
-    fast, plain = FastDDPG(shape[1], action[1]), DDPG(shape[1], action[1])
+    fast, plain = FastDDPG(shape[1], action[1]), DDPG(shape[1], action[1], spare=False)
     drawn = [trainer.sampler.sample(trainer.config.batch_size) for _ in range(UPDATES)]
     batches: list[Any] = [(Batch(**trainer.memory.get(slots)), weights) for slots, weights in drawn]  # type: ignore[arg-type]
     tensors = [(Batch(*map(torch.from_numpy, batch)), torch.from_numpy(weights)) for batch, weights in batches]
@@ -172,7 +173,8 @@ def update_operations(agent: DDPG) -> int:
     joined: Any = agent.critic.layers[1]  # where the action joins
     action_weights = agent.n_actions * joined.out_features
     targets = sum(actor) + sum(critic)
-    critic_step = 3 * sum(critic) - critic[0]  # the observation has no gradient
+    norm: Any = agent.critic.norms[0]
+    critic_step = 3 * sum(critic) - (0 if norm.affine else critic[0])  # the input's gradient is that of its scale
     # From Q back to the action; the observation has none here either, nor in the actor.
     back_to_action = sum(critic[2:]) + 2 * action_weights
     actor_step = sum(critic) + back_to_action + 3 * sum(actor) - actor[0]

@@ -52,17 +52,19 @@ class Critic(nn.Module):
     """Q of inputs [n, i] and actions [n, a]: [n]. Three hidden layers of 64, ReLU, the action joins after the first.
 
     The input and every hidden layer are batch-normalised: by the batch while the critic learns (`learning`), else by
-    running averages, so that the value of a transition does not depend on its neighbours. What the next normalisation
-    subtracts again has no parameters: neither the layers before one have a bias, nor the input's has scale and shift.
-    Their true gradient is zero, so that Adam would divide rounding errors by rounding errors: a random walk of the
-    step size.
+    running averages, so that the value of a transition does not depend on its neighbours.
+
+    spare: also have the parameters that the next normalisation cancels: biases of the layers before one, scale and
+    shift of the input's. Their true gradient is zero, so that Adam divides rounding errors by rounding errors and moves
+    them at random by its step size. The committed runs have them.
     """
 
-    def __init__(self, n_inputs: int, n_actions: int):
+    def __init__(self, n_inputs: int, n_actions: int, spare: bool = True):
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(n, HIDDEN, bias=False) for n in (n_inputs, HIDDEN + n_actions, HIDDEN))
-        norms = [nn.BatchNorm1d(HIDDEN) for _ in range(3)]
-        self.norms = nn.ModuleList([nn.BatchNorm1d(n_inputs, affine=False), *norms])
+        self.layers = nn.ModuleList(nn.Linear(n, HIDDEN, bias=spare) for n in (n_inputs, HIDDEN + n_actions, HIDDEN))
+        self.norms = nn.ModuleList(nn.BatchNorm1d(n) for n in (n_inputs, HIDDEN, HIDDEN, HIDDEN))
+        if not spare:
+            self.norms[0] = nn.BatchNorm1d(n_inputs, affine=False)
         self.output = nn.Linear(HIDDEN, 1)
 
     def forward(self, inputs: Tensor, action: Tensor, learning: bool = False) -> Tensor:
@@ -93,16 +95,17 @@ class DDPG:
         action_penalty: float = 0.0,
         seed: int = 0,
         device: str = "cpu",
+        spare: bool = True,
     ):
         """lr: Adam's step size of both networks. tau: share of the online in the target networks per update. clip:
         largest norm of the gradient of each network. action_penalty: weight of the actions' mean square in the actor's
-        loss. seed: of the initial weights."""
+        loss. seed: of the initial weights. spare: see Critic."""
         self.action_penalty = action_penalty
         self.n_actions, self.gamma, self.tau, self.clip, self.device = n_actions, gamma, tau, clip, device
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.actor, self.critic = Actor(n_inputs, n_actions), Critic(n_inputs, n_actions)
-            self.target_actor, self.target_critic = Actor(n_inputs, n_actions), Critic(n_inputs, n_actions)
+            self.actor, self.critic = Actor(n_inputs, n_actions), Critic(n_inputs, n_actions, spare)
+            self.target_actor, self.target_critic = Actor(n_inputs, n_actions), Critic(n_inputs, n_actions, spare)
         for online, target in ((self.actor, self.target_actor), (self.critic, self.target_critic)):
             target.load_state_dict(online.state_dict())
             online.to(device), target.to(device)

@@ -84,7 +84,7 @@ def update(batch, weights, sizes, online, target, moments, step, lr, gamma, clip
 
 
 class FastDDPG(DDPG):
-    """As `DDPG` and with its arguments, on the CPU only; batches are NumPy arrays.
+    """As `DDPG` without spare parameters and with its other arguments, on the CPU only; batches are NumPy arrays.
 
     Pickled, it continues identically. `update` moves the online networks only; the targets follow by `average_targets`.
     """
@@ -93,7 +93,7 @@ class FastDDPG(DDPG):
         """ValueError for a device other than the CPU."""
         if settings.get("device", "cpu") != "cpu":
             raise ValueError(f"FastDDPG works on the CPU; for {settings['device']} there is DDPG")
-        super().__init__(n_inputs, n_actions, **settings)
+        super().__init__(n_inputs, n_actions, **settings, spare=False)
         self._arguments = n_inputs, n_actions, settings
         self._lr, self._updates = self.critic_adam.defaults["lr"], 0
         del self.actor_adam, self.critic_adam  # their moments are here:

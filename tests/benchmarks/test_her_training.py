@@ -33,12 +33,13 @@ def test_operations_of_an_update_by_hand(her_training):
     actor = [2 * 5 * 64, 2 * 64 * 64, 2 * 64 * 64, 2 * 64 * 2]  # a product and a sum per weight
     critic = [2 * 5 * 64, 2 * 66 * 64, 2 * 64 * 64, 2 * 64 * 1]
     targets = sum(actor) + sum(critic)
-    critic_step = 3 * sum(critic) - critic[0]  # inputs need no gradient
+    critic_step = 3 * sum(critic)  # the input is normalised with weights that learn, too
     actor_loss = sum(actor) + sum(critic)
     gradient_of_actions = critic[3] + critic[2] + 2 * 2 * 64
     gradient_of_actor = 2 * sum(actor) - actor[0]
     by_hand = targets + critic_step + actor_loss + gradient_of_actions + gradient_of_actor
     assert her_training.update_operations(DDPG(5, 2)) == by_hand
+    assert her_training.update_operations(DDPG(5, 2, spare=False)) == by_hand - critic[0]
 
 
 def test_a_trainer_is_warmed_up_but_not_trained(her_training):

@@ -34,7 +34,8 @@ def batch(seed: int, n: int = 32) -> tuple[Batch, np.ndarray]:
 
 def both(seed: int = 0, plain: type[DDPG] = DDPG, **settings) -> tuple[FastDDPG, DDPG]:
     """The plain one averages its targets by `step` alone."""
-    return FastDDPG(INPUTS, A, seed=seed, tau=TAU, **settings), plain(INPUTS, A, seed=seed, tau=0.0, **settings)
+    other = plain(INPUTS, A, seed=seed, tau=0.0, **settings, spare=False)
+    return FastDDPG(INPUTS, A, seed=seed, tau=TAU, **settings), other
 
 
 def step(fast: FastDDPG, plain: DDPG, seed: int, n: int = 32) -> float:
