@@ -2,15 +2,12 @@
 
 import math
 
-import gymnasium
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.circular_track import BLACK, GOAL, LOCAL_OPTIMUM, SIZE, CircularTrack, circular_track_env, position
-from envs.goal_task import GoalEnv
 
 RNG = np.random.default_rng(0)
 """For functions that draw nothing."""
@@ -117,16 +114,6 @@ def test_all_places_lie_within_the_bounds(phase):
 # ---- gymnasium -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("error")
-def test_gymnasium_accepts_it(monkeypatch):
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")  # the check opens a window, too
-    monkeypatch.setitem(GoalEnv.metadata, "render_fps", 1000)
-    env = gymnasium.make("envs:CircularTrack-v0")
-    check_env(env.unwrapped)
-    assert env.action_space == gymnasium.spaces.Box(-1, 1, (1,), np.float32)
-    assert env.observation_space["desired_goal"].shape == env.observation_space["observation"].shape == (2,)
-
-
 @pytest.mark.parametrize("direction", [-1, 1])
 def test_the_goal_can_be_reached_in_three_steps_and_ends_the_episode(direction):
     env = circular_track_env()
@@ -160,11 +147,6 @@ def test_batch_and_environment_go_the_same_way():
             assert np.array_equal(env.state, states[i])
             assert np.array_equal(seen["achieved_goal"], TASK.achieved(states)[i])
             assert reward == terminated == TASK.success(TASK.achieved(states), THE_GOAL)[i]
-
-
-def test_seeds_change_nothing():
-    first, second = (circular_track_env().reset(seed=seed)[0] for seed in (0, 1))
-    assert all(np.array_equal(first[name], second[name]) for name in first)
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------------

@@ -3,8 +3,6 @@
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium import spaces
-from gymnasium.utils.env_checker import check_env
 
 from envs.goal_task import GoalEnv, GoalTask
 from envs.point_maze import point_maze
@@ -26,31 +24,6 @@ def equal(a: dict, b: dict) -> bool:
 
 
 # ---- gymnasium -------------------------------------------------------------------------------------------------------
-
-
-@EVERY_TASK
-def test_gymnasium_accepts_it(make):
-    check_env(GoalEnv(make()), skip_render_check=True)
-
-
-def test_spaces():
-    env = GoalEnv(Plane())
-    assert env.action_space == spaces.Box(-0.5, 0.5, (2,), np.float32)
-    box = spaces.Box(-10, 10, (2,), np.float32)
-    assert env.observation_space == spaces.Dict(observation=box, achieved_goal=box, desired_goal=box)
-    assert GoalEnv(Line()).action_space == spaces.Discrete(3)
-
-
-@EVERY_TASK
-def test_two_copies_go_the_same_way(make):
-    one, two = GoalEnv(make()), GoalEnv(make())
-    first, second = (env.reset(seed=3) for env in (one, two))
-    one.action_space.seed(3)
-    for _ in range(60):
-        assert equal(first[0], second[0]) and first[1:-1] == second[1:-1] and equal(first[-1], second[-1])
-        action = one.action_space.sample()
-        over = len(first) == 5 and (first[2] or first[3])
-        first, second = (env.reset() if over else env.step(action) for env in (one, two))
 
 
 @EVERY_TASK
@@ -227,23 +200,6 @@ def test_pictures_are_the_tasks():
     assert quiet.render() is None
     with pytest.raises(ValueError, match=r"render_mode must be one of .*human.*rgb_array.*, not 'ansi'"):
         GoalEnv(Plane(), render_mode="ansi")
-
-
-def test_a_window(monkeypatch):
-    """With SDL's driver without a screen: what is drawn is the picture, upright, and the window can be closed twice."""
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    pygame = pytest.importorskip("pygame")
-    monkeypatch.setattr(pygame.time, "wait", lambda milliseconds: None)
-    env = GoalEnv(Plane(), render_mode="human")
-    env.task.picture = lambda state, goal: np.arange(20 * 30 * 3, dtype=np.uint8).reshape(20, 30, 3)
-    env.reset(seed=0)
-    shown = pygame.display.get_surface()
-    assert shown.get_size() == (30, 20)
-    np.testing.assert_array_equal(pygame.surfarray.array3d(shown).swapaxes(0, 1), env.task.picture(None, None))
-    assert env.step(np.float32([0, 0]))[1] == 0 and pygame.display.get_surface() is shown and env.render() is None
-    env.close()
-    env.close()
-    assert not pygame.display.get_init()
 
 
 def test_a_refused_reset_changes_nothing():

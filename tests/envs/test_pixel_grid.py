@@ -6,12 +6,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from envs.goal_task import GoalEnv
 from envs.pixel_grid import AGENT, OFF, ON, TOGGLE, WRONG, PixelGrid, pixel_grid_env
 
 UP, LEFT, RIGHT, DOWN = 3, 1, 7, 5
@@ -58,19 +56,6 @@ def plain_legal(size, row, column):
 # ---- gymnasium -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(("arguments", "size", "steps"), [({}, 13, 50), (dict(size=7, max_steps=25), 7, 25)])
-def test_gymnasium_accepts_it(arguments, size, steps, monkeypatch):
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")  # the check opens a window, too
-    monkeypatch.setitem(GoalEnv.metadata, "render_fps", 1000)
-    env: Any = gymnasium.make("envs:PixelGrid-v0", **arguments)
-    check_env(env.unwrapped)
-    assert env.action_space == gymnasium.spaces.Discrete(9) and env.unwrapped.task.max_steps == steps
-    spaces = env.observation_space
-    assert spaces["observation"] == gymnasium.spaces.Box(0, 1, (2, size, size), np.float32)
-    assert spaces["desired_goal"] == spaces["achieved_goal"] == gymnasium.spaces.Box(0, 1, (1, size, size), np.float32)
-
-
 def test_batch_and_environment_go_the_same_way():
     """States, observations, what is achieved, legal actions and success, with moves off the grid among the actions."""
     task, rng = PixelGrid(5, 30), np.random.default_rng(1)
@@ -103,22 +88,6 @@ def test_success_ends_an_episode_and_time_does():
     assert env.step(TOGGLE)[1:4] == (1.0, True, False)
     env.reset(seed=0, options={"state": state(5, 2, 2), "goal": goal})
     assert [env.step(a)[2:4] for a in [TOGGLE] * 6] == [(False, False)] * 5 + [(False, True)]
-
-
-def test_two_copies_go_the_same_way():
-    one, two, other = pixel_grid_env(7), pixel_grid_env(7), pixel_grid_env(7)
-    firsts = [env.reset(seed=seed)[0] for env, seed in ((one, 3), (two, 3), (other, 4))]
-    assert all(np.array_equal(firsts[0][name], firsts[1][name]) for name in firsts[0])
-    assert not np.array_equal(firsts[0]["desired_goal"], firsts[2]["desired_goal"])
-    rng = np.random.default_rng(3)
-    for _ in range(150):
-        action = rng.integers(9)
-        first, second = one.step(action), two.step(action)
-        assert first[1:4] == second[1:4]
-        assert all(np.array_equal(first[0][name], second[0][name]) for name in first[0])
-        if first[2] or first[3]:
-            again = [env.reset()[0] for env in (one, two)]
-            assert all(np.array_equal(again[0][name], again[1][name]) for name in again[0])
 
 
 # ---- steps -----------------------------------------------------------------------------------------------------------
@@ -328,17 +297,6 @@ def test_every_goal_can_be_reached_by_going_to_the_nearest_wrong_pixel():
         states = task.step(states, actions, rng)
     assert task.success(task.achieved(states), goals).all()
     assert steps.mean() == pytest.approx(17.5, abs=0.5) and steps.max() <= 32
-
-
-def test_starts_and_goals_come_from_the_generator_alone():
-    one, two = PixelGrid(), PixelGrid()
-    for draw in ("starts", "goals"):
-        seeded = (one, 5), (two, 5), (one, 6)
-        first, second, other = (getattr(task, draw)(50, np.random.default_rng(seed)) for task, seed in seeded)
-        assert np.array_equal(first, second) and not np.array_equal(first, other)
-    rng = np.random.default_rng(5)
-    assert not np.array_equal(one.goals(50, rng), one.goals(50, rng))
-    assert one.goals(0, rng).shape == (0, 1, 13, 13) and one.starts(0, rng).shape == (0, 171)
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------

@@ -5,10 +5,8 @@ import itertools
 import math
 from fractions import Fraction
 
-import gymnasium
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
@@ -115,27 +113,6 @@ class Draws:
 # ---- gymnasium -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(
-    ("name", "arguments", "high"),
-    [
-        ("PointMaze", {}, (9.5, 9.5)),
-        ("Corridor", {}, (10.5, 0.5)),
-        ("UMaze", dict(length=3), (3.5, 2.5)),
-        ("TreeMaze", dict(size=4, seed=2), (3.5, 3.5)),
-    ],
-)
-def test_gymnasium_accepts_it(name, arguments, high, monkeypatch):
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")  # the check opens a window, too
-    monkeypatch.setitem(GoalEnv.metadata, "render_fps", 1000)
-    env = gymnasium.make(f"envs:{name}-v0", **arguments)
-    check_env(env.unwrapped)
-    box = gymnasium.spaces.Box(np.float32([-0.5, -0.5]), np.float32(high), dtype=np.float32)
-    assert all(space == box for space in env.observation_space.values())
-    assert env.action_space == gymnasium.spaces.Box(-0.95, 0.95, (2,), np.float32)
-    assert env.unwrapped.task.max_steps == 50 and env.unwrapped.task.tolerance == 0.15
-
-
 @pytest.mark.parametrize("task", MAZES.values(), ids=MAZES)
 def test_batch_and_environment_go_the_same_way(task):
     """Step for step, when they are given the same random numbers."""
@@ -182,23 +159,6 @@ def test_success_is_a_distance_of_at_most_the_tolerance():
         5,
     )
     assert task.success(achieved, goal).tolist() == [True, False, True, False, False]
-
-
-def test_two_copies_go_the_same_way():
-    one, two, other = point_maze_env(), point_maze_env(), point_maze_env()
-    firsts = [env.reset(seed=seed)[0] for env, seed in ((one, 3), (two, 3), (other, 4))]
-    assert all(np.array_equal(firsts[0][name], firsts[1][name]) for name in firsts[0])
-    assert not np.array_equal(firsts[0]["observation"], firsts[2]["observation"])
-    assert not np.array_equal(firsts[0]["desired_goal"], firsts[2]["desired_goal"])
-    rng = np.random.default_rng(3)
-    for _ in range(150):
-        action = rng.uniform(-0.95, 0.95, 2).astype(np.float32)
-        first, second = one.step(action), two.step(action)
-        assert first[1:4] == second[1:4]
-        assert all(np.array_equal(first[0][name], second[0][name]) for name in first[0])
-        if first[2] or first[3]:
-            again = [env.reset()[0] for env in (one, two)]
-            assert all(np.array_equal(again[0][name], again[1][name]) for name in again[0])
 
 
 # ---- steps -----------------------------------------------------------------------------------------------------------
@@ -480,15 +440,6 @@ def test_goals_keep_off_walls_only():
 def test_goals_of_corridor_and_u(task, low, high):
     goals = task.goals(4000, np.random.default_rng(0))
     assert goals.min(axis=0) == pytest.approx(low, abs=5e-3) and goals.max(axis=0) == pytest.approx(high, abs=5e-3)
-
-
-def test_starts_and_goals_come_from_the_generator_alone():
-    one, two = point_maze(), point_maze()
-    for draw in ("starts", "goals"):
-        seeded = (one, 5), (two, 5), (one, 6)
-        first, second, other = (getattr(task, draw)(50, np.random.default_rng(seed)) for task, seed in seeded)
-        assert np.array_equal(first, second) and not np.array_equal(first, other)
-    assert one.starts(0, np.random.default_rng(0)).shape == one.goals(0, np.random.default_rng(0)).shape == (0, 2)
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------
