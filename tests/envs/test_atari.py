@@ -351,25 +351,16 @@ def assert_the_same_from_here(env, twin, steps=40):
         assert env.ale.getEpisodeFrameNumber() == twin.ale.getEpisodeFrameNumber()
 
 
-@pytest.mark.parametrize("game", ["Amidar", "Freeway", "Qbert", "Seaquest"])
-def test_a_pickled_copy_goes_on_identically(game):
+@pytest.mark.parametrize("game", ["Freeway", "Qbert"])
+def test_a_copy_of_a_copy_goes_on_identically(game):
     env = Atari(game, max_frames=150)
     env.reset(seed=3)
-    for steps in (0, 10, 100):  # a game that has hardly begun, one in its middle, and one after others
-        for _ in play(env, steps):
-            pass
-        assert_the_same_from_here(env, pickle.loads(pickle.dumps(env)))
-
-
-def test_the_third_generation_goes_on_identically():
-    env = Atari("Freeway", max_frames=150)
-    env.reset(seed=3)
-    twin = env
-    for _ in range(3):
-        for _ in zip(play(env, 30), play(twin, 30) if twin is not env else range(30)):
-            pass
+    twin = pickle.loads(pickle.dumps(env))
+    for steps in (0, 10, 60):  # a game that has hardly begun, one in its middle, and one after others
+        for each in (env, twin):
+            list(play(each, steps))
         twin = pickle.loads(pickle.dumps(twin))
-    assert_the_same_from_here(env, twin)
+        assert_the_same_from_here(env, twin)
 
 
 def test_what_must_be_played_again_is_bounded(monkeypatch):

@@ -133,22 +133,6 @@ def test_an_episode_has_five_steps():
     assert ends == [(False, False)] * 4 + [(False, True)]
 
 
-def test_batch_and_environment_go_the_same_way():
-    rng = np.random.default_rng(1)
-    starts = rng.uniform(-7, 7, (8, 1))
-    envs, states = [circular_track_env() for _ in starts], starts
-    for env, start in zip(envs, starts):
-        env.reset(options={"state": start})
-    for _ in range(4):
-        actions = rng.uniform(-1, 1, (8, 1)).astype(np.float32)
-        states = TASK.step(states, actions, rng)
-        for i, env in enumerate(envs):
-            seen, reward, terminated, _, _ = env.step(actions[i])
-            assert np.array_equal(env.state, states[i])
-            assert np.array_equal(seen["achieved_goal"], TASK.achieved(states)[i])
-            assert reward == terminated == TASK.success(TASK.achieved(states), THE_GOAL)[i]
-
-
 # ---- pictures --------------------------------------------------------------------------------------------------------
 
 

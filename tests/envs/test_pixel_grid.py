@@ -56,40 +56,6 @@ def plain_legal(size, row, column):
 # ---- gymnasium -------------------------------------------------------------------------------------------------------
 
 
-def test_batch_and_environment_go_the_same_way():
-    """States, observations, what is achieved, legal actions and success, with moves off the grid among the actions."""
-    task, rng = PixelGrid(5, 30), np.random.default_rng(1)
-    states, goals = task.starts(20, rng), task.goals(20, rng)
-    envs: list[Any] = [pixel_grid_env(5, 30) for _ in range(20)]
-    for env, start, goal in zip(envs, states, goals):
-        env.reset(seed=0, options={"state": start, "goal": goal})
-    for _ in range(30):
-        actions = rng.integers(9, size=20)
-        states = task.step(states, actions, rng)
-        met = task.success(task.achieved(states), goals)
-        for i, env in enumerate(envs):
-            seen, reward, terminated, _, info = env.step(actions[i])
-            assert np.array_equal(env.state, states[i]) and env.state.dtype == states.dtype
-            assert np.array_equal(seen["observation"], task.observe(states)[i])
-            assert np.array_equal(seen["achieved_goal"], task.achieved(states)[i])
-            assert np.array_equal(info["legal"], task.legal(states)[i])
-            assert reward == met[i] and terminated == info["is_success"] == met[i]
-
-
-def test_success_ends_an_episode_and_time_does():
-    goal = np.zeros((1, 5, 5), np.float32)
-    goal[0, 2, 3] = 1
-    env = pixel_grid_env(5, 6)
-    env.reset(seed=0, options={"state": state(5, 2, 2), "goal": goal})
-    assert env.step(TOGGLE)[1:4] == (0.0, False, False)
-    assert env.step(RIGHT)[1:4] == (0.0, False, False)
-    assert env.step(TOGGLE)[1:4] == (0.0, False, False)  # the goal's pixel is on, and so is another
-    assert env.step(LEFT)[1:4] == (0.0, False, False)
-    assert env.step(TOGGLE)[1:4] == (1.0, True, False)
-    env.reset(seed=0, options={"state": state(5, 2, 2), "goal": goal})
-    assert [env.step(a)[2:4] for a in [TOGGLE] * 6] == [(False, False)] * 5 + [(False, True)]
-
-
 # ---- steps -----------------------------------------------------------------------------------------------------------
 
 
@@ -102,26 +68,10 @@ def test_the_moves_of_a_king():
     }  # fmt: skip
 
 
-def test_the_border_stops_a_move_in_its_direction_only():
-    task = PixelGrid(5)
-    top_left, bottom_right = state(5, 0, 0), state(5, 4, 4)
-    for action, place in {UP: (0, 0), LEFT: (0, 0), UP_LEFT: (0, 0), UP_RIGHT: (0, 1), DOWN_LEFT: (1, 0)}.items():
-        assert take(task, top_left, action)[-2:].tolist() == list(place)
-    for action, place in {DOWN: (4, 4), RIGHT: (4, 4), DOWN_RIGHT: (4, 4), DOWN_LEFT: (4, 3), UP_RIGHT: (3, 4)}.items():
-        assert take(task, bottom_right, action)[-2:].tolist() == list(place)
-
-
 def test_the_largest_grid_fits_its_states():
     task = PixelGrid(256)
     assert take(task, state(256, 254, 0), DOWN, DOWN)[-2:].tolist() == [255, 0]
     assert take(task, state(256, 255, 255), TOGGLE)[:-2].nonzero()[0].tolist() == [256 * 256 - 1]
-
-
-def test_toggling_is_at_the_location_and_can_be_taken_back():
-    task = PixelGrid(6)
-    once = take(task, state(6, 1, 4, on=[(0, 0)]), TOGGLE)
-    assert np.array_equal(once, state(6, 1, 4, on=[(0, 0), (1, 4)]))
-    assert np.array_equal(take(task, once, TOGGLE), state(6, 1, 4, on=[(0, 0)]))
 
 
 @settings(deadline=None, max_examples=60)
@@ -143,24 +93,6 @@ def test_steps_are_those_of_the_plain_twin(size, actions, seed):
             twins[i] = (bits, *plain_step(bits, place[0], place[1], int(action)))
             assert np.array_equal(states[i, :-2].reshape(size, size), bits)
             assert states[i, -2:].tolist() == list(twins[i][1:])
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.integers(5, 13), st.integers(0, 2**32 - 1))
-def test_what_actions_can_and_cannot_change(size, seed):
-    """Only toggling changes the pixels, and one of them; a legal move leads elsewhere; no location leaves the grid."""
-    task, rng = PixelGrid(size), np.random.default_rng(seed)
-    states = task.starts(30, rng)
-    for _ in range(10):
-        actions = rng.integers(9, size=30)
-        legal = task.legal(states)[np.arange(30), actions]
-        after = task.step(states, actions, rng)
-        changed = (after[:, :-2] != states[:, :-2]).sum(axis=1)
-        assert np.array_equal(changed, actions == TOGGLE)
-        moved = (after[:, -2:] != states[:, -2:]).any(axis=1)
-        assert moved[legal & (actions != TOGGLE)].all() and not moved[actions == TOGGLE].any()
-        assert (after[:, -2:] < size).all() and (after[:, :-2] <= 1).all()
-        states = after
 
 
 @pytest.mark.parametrize("size", [5, 6, 13])
@@ -207,12 +139,6 @@ def test_the_distance_is_the_number_of_pixels_that_differ(seed):
     assert task.distance(a[1, 2], b).shape == (3, 4) and task.distance(a[1, 2], b)[1, 2] == distance[1, 2]
     assert np.array_equal(task.success(a, b), distance == 0) and task.success(a, b)[0, 0]
     assert np.array_equal(task.distance(a.astype(np.uint8), b.astype(np.uint8)), distance)
-
-
-def test_the_location_does_not_count():
-    task = PixelGrid(5)
-    one, two = state(5, 0, 0, on=[(2, 2)])[None], state(5, 4, 3, on=[(2, 2)])[None]
-    assert task.distance(task.achieved(one), task.achieved(two)).tolist() == [0]
 
 
 # ---- starts and goals ------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from envs.goal_task import GoalEnv
 from envs.point_maze import (
     FREE,
     GOAL,
@@ -23,7 +22,6 @@ from envs.point_maze import (
     WALL,
     PointMaze,
     corridor,
-    corridor_env,
     point_maze,
     point_maze_env,
     tree_maze,
@@ -99,54 +97,7 @@ def plain_move(passages, position, displacement, backoff):
             speed[axis] = Fraction(0)
 
 
-class Draws:
-    """A generator whose next random numbers are known."""
-
-    def __init__(self, draws):
-        self.draws = draws
-
-    def random(self, shape):
-        assert self.draws.shape == shape
-        return self.draws
-
-
 # ---- gymnasium -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("task", MAZES.values(), ids=MAZES)
-def test_batch_and_environment_go_the_same_way(task):
-    """Step for step, when they are given the same random numbers."""
-    rng = np.random.default_rng(1)
-    states, goals = task.starts(20, rng), task.goals(20, rng)
-    envs = [GoalEnv(task) for _ in range(20)]
-    for env, state, goal in zip(envs, states, goals):
-        env.reset(seed=0, options={"state": state, "goal": goal})
-    for _ in range(30):
-        actions = rng.uniform(-0.95, 0.95, (20, 2)).astype(np.float32)
-        draws = rng.random((20, 2))
-        states = task.step(states, actions, Draws(draws))
-        seen, achieved = task.observe(states), task.achieved(states)
-        met = task.success(achieved, goals)
-        for i, env in enumerate(envs):
-            env.np_random = Draws(draws[[i]])
-            observation, reward, terminated, _, info = env.step(actions[i])
-            assert np.array_equal(env.state, states[i])
-            assert np.array_equal(observation["observation"], seen[i])
-            assert np.array_equal(observation["achieved_goal"], achieved[i])
-            assert np.array_equal(observation["desired_goal"], goals[i])
-            assert reward == met[i] and terminated == info["is_success"] == met[i]
-
-
-def test_success_ends_an_episode_and_time_does():
-    env = corridor_env(2)
-    env.reset(seed=0, options={"state": [0, 0], "goal": [2, 0]})
-    right = np.float32([0.92, 0])
-    assert env.step(right)[1:4] == (0.0, False, False)  # 1.08 away
-    assert env.step(right)[1:4] == (0.0, False, False)  # 0.16 away
-    assert env.step(np.float32([0.02, 0]))[1:4] == (1.0, True, False)
-    env.reset(seed=0, options={"state": [0, 0], "goal": [2, 0]})
-    left = np.float32([-0.1, 0])
-    assert [env.step(left)[2:4] for _ in range(50)] == [(False, False)] * 49 + [(False, True)]
 
 
 def test_success_is_a_distance_of_at_most_the_tolerance():
@@ -154,10 +105,8 @@ def test_success_is_a_distance_of_at_most_the_tolerance():
     goal = np.float32([3, 4])
     achieved = np.float32([[3, 4.1499], [3, 4.1501], [3.1, 4.1], [3.11, 3.89], [6, 8]])
     assert task.distance(achieved, goal) == pytest.approx([0.1499, 0.1501, 0.02**0.5, 0.0242**0.5, 5], abs=1e-6)
-    assert task.distance(achieved, goal).dtype == np.float64 and task.distance(achieved[:, None], achieved).shape == (
-        5,
-        5,
-    )
+    assert task.distance(achieved, goal).dtype == np.float64
+    assert task.distance(achieved[:, None], achieved).shape == (5, 5)
     assert task.success(achieved, goal).tolist() == [True, False, True, False, False]
 
 
@@ -270,25 +219,6 @@ def test_no_point_leaves_the_maze_or_passes_a_wall(name, i, shift, walk):
         cell = after
 
 
-def test_long_random_walks_stay_in_the_maze_and_get_about():
-    task, rng = point_maze(), np.random.default_rng(0)
-    states, seen = task.starts(80, rng), set()
-    for _ in range(2000):
-        states = task.step(states, rng.uniform(-0.95, 0.95, (80, 2)), rng)
-        assert states.min() >= -0.5 and states.max() < 9.5
-        seen.update(map(tuple, np.rint(states).astype(int).tolist()))
-    assert seen == set(map(tuple, task.cells.tolist()))
-
-
-def test_without_walls_a_step_is_its_displacement():
-    hall = PointMaze(np.ones((5, 6)), np.ones((6, 5)), (0, 0), (5, 5), 0.1)
-    rng = np.random.default_rng(0)
-    states, actions = rng.uniform(1, 4, (500, 2)), rng.uniform(-0.95, 0.95, (500, 2))
-    before = states.copy()
-    assert np.array_equal(hall.step(states, actions, rng), states + actions)
-    assert np.array_equal(states, before)
-
-
 def test_actions_are_clipped_to_their_range():
     task, start = corridor(3), np.zeros((1, 2))
     for action, x in ((0.95, 0.95), (5.0, 0.95), (np.inf, 0.95), (0.5, 0.5)):
@@ -316,7 +246,7 @@ def test_the_papers_maze():
     assert len(task.cells) == 100 and task.passages == 99  # connected, or it could not be made: a tree
     assert task.path((0, 0), (9, 9)) == PATH and task.path((9, 9), (0, 0)) == PATH[::-1]
     assert (task.start_cell, task.goal_cell, task.goal_margin) == ((0, 0), (9, 9), 0.175)
-    assert task.extent == (-0.5, 9.5, -0.5, 9.5)
+    assert task.extent == (-0.5, 9.5, -0.5, 9.5) and (task.max_steps, task.tolerance) == (50, 0.15)
 
 
 def test_the_papers_maze_has_its_dead_ends_beside_the_goal():
@@ -485,35 +415,25 @@ def test_bad_arguments(maker, arguments, words):
 
 
 @pytest.mark.parametrize(
-    ("position", "displacement", "backoff"),
+    ("task", "position", "displacement", "backoff"),
     [
-        ((9.5, 0), (0, 0), (0, 0)),
-        ((0, 9.5), (0, 0), (0, 0)),
-        ((0, np.nextafter(-0.5, -1)), (0, 0), (0, 0)),
-        ((1e300, 0), (0, 0), (0, 0)),
-        ((np.nan, 0), (0, 0), (0, 0)),
-        ((0, 0), (0, np.nan), (0, 0)),
-        ((0, 0), (-np.inf, 0), (0, 0)),
-        ((0, 0), (0, 0), (1.1, 0)),
-        ((0, 0), (0, 0), (0, -0.1)),
+        *((point_maze(), position, (0, 0), (0, 0)) for position in [(9.5, 0), (0, 9.5), (1e300, 0), (np.nan, 0)]),
+        (point_maze(), (0, np.nextafter(-0.5, -1)), (0, 0), (0, 0)),
+        (point_maze(), (0, 0), (0, np.nan), (0, 0)),
+        (point_maze(), (0, 0), (-np.inf, 0), (0, 0)),
+        (point_maze(), (0, 0), (0, 0), (1.1, 0)),
+        (point_maze(), (0, 0), (0, 0), (0, -0.1)),
+        *((corridor(3), position, (0, 0), (0, 0)) for position in [(0, 1), (0, -1), (4, 0), (-1, 0)]),
+        (u_maze(3), (1, 1), (0, 0), (0, 0)),  # solid
     ],
 )
-def test_impossible_moves(position, displacement, backoff):
-    fine = (0.0, 0.0)
-    arrays = (np.array([fine, one]) for one in (position, displacement, backoff))
+def test_impossible_moves(task, position, displacement, backoff):
+    arrays = (np.array([(0.0, 0.0), one]) for one in (position, displacement, backoff))
     with pytest.raises(ValueError, match="no step: from"):
-        point_maze().move(*arrays)
+        task.move(*arrays)
 
 
-@pytest.mark.parametrize("position", [(0, 1), (0, -1), (4, 0), (-1, 0)])
-def test_nothing_is_outside_of_the_maze(position):
-    with pytest.raises(ValueError, match="no step: from"):
-        corridor(3).move(np.array([position]), np.zeros((1, 2)), np.zeros((1, 2)))
-
-
-def test_solid_cells_hold_no_point():
-    with pytest.raises(ValueError, match="no step: from"):
-        u_maze(3).move(np.array([[1.0, 1.0]]), np.zeros((1, 2)), np.zeros((1, 2)))
+def test_a_path_to_a_solid_cell():
     with pytest.raises(ValueError, match=r"the cell \(1, 1\) lies outside"):
         u_maze(3).path((0, 0), (1, 1))
 
@@ -526,20 +446,14 @@ def test_arrays_of_the_wrong_shape(shapes):
         point_maze().move(*(np.zeros(shape) for shape in shapes))
 
 
-@pytest.mark.parametrize("goal", [(1, 1), (0.51, 1.2), (2, 1.49)])
-def test_a_goal_in_no_cell(goal):
-    """It is within the bounding box of the U, but between its arms."""
+def test_goals_of_a_u_lie_in_its_cells():
+    """Not between its arms."""
     env = u_maze_env(3)
-    with pytest.raises(ValueError, match="no state meets the goal"):
-        env.reset(options={"goal": goal})
-    with pytest.raises(ValueError, match="lies outside of Box"):
-        env.reset(options={"goal": (0, 3)})
-
-
-@pytest.mark.parametrize("goal", [(3, 1), (3.5, 2.5), (-0.5, 0.5), (1, 1.5)])
-def test_a_goal_in_a_cell(goal):
-    observation, _ = u_maze_env(3).reset(options={"goal": goal})
-    assert observation["desired_goal"] == pytest.approx(goal)
+    for goal in ((1, 1), (0.51, 1.2), (2, 1.49)):
+        with pytest.raises(ValueError, match="no state meets the goal"):
+            env.reset(options={"goal": goal})
+    for goal in ((3, 1), (3.5, 2.5), (-0.5, 0.5), (1, 1.5)):
+        assert env.reset(options={"goal": goal})[0]["desired_goal"] == pytest.approx(goal)
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------------

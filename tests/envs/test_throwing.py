@@ -238,21 +238,3 @@ def test_bad_reset_options(task, options, words):
 
 
 # --- what a HER library asks for --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_goals_can_be_exchanged_afterwards(task):
-    """Hindsight: the rewards of an episode, with what was achieved at its end as the goal."""
-    env = gymnasium.make(f"envs:{task.__name__}-v0", disable_env_checker=True)
-    assert list(env.observation_space.keys()) == ["observation", "achieved_goal", "desired_goal"]
-    assert env.observation_space["achieved_goal"] == env.observation_space["desired_goal"]
-    observation, _ = env.reset(seed=0, options={"held": True})
-    achieved, infos = [], []
-    for _ in range(MAX_STEPS):
-        observation, _, _, _, info = env.step(np.array([0.1, 0.2, 1], np.float32))
-        achieved.append(observation["achieved_goal"])
-        infos.append(info)
-    reached = np.array(achieved)
-    goals = np.broadcast_to(reached[-1], reached.shape)
-    rewards = env.unwrapped.compute_reward(reached, goals, infos)
-    assert rewards.shape == (MAX_STEPS,) and rewards[-1] == 0 and rewards.min() == -1

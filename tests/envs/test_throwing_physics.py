@@ -13,7 +13,6 @@ from envs.throwing_physics import (
     DT,
     GRAVITY,
     GRIP,
-    HAND_SPEED,
     JOINT_SPEED,
     LINK,
     NO_WALL,
@@ -288,17 +287,6 @@ def test_the_arm_stays_in_its_reach_and_its_angles_within_a_turn():
     assert wraps > 100
 
 
-def test_the_arm_carries_and_lets_go():
-    state = robot_state(0.5, 0.5)
-    state[9:11] = state[2:4] + [0.02, 0.0]
-    robot_step(state, np.array([0.3, -0.6, CLOSED]))
-    assert state[8] == 1 and state[9:13].tolist() == state[[2, 3, 6, 7]].tolist()
-    assert state[4:6] == pytest.approx([1.8, -3.6])
-    expected = fly(*state[9:13], DT, *NO_WALL)
-    robot_step(state, np.array([1.0, 1.0, OPEN]))
-    assert state[8] == 0 and state[9:13].tolist() == list(expected)
-
-
 @given(st.floats(0, 2 * LINK), angles)
 @settings(deadline=None)
 def test_inverse_kinematics(reach, direction):
@@ -309,8 +297,3 @@ def test_inverse_kinematics(reach, direction):
 def test_inverse_kinematics_goes_as_near_as_the_arm_can():
     x, y, _, _ = forward_kinematics(*inverse_kinematics(BASE[0] + 3.0, BASE[1] + 4.0), 0, 0)
     assert (x, y) == pytest.approx((BASE[0] + 0.6 * 2 * LINK, BASE[1] + 0.8 * 2 * LINK))
-
-
-def test_hand_speed_is_that_of_a_full_action():
-    state = play(hand_state(), (1, -1, OPEN))
-    assert state[2:4] == pytest.approx([HAND_SPEED, -HAND_SPEED])
