@@ -1,24 +1,16 @@
 """What can be checked about the benchmarks of NERS without a clock's verdict; left out without Stable-Baselines3."""
 
 import importlib
-import sys
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 from torch import nn
 
-from benchmarks import __main__ as bench
 from benchmarks.floor import layer_flops
-from lab.errors import UserError
+from benchmarks.rows import FLOOR
 
 STATES, ACTIONS, FEATURES = 11, 3, 11 + 3 + 1 + 11 + 1 + 2  # of Hopper; the last two are TD error and value
-
-
-def test_the_topic_is_registered():
-    assert "ners" in bench.TOPICS
 
 
 @pytest.fixture
@@ -30,14 +22,6 @@ def topic(monkeypatch):
     for name, value in dict(WARMUP=150, STORED=400, STEPS=2, ROUNDS=1, UPDATES=2, FRAMES=200).items():
         monkeypatch.setattr(ners, name, value)
     return ners
-
-
-def test_a_missing_peer_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "benchmarks.peers", SimpleNamespace(pfrl=None))  # installed or not
-    monkeypatch.setitem(sys.modules, "stable_baselines3", None)
-    monkeypatch.delitem(sys.modules, "benchmarks.ners", raising=False)
-    with pytest.raises(UserError, match=r"^make bench needs stable_baselines3: pip install -r requirements-bench.txt$"):
-        importlib.import_module("benchmarks.ners")
 
 
 # ---- operations ------------------------------------------------------------------------------------------------------
@@ -127,67 +111,7 @@ def test_the_peer_has_as_much_to_do(topic, agent):
     assert peer._n_updates == before + 4 and peer.replay_buffer.size() == topic.STORED + 4
 
 
-def test_the_peer_with_its_defaults_and_td3s_noises(topic):
-    peer, agent = topic.make_peer("td3", {}), topic.make_trainer(agent="td3", method="random").agent
-    assert not peer.actor.optimizer.defaults["fused"]
-    assert (peer.policy_delay, peer.target_policy_noise, peer.target_noise_clip) == (
-        agent.policy_delay, agent.target_noise, agent.noise_clip,
-    )  # fmt: skip
-    np.testing.assert_array_equal(peer.action_noise._sigma, np.full(ACTIONS, agent.action_noise))
-
-
-def test_rows_of_sac_and_td3(topic, monkeypatch):
-    """Each row compares the two that it names."""
-    names = [
-        *topic.OURS, "sac SB3", "td3 SB3", "sac SB3, its defaults", "td3 SB3, its defaults",
-        "sac ners: scores", "sac ners, widths of the code: scores",
-    ]  # fmt: skip
-    results = {name: float(2**i) for i, name in enumerate(names)} | {"rate": 1e11}
-
-    def measured(tasks, rounds):
-        assert tasks.keys() == results.keys()
-        for task in tasks.values():
-            assert task() > 0
-        return results
-
-    monkeypatch.setattr(topic, "interleaved", measured)
-    rows = {(row.what, row.peer_name): row for row in topic.continuous()}
-    for agent in ("sac", "td3"):
-        assert rows[f"{agent}: step", "SB3"].value == results[f"{agent} random"] / results[f"{agent} SB3"]
-        assert rows[f"{agent}: step", "SB3"].limit == 0.5
-        default = rows[f"{agent}: step", "SB3, its defaults"]
-        assert default.peer == results[f"{agent} SB3, its defaults"] and default.limit is None
-    floor = topic.operations(topic.make_trainer(agent="td3", method="random")) / 1e11 * 1e6
-    assert rows["td3: step", "arithmetic floor"].peer == pytest.approx(floor)
-    limits = {"per": 1.08, "ero": None, "ners": 1.30, "ners, widths of the code": None}
-    for sampler, limit in limits.items():
-        row = rows[f"sac {sampler}: step", "sac random"]
-        assert (row.ours, row.peer, row.limit) == (results[f"sac {sampler}"], results["sac random"], limit)
-        assert "telling the sampler" in row.note
-    row = rows["ners: scores of a batch", "arithmetic floor"]
-    assert row.ours == results["sac ners: scores"] and row.peer == pytest.approx(182.1e6 / 1e5, rel=1e-3)
-    assert len(rows) == 6 + 4 + 2
-
-
 # ---- draws and games -------------------------------------------------------------------------------------------------
-
-
-def test_a_million_priorities_are_drawn_from_and_updated(topic, monkeypatch):
-    seen = {"sample": [], "update": []}
-    for name in seen:
-        original = getattr(topic.PrioritizedSampler, name)
-
-        def noted(self, *arguments, name=name, original=original):
-            seen[name].append(arguments[0])
-            return original(self, *arguments)
-
-        monkeypatch.setattr(topic.PrioritizedSampler, name, noted)
-    monkeypatch.setattr(topic, "PRIORITIES", 3_000)
-    rows = topic.draws()
-    assert [(row.limit, row.judged) for row in rows] == [(100.0, "ours")] * 2
-    assert seen["sample"] == [256] * (500 + 2 * 200)  # and the round that is thrown away
-    assert len({slots.tobytes() for slots in seen["update"]}) == 400
-    assert all(len(slots) == 256 and (np.diff(slots) >= 0).all() for slots in seen["update"])  # one of each part
 
 
 def test_ours_and_the_emulator_play_as_many_frames(topic):
@@ -210,23 +134,6 @@ def test_games_go_on_after_their_end(topic, play):
     assert game.ale.getEpisodeFrameNumber() < 200 < 60 * 4
 
 
-def test_a_row_per_game(topic, monkeypatch):
-    monkeypatch.setattr(topic, "GAME_STEPS", 3)
-    us = {"Pong ours": 3.0, "Pong emulator": 2.0, "Seaquest ours": 5.0, "Seaquest emulator": 4.0}
-
-    def measured(tasks, rounds):
-        assert tasks.keys() == us.keys()
-        for task in tasks.values():
-            task()
-        return us
-
-    monkeypatch.setattr(topic, "interleaved", measured)
-    rows = topic.games()
-    assert [(row.ours, row.peer, row.limit, row.judged) for row in rows] == [
-        (3.0, 2.0, 1000.0, "ours"), (5.0, 4.0, 1000.0, "ours"),
-    ]  # fmt: skip
-
-
 # ---- Rainbow ---------------------------------------------------------------------------------------------------------
 
 
@@ -239,13 +146,6 @@ def test_rainbows_memory_is_filled_and_a_step_can_be_made(topic, method):
     trainer.learn()
     assert trainer.diagnostics.draws == 32
     assert all((p != q).any() for p, q in zip(before, trainer.agent.online.parameters()))
-
-
-def test_lives_are_lost_in_rainbows_memory(topic, monkeypatch):
-    monkeypatch.setattr(topic, "EPISODE", 50)
-    memory = topic.make_rainbow("random").memory
-    ends = memory.transitions["ahead"][: len(memory)] == 0
-    assert ends.sum() == 20 * (len(memory) // 50)
 
 
 def test_the_peer_of_rainbow_learns_with_our_network(topic, monkeypatch):
@@ -263,28 +163,21 @@ def test_the_peer_of_rainbow_learns_with_our_network(topic, monkeypatch):
     assert all((p != q).any() for p, q in zip(before, peer.model.parameters()))
 
 
-RESULTS = {"random": 40.0, "per": 50.0, "ners": 60.0, "pfrl": 80.0, "rate": 1e12}
+# ---- all of it -------------------------------------------------------------------------------------------------------
 
 
-def test_rows_of_rainbow(topic, monkeypatch, capsys):
-    monkeypatch.setattr(topic, "interleaved", lambda tasks, rounds: RESULTS)
-    step, per, per_floor, ners, memory = topic.rainbow()
-    assert (per.ours, per.peer, per_floor.ours, per_floor.peer) == (50.0, 80.0, 50.0, step.peer)
-    assert (step.ours, step.limit, ners.ours, ners.peer) == (40.0, None, 60.0, 40.0)
-    convolutions = 2 * 100 * 32 * 16**2, 2 * 800 * 64 * 3**2
-    forward = sum(convolutions) + 2 * 2 * 576 * 256 + 2 * 256 * 51 * (1 + 18)
-    # s forwards and both gradients, but not that of the frames; s' through two networks
-    assert step.peer == pytest.approx(32 * (5 * forward - convolutions[0]) / 1e12 * 1e6)
-    topic.train_rainbow.Trainer(topic.train_rainbow.Config("Alien", "random"))
-    announced = float(capsys.readouterr().out.split("=")[1].split()[0])
-    assert memory.ours == pytest.approx(announced, abs=0.01)
-    assert (memory.unit, memory.limit, memory.judged) == ("GB", 1.0, "ours")
-
-
-def test_scoring_needs_no_gradient(topic):
-    trainer = topic.make_trainer(agent="sac", method="ners")
-    needed = []
-    trainer.sampler.network.register_forward_hook(lambda *seen: needed.append(seen[-1].requires_grad))
-    topic._scoring(trainer)()
-    assert needed == [False] * topic.STEPS
-    assert torch.is_grad_enabled()
+def test_rows(topic, monkeypatch, run_once):
+    monkeypatch.setattr(topic, "FRAMES", 2_000)
+    monkeypatch.setattr(topic, "PRIORITIES", 3_000)
+    monkeypatch.setattr(topic, "GAME_STEPS", 3)
+    run_once(topic)
+    rows = {(row.what, row.peer_name): row for row in topic.measure()}
+    sac, td3 = rows["sac: step", "SB3"], rows["td3: step", "SB3"]
+    assert sac.limit == td3.limit == 0.5 and sac.ours != td3.ours and sac.peer != td3.peer
+    for sampler, limit in {"per": 1.08, "ero": None, "ners": 1.30, "ners, widths of the code": None}.items():
+        row = rows[f"sac {sampler}: step", "sac random"]
+        assert (row.peer, row.limit) == (sac.ours, limit) and "telling the sampler" in row.note
+    assert rows["rainbow per: gradient step", "pfrl Rainbow"].ours != rows["rainbow random: gradient step", FLOOR].ours
+    assert {rows[f"{game}: step of the game", "emulator alone"].limit for game in topic.GAMES} == {1000.0}
+    memory = rows["rainbow: memory of 100,000 transitions", ""]
+    assert memory.unit == "GB" and memory.met

@@ -4,12 +4,6 @@ import dataclasses
 
 import pytest
 
-from benchmarks import __main__ as bench
-
-
-def test_the_topic_is_registered():
-    assert "ref_er" in bench.TOPICS
-
 
 @pytest.fixture
 def topic():

@@ -4,27 +4,20 @@ What needs Stable-Baselines3 (requirements-bench.txt) is left out without it.
 """
 
 import importlib
-import sys
 
 import numpy as np
 import pytest
 import torch
 
-from benchmarks import __main__ as bench
 from benchmarks import goal_tasks, plain_ppo
 from benchmarks.plain_ppo import PlainRivalry
 from envs.pixel_grid import PixelGrid
 from envs.point_maze import corridor, point_maze, tree_maze
-from lab.errors import UserError
 from papers.sibling_rivalry.rollouts import Rollouts
 from papers.sibling_rivalry.sibling_rivalry import rivalry
 from papers.sibling_rivalry.train import Config, Trainer
 
 # ---- steps of the tasks ----------------------------------------------------------------------------------------------
-
-
-def test_the_topics_are_registered():
-    assert {"goal_tasks", "sibling_rivalry"} <= bench.TOPICS.keys()
 
 
 def test_random_actions_are_legal_and_all_occur():
@@ -34,28 +27,6 @@ def test_random_actions_are_legal_and_all_occur():
     actions = goal_tasks.random_actions(maze, 1000, None, rng)
     assert actions.shape == (1000, 2) and actions.dtype == np.float32
     assert 0.9 < actions.max() <= 0.95 and -0.95 <= actions.min() < -0.9
-
-
-@pytest.mark.parametrize("task", [point_maze(), PixelGrid(5, 12)])
-def test_the_batch_repeats_its_rollouts(task, monkeypatch):
-    """Each step of each rollout once per repetition, and what is seen of it where that is asked for."""
-    rollouts = goal_tasks.random_rollouts(task, np.random.default_rng(0))
-    calls = {name: 0 for name in ("step", "observe", "achieved", "legal")}
-    for name in calls:
-        original = getattr(task, name)
-
-        def counted(*arguments, name=name, original=original):
-            calls[name] += len(arguments[0])
-            return original(*arguments)
-
-        monkeypatch.setattr(task, name, counted)
-    now = iter([1.0, 3.0, 4.0, 6.0])
-    monkeypatch.setattr("benchmarks.timing.clock", lambda: next(now))
-    steps = goal_tasks.REPEATS * goal_tasks.BATCH * task.max_steps
-    assert goal_tasks._batched(task, rollouts, look=False)() == pytest.approx(2e6 / steps)
-    assert calls == {"step": steps, "observe": 0, "achieved": 0, "legal": 0}
-    goal_tasks._batched(task, rollouts, look=True)()
-    assert calls == {"step": 2 * steps, "observe": steps, "achieved": steps, "legal": steps}
 
 
 # ---- the port in plain PyTorch ---------------------------------------------------------------------------------------
@@ -144,20 +115,6 @@ def test_the_port_has_the_settings_of_ours():
     assert {name: getattr(plain_ppo, name) for name in pairs} == pairs
 
 
-def test_the_ports_update_has_sixteen_gradient_steps(monkeypatch):
-    port, sizes = PlainRivalry(point_maze(), seed=0), []
-    distribution = port.distribution
-
-    def counted(seen):
-        sizes.append(len(seen))
-        return distribution(seen)
-
-    monkeypatch.setattr(port, "distribution", counted)
-    port.update()
-    assert sizes[:50] == [80] * 50 and len(sizes) == 50 + 16
-    assert len(set(sizes[50:])) == 1 and 50 * 40 / 4 <= sizes[50] <= 50 * 80 / 4
-
-
 # ---- training against Stable-Baselines3 ------------------------------------------------------------------------------
 
 
@@ -165,13 +122,6 @@ def test_the_ports_update_has_sixteen_gradient_steps(monkeypatch):
 def training():
     pytest.importorskip("stable_baselines3")
     return importlib.import_module("benchmarks.sibling_rivalry")
-
-
-def test_a_missing_peer_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "stable_baselines3", None)
-    monkeypatch.delitem(sys.modules, "benchmarks.sibling_rivalry", raising=False)
-    with pytest.raises(UserError, match=r"^make bench needs stable_baselines3: pip install -r requirements-bench.txt$"):
-        importlib.import_module("benchmarks.sibling_rivalry")
 
 
 def test_operations_by_hand(training):
@@ -184,17 +134,6 @@ def test_operations_by_hand(training):
     trainer = Trainer(Config())
     assert training.operations(trainer, kept=1.0) == playing + learning
     assert training.operations(trainer, kept=0.5) == playing + learning / 2
-
-
-def test_an_update_is_timed(training, monkeypatch):
-    now, calls = iter([1.0, 3.0]), []
-    monkeypatch.setattr(training, "clock", lambda: next(now))
-    assert training._per_update(lambda: calls.append(1))() == pytest.approx(2.0 / training.UPDATES)
-    assert len(calls) == training.UPDATES
-
-
-def test_the_timed_updates_lie_within_the_first_epoch(training):
-    assert training.UPDATES * (training.ROUNDS + 1) <= Config().updates
 
 
 def test_the_peer_sees_the_observation_and_the_goal(training):
@@ -227,23 +166,12 @@ def test_the_peer_has_as_much_to_do(training, monkeypatch):
     assert not training.make_peer(Config(), {}).policy.optimizer.defaults["fused"]
 
 
-def test_rows(training, monkeypatch):
+def test_rows(training, monkeypatch, run_once):
     """Seconds of an update become seconds of an epoch and microseconds of a step."""
-    entry = {"kept": 0.9, "train_success": 0.0}
-    seconds = {"ours": 0.1, "plain": 0.2, "SB3": 0.4, "SB3, its defaults": 0.8, "rate": 1e11}
-
-    def measured(tasks, rounds):
-        assert tasks.keys() == seconds.keys()
-        monkeypatch.setattr(Trainer, "update", lambda self: entry)
-        tasks["ours"]()
-        return dict(seconds)
-
-    monkeypatch.setattr(training, "interleaved", measured)
-    monkeypatch.setattr(training, "learn", lambda peer, steps: None)
+    monkeypatch.setattr(training, "UPDATES", 1)
+    run_once(training)
     epoch, step, default, floor = training.measure()
-    assert (epoch.ours, epoch.peer, epoch.limit, epoch.judged, epoch.met) == (5.0, 10.0, 6.0, "ours", True)
-    assert "scaled up from 4 updates" in epoch.note and "90% were learnt from" in epoch.note
-    assert (step.ours, step.peer, step.limit, step.met) == (pytest.approx(25.0), pytest.approx(100.0), 0.2, False)
-    assert default.peer == pytest.approx(200.0) and default.met is None
-    trainer = Trainer(Config())
-    assert floor.peer == pytest.approx(training.operations(trainer, 0.9) / 1e11 * 1e6)
+    assert (epoch.ours, epoch.peer, epoch.limit, epoch.judged) == (50 * 1.0, 50 * 2.0, 6.0, "ours")
+    assert (step.ours, step.peer, step.limit) == (1e6 / 4000, 4e6 / 4000, 0.2)
+    assert default.peer == 8e6 / 4000 and default.met is None
+    assert 0 < floor.peer <= training.operations(Trainer(Config()), 1.0) / 16 * 1e6

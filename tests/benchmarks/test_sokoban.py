@@ -90,19 +90,6 @@ def small(monkeypatch):
 # ---- where the original comes from -----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def no_package(monkeypatch):
-    """Not installed; what pip would do is up to the test."""
-
-    def missing(name):
-        raise gym_sokoban.importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(gym_sokoban.importlib.metadata, "distribution", missing)
-    gym_sokoban.original.cache_clear()
-    yield
-    gym_sokoban.original.cache_clear()
-
-
 SOURCES = {
     "gym_sokoban/__init__.py": "raise RuntimeError('never run')",
     "gym_sokoban/envs/__init__.py": "raise RuntimeError('never run')",
@@ -133,38 +120,18 @@ def test_modules_are_loaded_from_a_folder_or_a_wheel_and_leave_nothing_behind(tm
     assert before == {name for name in sys.modules if name.split(".")[0] in ("gym_sokoban", "gym", "pkg_resources")}
 
 
-def test_the_wheel_is_downloaded_once(monkeypatch, no_package):
-    commands = []
+def test_without_the_original_there_is_one_clear_line(monkeypatch, capsys):
+    def missing(name):
+        raise gym_sokoban.importlib.metadata.PackageNotFoundError(name)
 
-    def pip(command, **kwargs):
-        commands.append(command)
-        with zipfile.ZipFile(f"{command[command.index('-d') + 1]}/some.whl", "w") as wheel:
-            for name, source in SOURCES.items():
-                wheel.writestr(name, source)
-        return SimpleNamespace(returncode=0)
-
-    monkeypatch.setattr(gym_sokoban.subprocess, "run", pip)
-    assert gym_sokoban.original().rooms.number == 5
-    assert gym_sokoban.original() is gym_sokoban.original()
-    [command] = commands
-    assert command[1:5] == ["-m", "pip", "download", "gym-sokoban==0.0.6"] and "--no-deps" in command
-
-
-@pytest.mark.parametrize(("version", "used"), [("0.0.6", True), ("0.0.5", False)])
-def test_an_installed_package_is_used_if_it_has_the_right_version(monkeypatch, tmp_path, no_package, version, used):
-    found = SimpleNamespace(version=version, locate_file=lambda name: tmp_path / name)
-    monkeypatch.setattr(gym_sokoban.importlib.metadata, "distribution", lambda name: found)
-    monkeypatch.setattr(gym_sokoban, "load", lambda place: place)
-    monkeypatch.setattr(gym_sokoban.subprocess, "run", lambda *args, **kwargs: SimpleNamespace(returncode=1))
-    assert gym_sokoban.original() == (str(tmp_path) if used else None)
-
-
-def test_without_the_original_there_is_one_clear_line(monkeypatch, no_package, capsys):
+    monkeypatch.setattr(gym_sokoban.importlib.metadata, "distribution", missing)
+    gym_sokoban.original.cache_clear()
     monkeypatch.setattr(gym_sokoban.subprocess, "run", lambda *args, **kwargs: SimpleNamespace(returncode=1))
     assert gym_sokoban.original() is None
     with pytest.raises(SystemExit) as end:
         gym_sokoban.main([])
     printed = capsys.readouterr()
+    gym_sokoban.original.cache_clear()
     assert end.value.code == 2 and printed.out == ""
     assert printed.err == "error: gym-sokoban 0.0.6 is neither installed nor to be had from pip download\n"
 
@@ -175,12 +142,6 @@ def test_too_few_levels_are_named(number, capsys):
         gym_sokoban.main(["--levels", number])
     assert end.value.code == 2
     assert capsys.readouterr().err == f"error: --levels must be at least 2, not {number}\n"
-
-
-def test_the_command_line(capsys):
-    with pytest.raises(SystemExit) as end:
-        gym_sokoban.main(["--help"])
-    assert end.value.code == 0 and "--levels N" in capsys.readouterr().out
 
 
 # ---- the comparison --------------------------------------------------------------------------------------------------
@@ -211,31 +172,10 @@ def test_what_differs_is_named_and_the_exit_code_is_1(monkeypatch, small, capsys
     assert [line.split("|")[2].strip()[: len(what)] for line in bad] == [what]
 
 
-def test_both_play_the_same_steps():
-    """Six actions in a corridor by hand, the last of which solves it."""
-    peer = fake()
-    level = levels.parse("######\n#@$ .#\n######")
-    fixed = np.where(level >= levels.BOX, levels.FLOOR, level)
-    env = sokoban.Sokoban((3, 6), 1)
-    theirs = gym_sokoban.their_env(peer, (3, 6), 1, fixed, level)
-    assert gym_sokoban.play_both(env, theirs, [7, 2, 3, 6, 7, 3, 0, 0]) == (True, 6, 6)
-    theirs = gym_sokoban.their_env(fake("picture"), (3, 6), 1, fixed, level)
-    assert gym_sokoban.play_both(env, theirs, [7, 2]) == (False, 2, 0)
-
-
 def test_two_matrices_as_codes():
     fixed = np.array([[0, 1, 2, 2, 2, 1, 1]])
     state = np.array([[0, 1, 2, 4, 5, 5, 4]])
     assert gym_sokoban.codes_of(fixed, state).tolist() == [[0, 1, 2, 3, 6, 5, 4]]
-
-
-@pytest.mark.parametrize(("shape", "boxes"), [((5, 5), 1), ((6, 6), 3)])
-def test_reverse_play_is_compared_by_level_and_score(shape, boxes):
-    peer, other = fake(), fake("score")
-    results = [gym_sokoban.reverse_play_is_equal(peer, shape, boxes) for _ in range(30)]
-    assert True in results and False not in results
-    assert True not in [gym_sokoban.reverse_play_is_equal(other, shape, boxes) for _ in range(30)]
-    assert [gym_sokoban.reverse_play_is_equal(peer, (3, 3), 1) for _ in range(3)] == [None] * 3  # too few cells
 
 
 # ---- statistics ------------------------------------------------------------------------------------------------------
@@ -269,73 +209,17 @@ def test_levels_are_described():
     assert (sample.floor, sample.distance) == ([10], [2 + 1])
 
 
-@pytest.mark.parametrize(("shape", "boxes"), [((5, 5), 2), ((3, 3), 1), ((4, 4), 1)])
-def test_an_attempt_has_up_to_four_rooms(shape, boxes):
-    ours, plain = np.random.default_rng(0), np.random.default_rng(0)
-    for _ in range(40):
-        level = gym_sokoban.our_attempt(ours, shape, boxes)
-        for _ in range(4):
-            expected, result = levels.try_once(plain, *shape, boxes, levels.default_walk(shape))
-            if result != 1:
-                break
-        assert (level is None) == (result != 2)
-        assert level is None or (level == expected).all()
-    assert ours.bit_generator.state == plain.bit_generator.state
-
-
 # ---- the benchmark ---------------------------------------------------------------------------------------------------
 
 
-def measured(monkeypatch, peer):
-    """The rows for one configuration, and the names of what was timed; every task is run once."""
-    timed = []
-
-    def run(tasks, rounds):
-        assert all(task() > 0 for task in tasks.values())
-        timed.append(list(tasks))
-        return {name: float(2**i) for i, name in enumerate(tasks)}
-
-    monkeypatch.setattr(sokoban, "STEPS", 150)
-    monkeypatch.setattr(sokoban, "LEVELS", 2)
-    monkeypatch.setattr(sokoban, "THEIR_LEVELS", 2)
-    monkeypatch.setattr(sokoban, "CONFIGURATIONS", [((6, 6), 2)])
+@pytest.mark.parametrize("peer", [None, fake()], ids=["alone", "with the original"])
+def test_rows(monkeypatch, run_once, peer):
+    for name, value in dict(STEPS=150, LEVELS=2, THEIR_LEVELS=2, CONFIGURATIONS=[((6, 6), 2)]).items():
+        monkeypatch.setattr(sokoban, name, value)
     monkeypatch.setattr(sokoban, "original", lambda: peer)
-    monkeypatch.setattr(sokoban, "interleaved", run)
-    return sokoban.measure(), timed
-
-
-def test_rows_with_the_original(monkeypatch):
-    rows, timed = measured(monkeypatch, fake())
-    assert timed == [["ours", "blind", "picture", "level", "original"], ["ours", "original"]]
-    assert [(row.ours, row.peer, row.unit, row.limit, row.judged) for row in rows] == [
-        (1.0, 2.0, "us", 20.0, "ours"), (1.0, 16.0, "us", None, "ratio"), (1e-3, 2e-3, "ms", 1.0, "ours"),
-    ]  # fmt: skip
-    assert [row.peer_name for row in rows] == ["without the picture", "gym-sokoban", "gym-sokoban"]
-    assert "1,000,000 steps per second" in rows[0].note and "1,000,000 levels per second" in rows[2].note
-
-
-def test_rows_without_the_original(monkeypatch):
-    rows, timed = measured(monkeypatch, None)
-    assert timed == [["ours", "blind", "picture", "level"], ["ours"]]
-    assert [(row.peer, row.limit, row.met) for row in rows] == [(2.0, 20.0, True), (None, 1.0, True)]
-
-
-def test_the_timed_loops_play_on_over_new_levels(monkeypatch):
-    """As many steps as are timed, and with each end of an episode a new level."""
-    monkeypatch.setattr(sokoban, "STEPS", 300)
-    env = sokoban.Sokoban((6, 6), 2)
-    calls, original = {"step": 0, "reset": 0, "over": 0}, env.step
-
-    def step(action):
-        outcome = original(action)
-        calls["step"] += 1
-        calls["over"] += outcome[2] or outcome[3]
-        return outcome
-
-    def reset(**arguments):
-        calls["reset"] += 1
-        return sokoban.Sokoban.reset(env, **arguments)
-
-    env.step, env.reset = step, reset
-    assert sokoban._play(env)() > 0
-    assert calls["step"] == 300 and calls["reset"] == calls["over"] + 1 > 2
+    run_once(sokoban)
+    step, *beside, level = sokoban.measure()
+    assert (step.ours, step.peer, step.peer_name, step.met) == (1.0, 2.0, "without the picture", True)
+    assert "1,000,000 steps per second" in step.note and "1,000,000 levels per second" in level.note
+    assert [(row.peer, row.peer_name) for row in beside] == ([(16.0, "gym-sokoban")] if peer else [])
+    assert (level.ours, level.peer, level.limit) == (1e-3, 2e-3 if peer else None, 1.0)
