@@ -22,12 +22,6 @@ def members_of(stacked: StackedMLP, sizes) -> list[nn.Sequential]:
     return nets
 
 
-def test_mlp_layers():
-    net = mlp([3, 8, 8, 2], nn.Tanh)
-    assert [type(layer) for layer in net] == [nn.Linear, nn.Tanh, nn.Linear, nn.Tanh, nn.Linear]
-    assert net(torch.zeros(5, 4, 3)).shape == (5, 4, 2)
-
-
 @pytest.mark.parametrize("members", [1, 2, 5])
 def test_stacked_networks_equal_separate_ones_forward_and_backward(members):
     torch.manual_seed(0)
@@ -72,10 +66,6 @@ def test_lecun_normal(layer):
     assert layer.weight.mean().item() == pytest.approx(0, abs=1e-3)
     assert layer.weight.abs().max() > 3.5 / 400**0.5  # not truncated
     assert (layer.bias == 0.1).all()
-
-
-def test_lecun_normal_without_bias():
-    lecun_normal_(nn.Linear(3, 4, bias=False))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Drawn batches against the environment's observations and a plain Python twin; the tensor path against the kernel."""
 
-import pickle
-
 import numpy as np
 import pytest
 import torch
@@ -73,13 +71,6 @@ def test_kernel_and_tensors_against_plain_python(data):
     assert torch.equal(by_tensors(pixels, codes), drawn)
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_tensor_path_equals_the_kernel(task):
-    env, _, codes = played(task, 60)
-    pixels = SymbolicPixels(env.tiles, env.grid_shape, SIZE)
-    assert torch.equal(by_tensors(pixels, codes), pixels.draw(codes))
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_cuda_equals_the_kernel():
     for task in TASKS:
@@ -95,9 +86,3 @@ def test_batches_are_channels_last_and_codes_may_be_slices():
     assert pixels.draw(codes).is_contiguous(memory_format=torch.channels_last)
     assert torch.equal(pixels.draw(codes[::3]), pixels.draw(codes)[::3])  # not contiguous
     assert torch.equal(pixels.draw(codes[5][None])[0], pixels.draw(codes)[5])  # a batch of one
-
-
-def test_unpickled_it_draws_the_same():
-    env, _, codes = played("Unlock", 20)
-    pixels = SymbolicPixels(env.tiles, env.grid_shape, SIZE)
-    assert torch.equal(pickle.loads(pickle.dumps(pixels)).draw(codes), pixels.draw(codes))

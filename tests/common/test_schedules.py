@@ -1,7 +1,5 @@
 """Schedules."""
 
-import pickle
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,11 +22,6 @@ def test_linear_stays_between_its_ends(start, end, steps, t):
     assert min(start, end) - 1e-9 <= value <= max(start, end) + 1e-9
     if t >= steps:
         assert value == end
-
-
-def test_a_schedule_can_be_pickled():
-    schedule = linear(0.4, 1.0, 7)
-    assert pickle.loads(pickle.dumps(schedule))(3) == schedule(3)
 
 
 @pytest.mark.parametrize("steps", [0, -1])

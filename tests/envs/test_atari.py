@@ -82,9 +82,8 @@ def test_every_game_that_ale_can_run_has_the_name_that_gymnasium_gives_it():
     assert set(GAMES) == known and len(known) > 90
 
 
-@pytest.mark.parametrize("game", ["Seaquest", "Qbert"])
-def test_the_same_seed_is_the_same_game_whatever_was_played_before(game):
-    one, two = Atari(game), Atari(game)
+def test_the_same_seed_is_the_same_game_whatever_was_played_before():
+    one, two = Atari("Seaquest"), Atari("Seaquest")
     for _ in play(two, 100):
         pass
     for number, seed in enumerate((5, None)):  # the second game follows from the first one's seed
@@ -364,14 +363,14 @@ def test_a_copy_of_a_copy_goes_on_identically(game):
 
 
 def test_what_must_be_played_again_is_bounded(monkeypatch):
-    monkeypatch.setattr(atari, "FRESH", 300)
+    monkeypatch.setattr(atari, "FRESH", 150)
     env = Atari("Freeway", max_frames=150)
     env.reset(seed=3)
     longest, emulators = 0, set()
-    for _ in play(env, 200):
+    for _ in play(env, 120):
         longest, emulators = max(longest, len(env._played)), emulators | {env.ale}
-    assert 300 < longest <= 300 + 2 * (MAX_NOOPS + 1) + 150 and len(emulators) >= 3
-    assert_the_same_from_here(env, pickle.loads(pickle.dumps(env)), 100)
+    assert 150 < longest <= 150 + 2 * (MAX_NOOPS + 1) + 150 and len(emulators) >= 3
+    assert_the_same_from_here(env, pickle.loads(pickle.dumps(env)))
 
 
 def test_a_lost_life_and_the_random_numbers_are_pickled():

@@ -83,6 +83,8 @@ def assert_equal_to_twin(memory: FrameMemory, twin: Twin) -> None:
     expected = twin.transitions()
     kept = range(len(expected) - len(memory), len(expected))
     batch = memory.batch(np.array([k % memory.transitions.capacity for k in kept], np.int64))
+    kinds = [part.dtype for part in vars(batch).values()]
+    assert kinds == [torch.uint8, torch.int64, torch.float32, torch.float32, torch.uint8]
     for row, k in enumerate(kept):
         state, action, reward, discount, next_state, t = expected[k]
         np.testing.assert_array_equal(batch.state[row], state)
@@ -154,19 +156,6 @@ def test_fields_are_read_by_slot():
     assert np.shares_memory(memory["reward"], memory.transitions["reward"])
 
 
-def test_dtypes_shapes_and_the_order_of_pixels():
-    memory = FrameMemory(5, 1, GAMMA, cut_every=100, shape=(3, 4), stack=2)
-    first, second = np.arange(12, dtype=np.uint8).reshape(3, 4), np.arange(50, 62, dtype=np.uint8).reshape(3, 4)
-    memory.reset(first)
-    memory.add(1, 1.0, second, False, False)
-    batch = memory.batch(np.array([0]))
-    kinds = [(part.dtype, tuple(part.shape)) for part in vars(batch).values()]
-    stacks, whole, single = (torch.uint8, (1, 2, 3, 4)), (torch.int64, (1,)), (torch.float32, (1,))
-    assert kinds == [stacks, whole, single, single, stacks]
-    np.testing.assert_array_equal(batch.next_state[0], np.stack([first, second]))
-    np.testing.assert_array_equal(memory.state(), np.stack([first, second]))
-
-
 @pytest.mark.parametrize("steps", [3, 9, 40])
 def test_pickled_in_the_middle_it_continues_identically(steps):
     memory, twin = FrameMemory(12, 4, GAMMA, cut_every=2, shape=SHAPE, stack=3), Twin(3, 4)
@@ -197,7 +186,7 @@ def test_frames_are_stored_once():
     assert 100_000 * per_step < 0.8e9
 
 
-def test_a_memory_that_does_not_fit_is_refused_before_it_is_made(capsys):
+def test_a_memory_that_does_not_fit_is_refused_before_it_is_made():
     with pytest.raises(MemoryError, match="choose a smaller replay capacity"):
         FrameMemory(10**12, 20, 0.99, cut_every=13_500)
 

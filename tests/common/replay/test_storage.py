@@ -37,14 +37,6 @@ def test_the_ring_holds_the_last_transitions(capacity, n):
     assert stored["frame"].tolist() == [[[t] * 3] * 2 for t in twin]
 
 
-def test_arrays_have_the_declared_shapes_and_types():
-    ring = filled(5, 2)
-    assert ring["frame"].shape == (5, 2, 3)
-    assert ring["frame"].dtype == np.uint8
-    assert ring["reward"].shape == (5,)
-    assert ring["reward"].dtype == np.float32
-
-
 @settings(deadline=None)
 @given(capacity=st.integers(1, 9), chunks=st.lists(st.integers(0, 9), max_size=8), before=st.integers(0, 12))
 def test_extend_is_add_many_times(capacity, chunks, before):
@@ -130,7 +122,3 @@ def test_announce_refuses_what_does_not_fit(monkeypatch):
     monkeypatch.setattr(storage, "available_memory", lambda: 3_000_000_000)
     with pytest.raises(MemoryError, match=r"needs 10\.00 GB, but only 3\.00 GB are available"):
         announce(1_000_000, {"frame": ((100, 100), np.uint8)})
-
-
-def test_available_memory_is_a_number_of_bytes():
-    assert 10**6 < storage.available_memory() < 10**15
