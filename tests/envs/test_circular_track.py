@@ -70,17 +70,6 @@ def test_either_way_to_the_goal_first_leads_away_from_it(direction):
 # ---- the task --------------------------------------------------------------------------------------------------------
 
 
-def test_shapes_and_types():
-    starts, goals = TASK.starts(4, RNG), TASK.goals(4, RNG)
-    assert starts.shape == (4, 1) and starts.dtype == np.float64
-    assert goals.shape == (4, 2) and goals.dtype == np.float32
-    np.testing.assert_allclose(goals, [(0, 1)] * 4, atol=1e-7)
-    seen = TASK.observe(starts)
-    assert seen.shape == (4, 2) and seen.dtype == np.float32 and np.array_equal(seen, TASK.achieved(starts))
-    np.testing.assert_allclose(seen, [(0, 0.4)] * 4, atol=1e-7)
-    assert TASK.legal(starts) is None and TASK.max_steps == 5 and TASK.action_range == 1.0 and TASK.tolerance == 0.2
-
-
 def test_steps_go_along_the_track_and_count_laps():
     states = np.array([[0.1], [LOCAL_OPTIMUM], [6.0]])
     after = TASK.step(states, np.array([[-0.5], [0.25], [1.0]], np.float32), RNG)

@@ -385,16 +385,6 @@ def test_impossible_rooms_are_named(shape, boxes, message):
         generate(np.random.default_rng(0), shape, boxes)
 
 
-def test_a_try_says_why_it_made_no_level():
-    rng = np.random.default_rng(0)
-    assert try_once(rng, 3, 3, 1, 10)[1] == 0
-    level, result = try_once(rng, 4, 4, 1, 30)
-    assert result == 1 and len(places(level, BOX_ON_TARGET)) == 1
-    results = [try_once(rng, 7, 7, 1, 23) for _ in range(50)]
-    assert all((result == 2) == (len(places(level, BOX)) == 1) for level, result in results)
-    assert sum(result == 2 for _, result in results) > 40
-
-
 # ---- statistics of the package's levels ------------------------------------------------------------------------------
 
 # Of gym-sokoban 0.0.6, in the order of CONFIGURATIONS. 400 levels: share of attempts that failed, distinct levels.
