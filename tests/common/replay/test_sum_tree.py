@@ -104,14 +104,6 @@ def test_repeats_are_drawn_again_by_the_same_rules():
     assert _draw_distinct(tree._nodes, tree._width, np.array([0, 0, 0, np.nextafter(1, 0)])).tolist() == [0, 1]
 
 
-def test_frequencies_with_replacement():
-    priorities = np.array([1.0, 0.0, 2.0, 3.0, 0.5, 3.5])
-    draws = tree_of(priorities).find(np.random.default_rng(0).random(100_000) * 10)
-    observed, kept = np.bincount(draws, minlength=6), priorities > 0
-    assert observed[1] == 0
-    assert chisquare(observed[kept], priorities[kept] / 10 * 100_000).pvalue > 0.01
-
-
 def test_frequencies_without_replacement():
     """Ordered pairs: P(i, j) = p_i / P * p_j / (P - p_i)."""
     p, rng, n = np.array([1.0, 2.0, 3.0, 4.0]), np.random.default_rng(0), 20_000
