@@ -14,10 +14,8 @@ from papers.bias_reduced_her.appendix_a import (
     GOALS,
     METHODS,
     PER_SIDE,
-    SMALL_FLOOR,
     Config,
     Selection,
-    entries,
     main,
     measure,
 )
@@ -41,15 +39,6 @@ def test_the_same_seed_gives_the_same_run(env, method, tmp_path):
     summary = main(config, tmp_path / "one")
     assert main(config, tmp_path / "two") == summary and rows(tmp_path / "one") == rows(tmp_path / "two")
     assert main(Config(env, method, 2, **SMALL), tmp_path / "three") != summary
-
-
-@pytest.mark.parametrize(("env", "method"), [("mixture", "em"), ("moving goals", "her-ibs")])
-def test_a_finished_run_is_only_read(env, method, tmp_path, monkeypatch):
-    config = Config(env, method, **SMALL)
-    summary = main(config, tmp_path)
-    monkeypatch.setattr(appendix_a, "measure", None)
-    monkeypatch.setattr(appendix_a, "follow", None)
-    assert main(config, tmp_path) == summary
 
 
 class Killed(Exception):
@@ -110,18 +99,6 @@ def test_bad_settings_cost_one_line_and_leave_nothing(settings, words, tmp_path)
     with pytest.raises(UserError, match=words):
         main(Config(**settings), tmp_path / "run")
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(("scale", "seeds"), [("smoke", 2), ("quick", 5), ("full", 15)])
-def test_entries_are_a_grid_of_runs_that_can_start(scale, seeds):
-    found = entries(scale)
-    assert len({(entry.method, entry.env, entry.seed) for entry in found}) == len(found) == 15 * seeds
-    assert len({entry.run_dir(".") for entry in found}) == len(found)
-    for entry in found:
-        appendix_a.check(entry.config)
-        assert entry.env == f"{entry.config.env}, sigma^2 = {entry.config.sigma2}".removesuffix(".0")
-        assert entry.method == (SMALL_FLOOR if entry.config.floor < 0.002 else entry.config.method)
-        assert entry.seed == entry.config.seed and entry.target == f"{main.__module__}:main"
 
 
 # ---- estimates -------------------------------------------------------------------------------------------------------

@@ -47,17 +47,5 @@ def test_success_is_what_the_environment_calls_success(distance, expected):
     assert found.tolist() == [expected]
 
 
-def test_it_asks_the_environment_with_the_state_before_the_action():
-    asked = []
-
-    def reward(achieved, desired, info):
-        asked.append((achieved.tolist(), desired.tolist(), info))
-        return np.array([-1.0, 0.0])
-
-    before, goals = np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([[4.0, 5.0], [6.0, 7.0]])
-    assert misleading(before, goals, reward).tolist() == [False, True]
-    assert asked == [(before.tolist(), goals.tolist(), None)]
-
-
 def test_no_transitions():
     assert misleading(np.empty((0, 2)), np.empty((0, 2)), REWARD).shape == (0,)

@@ -1,8 +1,5 @@
 """The training script: what is stored, schedules, evaluation, resuming, other environments, bad settings, learning."""
 
-import dataclasses
-import subprocess
-import sys
 from pathlib import Path
 
 import gymnasium
@@ -13,7 +10,6 @@ from gymnasium import spaces
 
 from common.replay.storage import Ring
 from envs.throwing import Hand
-from lab.cli import cli
 from lab.errors import NonFiniteLoss, UserError
 from papers.bias_reduced_her import train
 from papers.bias_reduced_her.evidence.experiments import SCHEDULES
@@ -86,14 +82,6 @@ def these_environments():
     yield
     for name in ENVS:
         del gymnasium.registry[f"tests{name}-v0"]
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def config(**settings) -> Config:
@@ -173,13 +161,6 @@ def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatc
     assert ours.keys() == theirs.keys() and all(torch.equal(ours[key], theirs[key]) for key in ours)
 
 
-def test_checkpoints_are_written_every_tenth_epoch(tmp_path, monkeypatch):
-    saved = []
-    monkeypatch.setattr("lab.runs.Run.save", lambda self, state: saved.append(state["trainer"].cycles_done))
-    main(config(epochs=21, cycles=1, episodes=2, updates=1, eval_episodes=1), tmp_path)
-    assert train.SAVE_EVERY == 10 and saved == [10, 20]
-
-
 def test_another_seed_gives_another_run(tmp_path):
     for seed in (0, 1):
         main(config(seed=seed), tmp_path / str(seed))
@@ -251,35 +232,6 @@ def test_stored_transitions_by_hand(end_at_success, terminated):
     virtual_ends = [1, 0, 0, 1, 0] if end_at_success else [0, 0, 0, 0, 0]
     assert stored["terminal"].tolist() == [0, 0, 0, 0, 0, int(terminated)] + virtual_ends
     assert (one.sampler.tree[:11] == 1).all() and one.sampler.tree.total == 11
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("env", TASKS)
-def test_an_episode_as_it_is_stored(env, method):
-    """Every virtual row belongs to a step and a later state of the episode, with that goal's reward and end."""
-    one = trainer(env=env, method=method)
-    one.agent.act = lambda inputs: np.array([[0.3, 0.8, 1.0]], np.float32)  # carries a ball that is in the hand
-    seen, actions, rewards, terminated = one.play()
-    while np.ptp([o["achieved_goal"] for o in seen], axis=0).max() < 0.1:
-        seen, actions, rewards, terminated = one.play()
-    one.store(seen, actions, rewards, terminated)
-    length, n, size = len(actions), len(one.memory), len(seen[0]["observation"])
-    stored = one.memory.get(np.arange(n))
-    assert stored["reward"][:length].tolist() == rewards and not stored["terminal"][: length - 1].any()
-    assert n - length == one.virtual_done > 0
-    states, achieved = np.stack([o["observation"] for o in seen]), np.stack([o["achieved_goal"] for o in seen])
-    for row in range(length, n):
-        state, goal = np.split(stored["inputs"][row], [size])
-        assert any(
-            np.array_equal(states[t], state) and np.array_equal(states[t + 1], stored["next_inputs"][row][:size])
-            and np.array_equal(actions[t], stored["action"][row]) and (achieved[t + 1 :] == goal).all(axis=1).any()
-            and stored["reward"][row] == (np.linalg.norm(achieved[t + 1] - goal) < 0.04) - 1.0
-            and not (method.startswith("filtered") and np.linalg.norm(achieved[t] - goal) < 0.04)
-            for t in range(length)
-        )  # fmt: skip
-    np.testing.assert_array_equal(stored["next_inputs"][length:, size:], stored["inputs"][length:, size:])
-    np.testing.assert_array_equal(stored["terminal"][length:], stored["reward"][length:] == 0)
-    assert one.proposal.counts.sum() == one.virtual_done
 
 
 def test_learning_replays_what_the_sampler_chose(monkeypatch):
@@ -529,19 +481,6 @@ def test_settings_that_cannot_work_are_named(settings, message, tmp_path):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("settings", [dict(grid=0), dict(batch_size=1), dict(gamma=2.0), dict(epochs=-1)])
-def test_settings_checked_beforehand_leave_no_directory(settings, tmp_path):
-    with pytest.raises(UserError):
-        main(config(**settings), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="asks for a machine without CUDA")
-def test_cuda_without_cuda(tmp_path):
-    with pytest.raises(UserError, match="device 'cuda' asked for, but this PyTorch sees no CUDA device"):
-        main(config(device="cuda"), tmp_path / "run")
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 def test_cuda(tmp_path):
     assert main(config(device="cuda"), tmp_path)["episodes"] == 16
@@ -550,19 +489,6 @@ def test_cuda(tmp_path):
 def test_the_smallest_settings_that_are_allowed_do_run(tmp_path):
     smallest = dict(epochs=1, cycles=1, episodes=1, updates=1, batch_size=2, eval_episodes=1, k=0, grid=2, tau=0.0)
     assert main(config(**smallest, capacity=50, epsilon=0.0, per_alpha=0.0, per_beta=0.0), tmp_path)["episodes"] == 1
-
-
-def test_defaults_are_the_papers():
-    default = Config()
-    assert (default.gamma, default.lr, default.clip, default.batch_size, default.capacity) == (
-        0.98, 1e-3, 3.0, 64, 10**6,
-    )  # fmt: skip
-    assert (default.epsilon, default.epsilon_decay, default.epsilon_end) == (1.0, 0.95, 0.05)
-    assert (default.sigma2, default.sigma2_end, default.sigma2_decay, default.sigma2_cycles) == (2.0, 0.2, 0.9, 50)
-    assert default.floor == 0.002
-    agent = trainer().agent
-    assert (agent.gamma, agent.clip, agent.tau) == (default.gamma, default.clip, default.tau)
-    assert {adam.param_groups[0]["lr"] for adam in (agent.actor_adam, agent.critic_adam)} == {1e-3}
 
 
 def test_every_setting_reaches_its_place():
@@ -577,37 +503,6 @@ def test_every_setting_reaches_its_place():
     assert one.proposal.grid.shape == (7, 7)
     assert (instruction.variance, instruction.variance_end, instruction.variance_decay) == (1.0, 0.5, 0.8)
     assert instruction.floor == 0.01 and isinstance(one.memory, Ring)
-
-
-# --- command line ----------------------------------------------------------------------------------------------------
-
-
-def test_command_line(tmp_path, monkeypatch, capsys):
-    options = [f"--{key.replace('_', '-')}={value}" for key, value in (TINY | {"run_dir": tmp_path}).items()]
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    monkeypatch.setattr(sys, "argv", ["train", *options, "--method", "her", "--no-progress"])
-    cli(Config, main, train.__doc__)
-    assert "success: " in capsys.readouterr().out
-    monkeypatch.setattr(sys, "argv", ["train", "--method", "hindsight"])
-    with pytest.raises(SystemExit) as stop:
-        cli(Config, main, train.__doc__)
-    assert stop.value.code == 2 and "use one of her, filtered-her" in capsys.readouterr().err
-
-
-def test_a_wrong_setting_costs_one_line(tmp_path):
-    command = [sys.executable, "-m", "papers.bias_reduced_her.train", "--batch-size", "1", "--run-dir", str(tmp_path)]
-    done = subprocess.run([*command, "--no-progress"], cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 2 and done.stderr.startswith("error: batch_size must be at least 2")
-    assert done.stderr.count("\n") == 1
-
-
-def test_every_setting_is_explained(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["train", "--help"])
-    with pytest.raises(SystemExit):
-        cli(Config, main, train.__doc__)
-    shown = capsys.readouterr().out
-    for field in dataclasses.fields(Config):
-        assert f"--{field.name.replace('_', '-')}" in shown
 
 
 # --- learning --------------------------------------------------------------------------------------------------------

@@ -151,23 +151,6 @@ def test_actor_and_critic_get_their_own_gradients():
     assert all(parameter.grad is None and not parameter.requires_grad for parameter in one.averaged)
 
 
-def test_one_step_is_adams():
-    """The first step of Adam by hand: lr g / (|g| + eps)."""
-    one, b = agent(adam_eps=1e-3, lr=0.01), batch()
-    before = state(one.actor, one.critic)
-    one.update(b)
-    for old, parameter in zip(before, one.parameters):
-        g = parameter.grad
-        torch.testing.assert_close(parameter.detach(), old - 0.01 * g / (g.abs() + 1e-3), rtol=1e-3, atol=1e-6)
-
-
-def test_update_returns_loss_and_mean_q_of_before_it():
-    one, b = trained(), batch(50)
-    loss, q = one.critic_loss(b)
-    found = one.update(b)
-    assert [part.item() for part in found] == [loss.item(), q.item()] and not found[0].requires_grad
-
-
 def test_sync_moves_targets_by_polyak_averaging():
     one = trained()
     old, online = state(one.target_actor, one.target_critic), state(one.actor, one.critic)

@@ -136,16 +136,6 @@ def test_the_gradient_in_parts_is_that_of_the_whole_batch(task, chunk, monkeypat
     assert all(parameter.grad is None and not parameter.requires_grad for parameter in one.averaged)
 
 
-def test_one_step_is_adams(task):
-    """The first step of Adam by hand: lr g / (|g| + eps)."""
-    one = agent(task, adam_eps=1e-3, lr=0.01)
-    before = state(one.q)
-    one.update(batch(task))
-    for old, parameter in zip(before, one.parameters):
-        g = parameter.grad
-        torch.testing.assert_close(parameter.detach(), old - 0.01 * g / (g.abs() + 1e-3), rtol=1e-3, atol=1e-6)
-
-
 def test_sync_moves_the_target_by_polyak_averaging(task):
     one = trained(task)
     old, online = state(one.target), state(one.q)

@@ -166,11 +166,6 @@ def test_policy_and_critic_share_nothing(task):
         )
 
 
-def test_values_pool_by_the_mean_and_policies_by_the_maximum():
-    ppo = agent(TASKS["picture"])
-    assert ppo.critic[0].pool == "mean" and ppo.policy.body[0].pool == "max"
-
-
 # ---- updates ---------------------------------------------------------------------------------------------------------
 
 
@@ -305,20 +300,6 @@ def test_a_curious_agent_learns_both_with_one_optimiser(rate, monkeypatch):
 
 
 # ---- the same again --------------------------------------------------------------------------------------------------
-
-
-@EVERY_TASK
-def test_acting_goes_through_the_policy(task):
-    """In NumPy, with and without randomness."""
-    ppo, data = agent(task), experience(task)
-    given_arrays = data.observations.numpy(), data.goals.numpy(), None if data.legal is None else data.legal.numpy()
-    for seed in (None, 3):
-        found, wanted = (
-            act(*args, None if seed is None else np.random.default_rng(seed))
-            for act, args in ((ppo.act, given_arrays), (ppo.policy.act, (data.observations, data.goals, data.legal)))
-        )
-        assert isinstance(found, np.ndarray)
-        np.testing.assert_array_equal(found, wanted)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")

@@ -190,15 +190,6 @@ def rows(directory):
     return [line.rsplit(",", 1)[0] for line in (directory / "metrics.csv").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_the_same_seed_gives_the_same_run(method, tmp_path):
-    one, two = (track.main(small(method), tmp_path / name) for name in ("one", "two"))
-    assert one == two and rows(tmp_path / "one") == rows(tmp_path / "two")
-    assert track.main(small(method), tmp_path / "one") == one  # finished: only read
-    track.main(small(method, seed=1), tmp_path / "three")
-    assert rows(tmp_path / "three") != rows(tmp_path / "one")
-
-
 def test_methods_are_different_runs():
     """From the same first episodes, which nothing has been learnt before."""
     ended = []

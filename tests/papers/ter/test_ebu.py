@@ -91,13 +91,6 @@ def test_targets_stay_until_the_episode_is_used_up():
     assert play.sample(2) == ([3, 2], [3.0, 202.0])
 
 
-def test_diffusion_goes_backwards_through_the_minibatches():
-    play = Play(beta=1.0, gamma=0.5)
-    play.episode(4)
-    assert play.sample(2)[1] == [3.0, 2 + 0.5 * 3.0]
-    assert play.sample(2)[1] == [1 + 0.5 * 3.5, 0 + 0.5 * 2.75]
-
-
 def test_the_rest_of_a_batch_is_the_end_of_further_episodes():
     play = Play()
     play.episode(5)

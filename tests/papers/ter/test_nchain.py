@@ -60,12 +60,6 @@ def test_a_data_set_has_a_success_and_follows_the_rules(seed):
     assert np.array_equal(data.next_state == 19, data.terminated)
 
 
-def test_a_data_set_without_success_is_drawn_again():
-    # of 50 random steps in 8 states, most have none
-    sets = [collect(8, 50, np.random.default_rng(seed)) for seed in range(20)]
-    assert all(data.terminated.any() for data in sets)
-
-
 def test_all_methods_start_from_the_same_data_and_table():
     learners = [Learner(Config(method=method, seed=3)) for method in METHODS]
     for other in learners[1:]:
@@ -170,11 +164,6 @@ def test_discor_error_table_by_hand():
     method.update(3, 0.2)
     assert method.error[1, FORWARD] == pytest.approx(10 + 0.5 * (0.2 + 0.9 * 5.2 - 10))
     assert (method.error != 10).sum() == 2
-
-
-def test_discor_survives_small_temperatures():
-    p = make("discor", TIMED_OUT, discor_tau=1e-3).probabilities()
-    np.testing.assert_allclose(p, [0, 0, 0, 0, 1, 0], atol=1e-12)
 
 
 def test_time_outs_are_never_roots():

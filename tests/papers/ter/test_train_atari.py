@@ -10,8 +10,8 @@ import torch
 from envs.atari import Atari
 from lab.errors import UserError
 from papers.ter import train_atari
-from papers.ter.settings import METHODS, check_shared
-from papers.ter.train_atari import SCORES, Config, Trainer, main
+from papers.ter.settings import METHODS
+from papers.ter.train_atari import Config, Trainer, main
 from papers.ter.trainer import rollouts
 from tests.papers.ter.test_trainer import play, resumed, rows, weights
 
@@ -186,25 +186,7 @@ def test_scores_are_normalised_by_a_random_player_and_a_person(game, score, norm
     assert metrics == pytest.approx({"return": score, "normalized_return": normalized})
 
 
-def test_metrics_of_other_games_and_of_q_by_hand(monkeypatch):
-    one = trainer(method="uer", reward_scale=0.5)
-    monkeypatch.setattr("papers.ter.trainer.rollouts", lambda _: (np.array([1.0, 4.0]), np.array([False, False])))
-    one._recorded = {"q": [1.0, 3.0], "loss": [0.5, 0.25]}
-    assert one.evaluate() == {"return": 2.5, "mean_q": 4.0, "loss": 0.375}
-    assert "Breakout" not in SCORES
-
-
 # --- settings ---------------------------------------------------------------------------------------------------------
-
-
-def test_defaults_are_the_papers():
-    c = Config()
-    assert (c.env, c.steps, c.batch_size, c.lr, c.target_interval, c.capacity) == (
-        "Pong", 2_500_000, 32, 2.5e-4, 10_000, 10**6,
-    )  # fmt: skip
-    assert (c.warmup, c.update_every, c.replay_ratio, c.eta) == (50_000, 4, 0.25, 0.1)
-    assert (c.epsilon_end, c.epsilon_steps, c.reward_scale) == (0.01, 10**6, 1.0)
-    check_shared(c)
 
 
 def test_both_networks_learn_by_the_papers_rmsprop():

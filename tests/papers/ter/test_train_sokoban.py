@@ -129,17 +129,6 @@ def test_metrics_by_hand(env, largest, monkeypatch):
 # --- settings ---------------------------------------------------------------------------------------------------------
 
 
-def test_defaults_are_the_papers():
-    c = Config()
-    assert (c.steps, c.batch_size, c.lr, c.target_interval, c.capacity) == (10**6, 32, 3e-4, 10_000, 10**6)
-    assert (c.warmup, c.update_every, c.replay_ratio) == (50_000, 4, 0.25)
-    assert (c.epsilon_end, c.epsilon_steps, c.pixels) == (0.01, 10**6, 84)
-    assert (c.eta, c.roots, c.predecessors, c.projection_dim) == (0.1, 8, 3, 3)
-    assert (c.per_alpha, c.per_beta, c.ebu_beta, c.discor_tau, c.reward_scale) == (0.6, 0.4, 0.5, 10.0, 1.0)
-    assert Trainer.optimizer == "adam" and not c.timeout_is_done
-    check(c)
-
-
 def test_the_smallest_picture_runs(tmp_path, short):
     check(config(pixels=36))
     assert main(config(pixels=36, steps=40), tmp_path / "run")["steps"] == 40

@@ -4,11 +4,10 @@ import dataclasses
 
 import pytest
 
-from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS, entries
+from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
 from papers.bias_reduced_her.train import METHODS, TASKS, Config
 
 SCALES = ("smoke", "quick", "full")
-TRAINED = ("training", "own-grid", "own-her", "own-penalty")
 
 
 @pytest.mark.parametrize(("scale", "seeds"), [("smoke", 1), ("quick", 5), ("full", 15)])
@@ -59,8 +58,3 @@ def test_own_experiments_change_one_setting_each(name, changes, scale):
     for entry in found:
         twin = plain[entry.env, entry.method.split()[0], entry.seed]  # a run of the figures to compare it with
         assert entry.config == dataclasses.replace(twin, **changes[entry.method]) != twin
-
-
-def test_a_suffix_names_what_settings_change():
-    [entry] = entries("smoke", ["Robot"], ["her"], " (k = 8)", k=8)
-    assert (entry.method, entry.config.method, entry.config.k) == ("her (k = 8)", "her", 8)

@@ -6,7 +6,6 @@ import pytest
 
 from envs.point_maze import point_maze
 from lab.results import Results, matrix
-from papers.sibling_rivalry import train, train_off_policy
 from papers.sibling_rivalry.evidence import figures
 from papers.sibling_rivalry.evidence.ends import end_points
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS, LENGTHS
@@ -196,14 +195,6 @@ def test_no_two_methods_look_the_same(experiment):
         methods = {entry.method for entry in entries if entry.env == env}
         found = styles(methods)
         assert len({(style["color"], style["linestyle"]) for style in found.values()}) == len(methods)
-
-
-def test_labels():
-    assert set(NAMES) == set(STYLES) == {*train.METHODS, *train_off_policy.METHODS}
-    methods = ["ppo-sr", "ppo-sr (epsilon 5)", "ppo-sr (independent starts)", "ppo-go (side 2)"]
-    assert list(map(label, methods)) == [
-        "PPO+SR", "PPO+SR (ε = 5)", "PPO+SR (independent starts)", "PPO+GO (side 2)",
-    ]  # fmt: skip
 
 
 def test_the_papers_curves_are_whole():

@@ -10,7 +10,7 @@ from lab.results import Results, collect
 from papers.sibling_rivalry.evidence import figures_track
 from papers.sibling_rivalry.evidence.ends import histograms
 from papers.sibling_rivalry.evidence.experiments import on_track
-from papers.sibling_rivalry.evidence.figures_track import NAMES, PHASES, PLACES, STYLES, fig1, fig2, shapes
+from papers.sibling_rivalry.evidence.figures_track import NAMES, PHASES, PLACES, fig1, fig2, shapes
 from papers.sibling_rivalry.track import BINS, ENV, METHODS, main
 
 FIGURES = {"fig1": fig1, "fig2": fig2}
@@ -142,7 +142,3 @@ def test_incomplete_results_are_drawn_as_far_as_they_go(keep, name, results, tmp
     for place, (method, _) in HEAT_MAPS[name].items():
         texts = [text.get_text() for text in canvases[0].axes[place].texts]
         assert texts == ([] if method == keep else ["not run"])
-
-
-def test_every_method_has_a_name_and_a_style():
-    assert set(NAMES) == set(STYLES) == set(METHODS)

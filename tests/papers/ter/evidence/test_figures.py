@@ -101,12 +101,3 @@ def test_a_method_keeps_its_colour_and_no_two_look_the_same(experiment):
             assert style["color"] == COLOURS[family]
     for method in ("ter", "ter x0.25", "ter (1 root, 1 predecessor, eta=0)", "eta=0.5", "d=3"):
         assert found.get(method, styles(["ter"])["ter"]) == {"color": COLOURS["ter"], "linestyle": "-"}
-
-
-def test_labels():
-    named = {
-        "discor": "DisCor", "uer x0.25": "UER, ratio 0.25", "ebu + per": "EBU + PER", "eta=0.05": "η=0.05",
-        "ebu (beta=0, terminal only)": "EBU (β=0, terminal only)", "d=10": "d=10",
-        "ter (1 root, 1 predecessor, eta=0)": "TER (1 root, 1 predecessor, η=0)",
-    }  # fmt: skip
-    assert {method: label(method) for method in named} == named
