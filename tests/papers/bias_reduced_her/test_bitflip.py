@@ -8,9 +8,9 @@ import pytest
 
 from envs.bitflip import exact_values
 from lab.errors import UserError
-from lab.runs import Run
 from papers.bias_reduced_her import bitflip, train
 from papers.bias_reduced_her.bitflip import PAIRS, Config, Trainer, pairs, shares
+from tests.papers.bias_reduced_her.runs import assert_resumes, rows
 
 SMALL = dict(epochs=3, cycles=2, updates=3, eval_episodes=4, capacity=2_000, batch_size=16)
 
@@ -175,14 +175,9 @@ def test_means_weigh_distances_by_how_many_pairs_there_are():
 # ---- runs ------------------------------------------------------------------------------------------------------------
 
 
-def rows(directory):
-    """metrics.csv without its times."""
-    return [line.rsplit(",", 1)[0] for line in (directory / "metrics.csv").read_text().splitlines()]
-
-
 def test_what_is_logged(tmp_path):
     summary = bitflip.main(small(), tmp_path)
-    table = [line.split(",") for line in rows(tmp_path)[1:]]
+    table = rows(tmp_path)
     names = ("success", "flip_bias", "quit_bias", "quit_bias_near", "quits")
     for metric in names:
         assert [int(step) for step, name, _ in table if name == metric] == [8, 16, 24]
@@ -191,30 +186,11 @@ def test_what_is_logged(tmp_path):
     assert set(summary) == {"episodes", *names} and summary["episodes"] == 24
 
 
-class Killed(Exception):
-    pass
-
-
 @pytest.mark.parametrize("method", ["none", "her", "filtered-her"])
 def test_interrupted_and_resumed_equals_uninterrupted(method, tmp_path, monkeypatch):
+    """Before the first checkpoint, and an epoch after it."""
     config = small(method=method, epochs=5)
-    monkeypatch.setattr(bitflip, "SAVE_EVERY", 2)
-    expected = bitflip.main(config, tmp_path / "whole")
-    log, deadlines = Run.log, [8, 24]  # before the first checkpoint, and one epoch after it
-
-    def kill(self, step, values):
-        log(self, step, values)
-        if step == deadlines[0]:
-            deadlines.pop(0)
-            raise Killed
-
-    monkeypatch.setattr(Run, "log", kill)
-    for _ in range(2):
-        with pytest.raises(Killed):
-            bitflip.main(config, tmp_path / "parts")
-    monkeypatch.setattr(Run, "log", log)
-    assert bitflip.main(config, tmp_path / "parts") == expected
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
+    assert_resumes(bitflip, config, tmp_path, monkeypatch, kills=[8, 24], saved=16, save_every=2)
 
 
 def test_nothing_is_learned_before_there_is_a_batch():

@@ -1,7 +1,5 @@
 """The training script: what is stored, schedules, evaluation, resuming, other environments, bad settings, learning."""
 
-from pathlib import Path
-
 import gymnasium
 import numpy as np
 import pytest
@@ -15,8 +13,8 @@ from papers.bias_reduced_her import train
 from papers.bias_reduced_her.evidence.experiments import SCHEDULES
 from papers.bias_reduced_her.instructional import Grid, Proposal, divergence, target_distribution
 from papers.bias_reduced_her.train import METHODS, TASKS, Config, Trainer, main
+from tests.papers.bias_reduced_her.runs import assert_resumes, rows, weights
 
-ROOT = Path(__file__).resolve().parents[3]
 TINY = SCHEDULES["smoke"]
 COMMON = {"success", "distance", "q_estimate", "return", "env_steps", "virtual_per_step", "critic_loss"}
 
@@ -92,15 +90,6 @@ def trainer(**settings) -> Trainer:
     return Trainer(config(**settings))
 
 
-def rows(run_dir: Path) -> list[list[str]]:
-    """metrics.csv without the wall-clock hours."""
-    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()[1:]]
-
-
-def weights(run_dir: Path) -> dict[str, torch.Tensor]:
-    return torch.load(run_dir / "weights.pt", weights_only=True)
-
-
 # --- whole runs ------------------------------------------------------------------------------------------------------
 
 
@@ -125,10 +114,6 @@ def test_every_method_runs_on_every_task(env, method, tmp_path):
     assert main(config(env=env, method=method), tmp_path) == summary  # at once
 
 
-class Interrupted(Exception):
-    pass
-
-
 LONGER = dict(epochs=3, sigma2_cycles=1, capacity=700)  # sigma^2 falls, and the memory wraps round
 VARIANTS = {
     **{method: dict(method=method) for method in [*METHODS, "none"]},
@@ -140,25 +125,8 @@ VARIANTS = {
 @pytest.mark.parametrize("name", VARIANTS)
 def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatch):
     """Stopped in the last epoch, with a checkpoint of the second. Also: one seed, one result."""
-    settings, cycle, played = config(**(LONGER | VARIANTS[name])), Trainer.cycle, []
-    summary = main(settings, tmp_path / "whole")
-    monkeypatch.setattr(train, "SAVE_EVERY", 1)
-
-    def interrupt(self):
-        if self.cycles_done == 5:
-            raise Interrupted
-        return cycle(self)
-
-    monkeypatch.setattr(Trainer, "cycle", interrupt)
-    with pytest.raises(Interrupted):
-        main(settings, tmp_path / "parts")
-    assert (tmp_path / "parts" / "checkpoint.pkl").exists()
-    monkeypatch.setattr(Trainer, "cycle", lambda self: played.append(self.cycles_done) or cycle(self))
-    assert main(settings, tmp_path / "parts") == summary
-    assert played == [4, 5]  # from the checkpoint on, not from the start
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
-    ours, theirs = weights(tmp_path / "whole"), weights(tmp_path / "parts")
-    assert ours.keys() == theirs.keys() and all(torch.equal(ours[key], theirs[key]) for key in ours)
+    settings = config(**(LONGER | VARIANTS[name]))
+    assert_resumes(train, settings, tmp_path, monkeypatch, kills=[20], saved=16)
 
 
 def test_another_seed_gives_another_run(tmp_path):

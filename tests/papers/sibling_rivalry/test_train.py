@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from papers.sibling_rivalry.ppo import Experience
 from papers.sibling_rivalry.rollouts import Rollouts
 from papers.sibling_rivalry.train import METHODS, Config, Trainer, main
 from tests.papers.sibling_rivalry.fake_tasks import Hook, Line, Picture, Plane
+from tests.papers.sibling_rivalry.runs import assert_resumes, rows, weights
 
 TINY = dict(epochs=2, updates=2, rollouts=8, eval_episodes=3)
 CURIOUS = ("ppo-icm", "ppo-rnd")
@@ -33,15 +33,6 @@ def config(**settings) -> Config:
 
 def trainer(env: str = "Plane", **settings) -> Trainer:
     return Trainer(config(env=env, **settings))
-
-
-def rows(run_dir: Path) -> list[list[str]]:
-    """metrics.csv without the wall-clock hours."""
-    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()[1:]]
-
-
-def weights(run_dir: Path) -> dict[str, torch.Tensor]:
-    return torch.load(run_dir / "weights.pt", weights_only=True)
 
 
 def parameters(one: Trainer) -> torch.Tensor:
@@ -76,10 +67,6 @@ def test_every_method_runs_on_mazes_and_grids(env, method, tmp_path):
     assert main(config(env=env, method=method), tmp_path) == summary  # at once
 
 
-class Interrupted(Exception):
-    pass
-
-
 VARIANTS = {
     **{method: dict(env="PointMaze", method=method) for method in METHODS},
     "grid": dict(env="PixelGrid-5-12", epsilon=math.inf, entropy=0.0),
@@ -90,29 +77,8 @@ VARIANTS = {
 @pytest.mark.parametrize("name", VARIANTS)
 def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatch):
     """Stopped in the last epoch, with a checkpoint of the second. Also: one seed, one result."""
-    settings, update, played = (
-        config(**(VARIANTS[name] | {"epochs": 3, "rollouts": 4, "eval_episodes": 1})),
-        Trainer.update,
-        [],
-    )
-    summary = main(settings, tmp_path / "whole")
-    monkeypatch.setattr(train, "SAVE_EVERY", 1)
-
-    def interrupt(self):
-        if self.episodes_done == 5 * 4:
-            raise Interrupted
-        return update(self)
-
-    monkeypatch.setattr(Trainer, "update", interrupt)
-    with pytest.raises(Interrupted):
-        main(settings, tmp_path / "parts")
-    assert (tmp_path / "parts" / "checkpoint.pkl").exists()
-    monkeypatch.setattr(Trainer, "update", lambda self: played.append(self.episodes_done // 4) or update(self))
-    assert main(settings, tmp_path / "parts") == summary
-    assert played == [4, 5]  # from the checkpoint on, not from the start
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
-    ours, theirs = weights(tmp_path / "whole"), weights(tmp_path / "parts")
-    assert ours.keys() == theirs.keys() and all(torch.equal(ours[key], theirs[key]) for key in ours)
+    settings = config(**(VARIANTS[name] | {"epochs": 3, "rollouts": 4, "eval_episodes": 1}))
+    assert_resumes(train, settings, tmp_path, monkeypatch, kills=[20], saved=16)
 
 
 @pytest.mark.parametrize("name", ["policy_loss", "value_loss"])

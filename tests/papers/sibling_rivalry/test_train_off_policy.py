@@ -2,7 +2,6 @@
 
 import dataclasses
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from papers.sibling_rivalry.dqn import DQN
 from papers.sibling_rivalry.rollouts import Rollouts
 from papers.sibling_rivalry.train_off_policy import Config, Trainer, main
 from tests.papers.sibling_rivalry.fake_tasks import Flat, Line, Picture, Plane
+from tests.papers.sibling_rivalry.runs import assert_resumes, rows, weights
 
 TINY = dict(
     epochs=3, cycles=2, episodes=4, updates=3, batch_size=16, capacity=1_000, warmup=20, adam_eps=1e-8, eval_episodes=5
@@ -72,15 +72,6 @@ def trainer(*arguments, **settings) -> Trainer:
     return Trainer(config(*arguments, **settings))
 
 
-def rows(run_dir: Path) -> list[list[str]]:
-    """metrics.csv without the wall-clock hours."""
-    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()[1:]]
-
-
-def weights(run_dir: Path) -> dict[str, torch.Tensor]:
-    return torch.load(run_dir / "weights.pt", weights_only=True)
-
-
 # --- whole runs ------------------------------------------------------------------------------------------------------
 
 
@@ -100,32 +91,11 @@ def test_every_method_runs_on_every_kind_of_task(env, method, tmp_path):
     assert main(config(env, method), tmp_path) == summary  # at once
 
 
-class Interrupted(Exception):
-    pass
-
-
 @pytest.mark.parametrize(("env", "method"), KINDS)
 def test_interrupted_and_resumed_equals_uninterrupted(env, method, tmp_path, monkeypatch):
     """Stopped in the last epoch, after a checkpoint of the second. The memory wraps round. One seed, one result."""
-    settings, cycle, played = config(env, method, capacity=120), Trainer.cycle, []
-    summary = main(settings, tmp_path / "whole")
-    monkeypatch.setattr(train_off_policy, "SAVE_EVERY", 1)
-
-    def interrupt(self):
-        if self.episodes_done == 20:
-            raise Interrupted
-        return cycle(self)
-
-    monkeypatch.setattr(Trainer, "cycle", interrupt)
-    with pytest.raises(Interrupted):
-        main(settings, tmp_path / "parts")
-    assert (tmp_path / "parts" / "checkpoint.pkl").exists()
-    monkeypatch.setattr(Trainer, "cycle", lambda self: played.append(self.episodes_done) or cycle(self))
-    assert main(settings, tmp_path / "parts") == summary
-    assert played == [16, 20]  # from the checkpoint on, not from the start
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
-    ours, theirs = weights(tmp_path / "whole"), weights(tmp_path / "parts")
-    assert ours.keys() == theirs.keys() and all(torch.equal(ours[key], theirs[key]) for key in ours)
+    settings = config(env, method, capacity=120)
+    assert_resumes(train_off_policy, settings, tmp_path, monkeypatch, kills=[20], saved=16)
 
 
 def test_another_seed_gives_another_run(tmp_path):

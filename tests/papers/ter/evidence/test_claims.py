@@ -5,7 +5,7 @@ import pytest
 
 from lab.claims import evaluate
 from lab.results import COLUMNS, Results
-from lab.verdicts import not_worse
+from lab.verdicts import NOBODY, not_worse
 from papers.ter.evidence import claims_nchain
 from papers.ter.evidence.claims import BASELINES, CLAIMS
 from papers.ter.evidence.comparisons import Runs
@@ -14,7 +14,6 @@ from tests.papers.ter.evidence.synthetic import BEFORE, MEAN_RISE, write
 
 LEARNT = [claim for claim in CLAIMS if claim not in claims_nchain.CLAIMS]
 IDS = [claim.id for claim in LEARNT]
-NOBODY = "nobody learns at this budget"
 TAKE_ALL = ("fig3a", "fig3b", "fig4", "fig-m15")
 SCALES = {name: "full" if name in TAKE_ALL else "quick" for name in EXPERIMENTS if name != "fig2"}
 """Full only where quick lacks tasks that a claim is about."""
