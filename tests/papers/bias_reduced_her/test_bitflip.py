@@ -10,7 +10,7 @@ from envs.bitflip import exact_values
 from lab.errors import UserError
 from papers.bias_reduced_her import bitflip, train
 from papers.bias_reduced_her.bitflip import PAIRS, Config, Trainer, pairs, shares
-from tests.papers.bias_reduced_her.runs import assert_resumes, rows
+from tests.papers.runs import assert_resumes, rows
 
 SMALL = dict(epochs=3, cycles=2, updates=3, eval_episodes=4, capacity=2_000, batch_size=16)
 

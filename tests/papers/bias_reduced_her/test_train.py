@@ -13,7 +13,7 @@ from papers.bias_reduced_her import train
 from papers.bias_reduced_her.evidence.experiments import SCHEDULES
 from papers.bias_reduced_her.instructional import Grid, Proposal, divergence, target_distribution
 from papers.bias_reduced_her.train import METHODS, TASKS, Config, Trainer, main
-from tests.papers.bias_reduced_her.runs import assert_resumes, rows, weights
+from tests.papers.runs import assert_resumes, rows, weights
 
 TINY = SCHEDULES["smoke"]
 COMMON = {"success", "distance", "q_estimate", "return", "env_steps", "virtual_per_step", "critic_loss"}
@@ -126,7 +126,7 @@ VARIANTS = {
 def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatch):
     """Stopped in the last epoch, with a checkpoint of the second. Also: one seed, one result."""
     settings = config(**(LONGER | VARIANTS[name]))
-    assert_resumes(train, settings, tmp_path, monkeypatch, kills=[20], saved=16)
+    assert_resumes(train, settings, tmp_path, monkeypatch, kills=[20], saved=16, save_every=1)
 
 
 def test_another_seed_gives_another_run(tmp_path):

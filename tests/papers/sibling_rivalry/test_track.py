@@ -12,7 +12,7 @@ from lab.errors import NonFiniteLoss, UserError
 from papers.sibling_rivalry import track
 from papers.sibling_rivalry.rollouts import Rollouts
 from papers.sibling_rivalry.track import BINS, METHODS, Config, Trainer, histogram
-from tests.papers.sibling_rivalry.runs import assert_resumes, rows
+from tests.papers.runs import assert_resumes, rows
 
 SMALL = dict(updates=6, pairs=5, log_every=2)
 TASK = CircularTrack()

@@ -12,8 +12,8 @@ from papers.sibling_rivalry import train
 from papers.sibling_rivalry.ppo import Experience
 from papers.sibling_rivalry.rollouts import Rollouts
 from papers.sibling_rivalry.train import METHODS, Config, Trainer, main
+from tests.papers.runs import assert_resumes, rows, weights
 from tests.papers.sibling_rivalry.fake_tasks import Hook, Line, Picture, Plane
-from tests.papers.sibling_rivalry.runs import assert_resumes, rows, weights
 
 TINY = dict(epochs=2, updates=2, rollouts=8, eval_episodes=3)
 CURIOUS = ("ppo-icm", "ppo-rnd")
@@ -78,7 +78,7 @@ VARIANTS = {
 def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatch):
     """Stopped in the last epoch, with a checkpoint of the second. Also: one seed, one result."""
     settings = config(**(VARIANTS[name] | {"epochs": 3, "rollouts": 4, "eval_episodes": 1}))
-    assert_resumes(train, settings, tmp_path, monkeypatch, kills=[20], saved=16)
+    assert_resumes(train, settings, tmp_path, monkeypatch, kills=[20], saved=16, save_every=1)
 
 
 @pytest.mark.parametrize("name", ["policy_loss", "value_loss"])

@@ -14,8 +14,8 @@ from papers.sibling_rivalry.ddpg import DDPG
 from papers.sibling_rivalry.dqn import DQN
 from papers.sibling_rivalry.rollouts import Rollouts
 from papers.sibling_rivalry.train_off_policy import Config, Trainer, main
+from tests.papers.runs import assert_resumes, rows, weights
 from tests.papers.sibling_rivalry.fake_tasks import Flat, Line, Picture, Plane
-from tests.papers.sibling_rivalry.runs import assert_resumes, rows, weights
 
 TINY = dict(
     epochs=3, cycles=2, episodes=4, updates=3, batch_size=16, capacity=1_000, warmup=20, adam_eps=1e-8, eval_episodes=5
@@ -95,7 +95,7 @@ def test_every_method_runs_on_every_kind_of_task(env, method, tmp_path):
 def test_interrupted_and_resumed_equals_uninterrupted(env, method, tmp_path, monkeypatch):
     """Stopped in the last epoch, after a checkpoint of the second. The memory wraps round. One seed, one result."""
     settings = config(env, method, capacity=120)
-    assert_resumes(train_off_policy, settings, tmp_path, monkeypatch, kills=[20], saved=16)
+    assert_resumes(train_off_policy, settings, tmp_path, monkeypatch, kills=[20], saved=16, save_every=1)
 
 
 def test_another_seed_gives_another_run(tmp_path):

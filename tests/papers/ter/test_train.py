@@ -9,7 +9,8 @@ from papers.ter import train
 from papers.ter.settings import METHODS
 from papers.ter.topological import PseudoTerminalRoots, terminal_roots
 from papers.ter.train import main
-from tests.papers.ter.test_trainer import config, play, resumed, rows, short, trainer, weights
+from tests.papers.runs import assert_resumes, rows, weights
+from tests.papers.ter.test_trainer import config, play, short, trainer
 
 __all__ = ["short"]  # a fixture: pytest looks it up here by its name
 
@@ -32,10 +33,10 @@ RUNS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", RUNS)
 def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatch, short):
     """Also shows that every method and variant runs, and that a seed gives one result."""
-    brief: dict[str, Any] = dict(steps=120, capacity=80, epsilon_steps=100, target_interval=30, eval_every=50)
+    brief: dict[str, Any] = dict(steps=120, capacity=60, epsilon_steps=100, target_interval=30, eval_every=40)
     settings = config(**brief, **RUNS[name])
-    # half-way between the second checkpoint and the end
-    summary = resumed(train, settings, tmp_path, monkeypatch, stop=110)
+    # after the memory has wrapped round
+    summary = assert_resumes(train, settings, tmp_path, monkeypatch, kills=[120], saved=80)
 
     # and what a run leaves behind
     metrics = {"return", "normalized_return", "success", "q_overestimation", "loss"}
@@ -43,8 +44,8 @@ def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatc
     metrics |= {"tau"} if settings.method == "discor" else set()
     assert summary["steps"] == 120
     assert set(summary) == metrics | {"steps"}
-    assert {row[0] for row in rows(tmp_path / "whole")[1:]} == {"50", "100", "120"}
-    assert {row[1] for row in rows(tmp_path / "whole")[1:]} == metrics
+    assert {row[0] for row in rows(tmp_path / "whole")} == {"40", "80", "120"}
+    assert {row[1] for row in rows(tmp_path / "whole")} == metrics
     assert len(weights(tmp_path / "whole")["head.bias"]) == (settings.n_actions or 3)
 
 

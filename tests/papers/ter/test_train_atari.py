@@ -13,7 +13,8 @@ from papers.ter import train_atari
 from papers.ter.settings import METHODS
 from papers.ter.train_atari import Config, Trainer, main
 from papers.ter.trainer import rollouts
-from tests.papers.ter.test_trainer import play, resumed, rows, weights
+from tests.papers.runs import assert_resumes, rows, weights
+from tests.papers.ter.test_trainer import play
 
 pytest.importorskip("ale_py")
 
@@ -64,15 +65,15 @@ def test_every_method_runs(method, tmp_path):
     metrics = {"return", "mean_q", "loss"}
     metrics |= {"ter": {"vertices", "fallbacks"}, "discor": {"tau"}}.get(method, set())
     assert set(summary) == metrics | {"steps"} and summary["steps"] == 60
-    assert {tuple(row[:2]) for row in rows(tmp_path)[1:]} == {("60", metric) for metric in metrics}
+    assert {tuple(row[:2]) for row in rows(tmp_path)} == {("60", metric) for metric in metrics}
     assert all(np.isfinite(value) for value in summary.values())
     assert len(weights(tmp_path)["head.bias"]) == 4
 
 
 def test_interrupted_and_resumed_equals_uninterrupted(tmp_path, monkeypatch):
     """In the middle of a game, after the memory has wrapped round; also shows that a seed gives one result."""
-    resumed(train_atari, config(method="ter"), tmp_path, monkeypatch, stop=58)
-    assert {row[0] for row in rows(tmp_path / "whole")[1:]} == {"50", "60"}
+    assert_resumes(train_atari, config(method="ter"), tmp_path, monkeypatch, kills=[60], saved=50)
+    assert {row[0] for row in rows(tmp_path / "whole")} == {"50", "60"}
 
 
 # --- environment steps ------------------------------------------------------------------------------------------------

@@ -1,8 +1,6 @@
 """The trainer that all worlds share, on MiniGrid tasks: resuming, one step, one update, evaluation."""
 
 from collections import Counter
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from papers.ter import train
 from papers.ter.settings import METHODS
 from papers.ter.train import Config, Trainer, main
 from papers.ter.trainer import rollouts
+from tests.papers.runs import rows, weights
 
 # The memory wraps round, all schedules move, and episodes are short because lava ends them.
 TINY: dict[str, Any] = dict(
@@ -29,15 +28,6 @@ def config(**settings) -> Config:
 
 def trainer(**settings) -> Trainer:
     return Trainer(config(**settings))
-
-
-def rows(run_dir: Path) -> list[list[str]]:
-    """metrics.csv without the wall-clock hours."""
-    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()]
-
-
-def weights(run_dir: Path) -> dict[str, torch.Tensor]:
-    return torch.load(run_dir / "weights.pt", weights_only=True)
 
 
 def play(one: Any, steps: int) -> list[tuple]:
@@ -70,45 +60,6 @@ def short(monkeypatch):
 
 
 # --- whole runs -------------------------------------------------------------------------------------------------------
-
-
-class Interrupted(Exception):
-    pass
-
-
-def resumed(world: ModuleType, settings: Any, folder: Path, monkeypatch, stop: int) -> dict:
-    """Assert that a run of a train script equals one that was interrupted before step `stop` and resumed.
-
-    Returns the summary of the run, which `folder / "whole"` holds.
-    """
-    summary = world.main(settings, folder / "whole")
-    interact, steps = world.Trainer.interact, Counter()
-
-    def interrupt(self):
-        if self.step == stop:
-            raise Interrupted
-        interact(self)
-
-    def count(self):
-        interact(self)
-        steps[self.step] += 1
-
-    with monkeypatch.context() as patch:
-        patch.setattr(world.Trainer, "interact", interrupt)
-        with pytest.raises(Interrupted):
-            world.main(settings, folder / "parts")
-        assert (folder / "parts" / "checkpoint.pkl").exists()
-        patch.setattr(world.Trainer, "interact", count)
-        assert world.main(settings, folder / "parts") == summary
-    saved = stop // settings.eval_every * settings.eval_every
-    assert sorted(steps) == [*range(saved + 1, settings.steps + 1)]  # from the checkpoint on, not from the start
-
-    assert rows(folder / "parts") == rows(folder / "whole")
-    ours, theirs = weights(folder / "whole"), weights(folder / "parts")
-    assert ours.keys() == theirs.keys()
-    assert all(torch.equal(ours[key], theirs[key]) for key in ours)
-    assert world.main(settings, folder / "whole") == summary  # at once
-    return summary
 
 
 def test_another_seed_gives_another_run(tmp_path, short):
