@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import norm
 
 from lab.errors import UserError
 from papers.bias_reduced_her.goal_mixture import GoalMixture, fit, importance_sampled, monte_carlo, variances
@@ -249,14 +249,3 @@ def test_importance_sampling_loses_where_the_kernel_is_wider_than_the_domain(mix
 def test_a_narrow_kernel_wins_among_the_goals_and_loses_far_from_them():
     uniform, importance = variances(GOALS, 0.1, MIXTURE, volume=1.0)
     np.testing.assert_array_equal(importance < uniform, [True, True, False, False])
-
-
-def test_the_best_sampling_density_is_proportional_to_the_integrand():
-    """Sampled from k times g, normalised, every single sample says mu: no variance is left."""
-    mean, covariance, g, sigma = np.array([0.4, 0.5]), MIXTURE.covariances[0], np.array([0.6, 0.3]), 0.2
-    goals = GoalMixture(np.ones(1), mean[None], covariance[None])
-    joint = np.linalg.inv(np.linalg.inv(covariance) + np.eye(2) / sigma**2)
-    centre = joint @ (np.linalg.inv(covariance) @ mean + g / sigma**2)
-    x = np.random.default_rng(0).multivariate_normal(centre, joint, size=50)
-    values = kernel(g[None], x, sigma**2)[0] * goals.density(x) / multivariate_normal.pdf(x, centre, joint)
-    np.testing.assert_allclose(values, goals.score(g[None], sigma)[0])

@@ -156,19 +156,6 @@ def test_pictures_are_pooled_by_the_mean_and_weights_need_no_seed_but_theirs():
     assert same(state(first.q), state(first.target)) and not same(state(first.q), state(other.q))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
-def test_cuda_computes_the_same(task):
-    cpu, cuda = agent(task), agent(task, device="cuda")
-    for seed in range(5):
-        b = batch(task, seed)
-        ours = cpu.update(b)
-        theirs = cuda.update(Batch(*(value.cuda() for value in b)))
-        assert [x.item() for x in theirs] == pytest.approx([x.item() for x in ours], rel=1e-2, abs=1e-3)
-    cuda.sync()
-    o, g, legal = b.observations.numpy(), b.goals.numpy(), b.next_legal.numpy()
-    assert (cuda.act(o, g, legal) == cpu.act(o, g, legal)).mean() > 0.9
-
-
 # --- learning --------------------------------------------------------------------------------------------------------
 
 

@@ -155,17 +155,6 @@ def walk(seed: int, corner: float, n: int = 1000) -> tuple[Tensor, Tensor, Tenso
     return before, actions, after
 
 
-def pictures(seed: int, n: int = 1000) -> tuple[Tensor, Tensor, Tensor]:
-    """A pixel of the second plane that moves up, down, left or right."""
-    g = torch.Generator().manual_seed(seed)
-    row, column, actions = (torch.randint(low, high, (n,), generator=g) for low, high in ((1, 5), (1, 4), (0, 4)))
-    shift = torch.tensor([(-1, 0), (1, 0), (0, -1), (0, 1)])[actions]
-    before, after = torch.zeros(2, n, 2, 6, 5)
-    before[torch.arange(n), 1, row, column] = 1
-    after[torch.arange(n), 1, row + shift[:, 0], column + shift[:, 1]] = 1
-    return before, actions, after
-
-
 def test_surprise_falls_where_one_has_been_and_stays_elsewhere():
     """On transitions of the same kind as those trained with, but not the same ones; noise is not a lasting surprise."""
     icm = Icm(task("plane"), seed=0)
@@ -176,14 +165,3 @@ def test_surprise_falls_where_one_has_been_and_stays_elsewhere():
     assert icm.surprise(*new).mean() > 20 * icm.surprise(*known).mean()
     train(icm, new, steps=200)
     assert icm.surprise(*new).mean() < 0.02 * at_first  # not new any more
-
-
-def test_models_of_pictures_learn_what_actions_do():
-    icm = Icm(task("pictures"), seed=0)
-    before, actions, after = pictures(seed=1)
-    train(icm, pictures(seed=0), steps=100)
-    with torch.no_grad():
-        guess = icm.inverse_model(torch.cat([icm.embed(before), icm.embed(after)], dim=1))
-    assert (guess.argmax(dim=1) == actions).float().mean() > 0.8  # 0.25 by chance
-    wrong = icm.surprise(before, (actions + 1) % 4, after)
-    assert wrong.mean() > 2 * icm.surprise(before, actions, after).mean()

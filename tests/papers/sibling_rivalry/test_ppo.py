@@ -297,19 +297,3 @@ def test_a_curious_agent_learns_both_with_one_optimiser(rate, monkeypatch):
     expected = rate * (batch.observations - 2 * batch.next_observations).sum().item()
     assert steps[0][1][-1].item() == pytest.approx(expected, rel=1e-4)
     assert (pupil.learns.item() != 1) == (rate > 0) and pupil.fixed.item() == 1 and "curiosity_loss" in losses
-
-
-# ---- the same again --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
-@EVERY_TASK
-def test_an_update_on_a_cuda_device(task):
-    """The same mini-batches: nearly the same weights."""
-    there, here = agent(task, device="cuda"), agent(task)
-    data = experience(task)
-    fields = {name: value for name, value in vars(data).items()}
-    moved = Experience(**{name: None if value is None else value.cuda() for name, value in fields.items()})
-    losses = [ppo.learn(d, np.random.default_rng(0)) for ppo, d in ((there, moved), (here, data))]
-    assert losses[0] == pytest.approx(losses[1], rel=0.01, abs=0.01)
-    assert there.act(data.observations.numpy(), data.goals.numpy(), None, np.random.default_rng(0)).shape[0] == 40

@@ -312,22 +312,11 @@ def test_every_setting_reaches_its_place():
         (dict(method="dqn"), "dqn does not work with the continuous actions of Plane; use ddpg-her"),
         (dict(method="dqn-her"), "dqn-her does not work with the continuous actions of Plane; use ddpg-her"),
         (dict(env="Line"), "ddpg-her does not work with the discrete actions of Line; use dqn-her or dqn"),
-        (dict(epochs=0), "epochs must be at least 1, not 0"),
-        (dict(cycles=0), "cycles must be at least 1, not 0"),
-        (dict(episodes=-4), "episodes must be at least 1, not -4"),
-        (dict(updates=0), "updates must be at least 1, not 0"),
-        (dict(batch_size=0), "batch_size must be at least 1, not 0"),
-        (dict(capacity=0), "capacity must be at least 1, not 0"),
-        (dict(warmup=0), "warmup must be at least 1, not 0"),
-        (dict(eval_episodes=0), "eval_episodes must be at least 1, not 0"),
-        (dict(lr=0.0), "lr must be positive, not 0.0"),
-        (dict(adam_eps=float("nan")), "adam_eps must be positive, not nan"),
-        (dict(k=-1), "k must not be negative, not -1"),
-        (dict(noise=-0.1), "noise must not be negative, not -0.1"),
-        (dict(action_l2=-0.1), "action_l2 must not be negative, not -0.1"),
-        (dict(gamma=1.1), r"gamma must lie in \[0, 1\], not 1.1"),
-        (dict(polyak=-0.1), r"polyak must lie in \[0, 1\], not -0.1"),
-        (dict(random_actions=2.0), r"random_actions must lie in \[0, 1\], not 2.0"),
+        *[({name: 0}, f"{name} must be at least 1, not 0")
+          for name in ("epochs", "cycles", "episodes", "updates", "batch_size", "capacity", "warmup", "eval_episodes")],
+        *[({name: 0.0}, f"{name} must be positive, not 0.0") for name in ("lr", "adam_eps")],
+        *[({name: -0.1}, f"{name} must not be negative, not -0.1") for name in ("k", "noise", "action_l2")],
+        *[({name: 1.1}, rf"{name} must lie in \[0, 1\], not 1.1") for name in ("gamma", "polyak", "random_actions")],
         (dict(seed=-1), "seed -1 is negative"),
         (dict(batch_size=1001), "a capacity of 1000 is too small: batch_size needs 1001 transitions"),
         (dict(warmup=1001), "a capacity of 1000 is too small: warmup needs 1001 transitions"),
@@ -335,7 +324,7 @@ def test_every_setting_reaches_its_place():
         (dict(capacity=10**13), "the replay memory needs .* GB"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
-)
+)  # fmt: skip
 def test_settings_that_cannot_work_are_named(settings, message, tmp_path):
     with pytest.raises((UserError, MemoryError), match=message) as error:
         main(config(**settings), tmp_path / "run")

@@ -10,7 +10,6 @@ import torch
 from envs.atari import Atari
 from lab.errors import UserError
 from papers.ter import train_atari
-from papers.ter.settings import METHODS
 from papers.ter.train_atari import Config, Trainer, main
 from papers.ter.trainer import rollouts
 from tests.papers.runs import assert_resumes, rows, weights
@@ -59,11 +58,11 @@ def stacks(log: list[tuple]) -> tuple[np.ndarray, np.ndarray]:
 # --- whole runs -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_runs(method, tmp_path):
+@pytest.mark.parametrize("method", ["ebu", "discor"])
+def test_other_methods_run(method, tmp_path):
     summary = main(config(method=method, eval_every=60), tmp_path)
     metrics = {"return", "mean_q", "loss"}
-    metrics |= {"ter": {"vertices", "fallbacks"}, "discor": {"tau"}}.get(method, set())
+    metrics |= {"tau"} if method == "discor" else set()
     assert set(summary) == metrics | {"steps"} and summary["steps"] == 60
     assert {tuple(row[:2]) for row in rows(tmp_path)} == {("60", metric) for metric in metrics}
     assert all(np.isfinite(value) for value in summary.values())

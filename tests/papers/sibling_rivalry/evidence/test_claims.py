@@ -315,12 +315,6 @@ def test_where_neither_side_learns_this_is_said(tmp_path):
     assert verdict.effect == NOBODY and verdict.p is None
 
 
-def test_at_quick_it_is_said_on_whom_adam_was_set(tmp_path):
-    for scale in ("quick", "full"):
-        note = verdict_on("fig9-consistent", tmp_path / scale, scale=scale).note
-        assert ("Adam" in note) == (scale == "quick")
-
-
 def test_a_missing_part_is_not_run_and_a_missing_method_leaves_the_claim_open(tmp_path):
     make(tmp_path, "shapes", RIGHT["shapes"], keep=lambda method, env, seed: method == "ppo-sr" and env != "Corridor-8")
     found = judge(tmp_path)
