@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lab.errors import UserError
-from lab.runs import Run, Streams
+from lab.runs import Streams
 from papers.bias_reduced_her import appendix_a
 from papers.bias_reduced_her.appendix_a import (
     AFTER,
@@ -20,14 +20,10 @@ from papers.bias_reduced_her.appendix_a import (
     measure,
 )
 from papers.bias_reduced_her.instructional import Grid, target_distribution
+from tests.papers.runs import rows
 
 RUNS = [(env, method) for env, methods in METHODS.items() for method in methods]
 SMALL = dict(samples=100, episodes=30)
-
-
-def rows(directory):
-    """metrics.csv without header and times: [step, metric, value]."""
-    return [line.split(",")[:3] for line in (directory / "metrics.csv").read_text().splitlines()[1:]]
 
 
 # ---- runs ------------------------------------------------------------------------------------------------------------
@@ -39,27 +35,6 @@ def test_the_same_seed_gives_the_same_run(env, method, tmp_path):
     summary = main(config, tmp_path / "one")
     assert main(config, tmp_path / "two") == summary and rows(tmp_path / "one") == rows(tmp_path / "two")
     assert main(Config(env, method, 2, **SMALL), tmp_path / "three") != summary
-
-
-class Killed(Exception):
-    pass
-
-
-def test_an_interrupted_run_starts_again(tmp_path, monkeypatch):
-    config = Config("moving goals", "her-ibs", **SMALL)
-    expected = main(config, tmp_path / "whole")
-    log = Run.log
-
-    def kill(self, step, values):
-        log(self, step, values)
-        if step == 20:
-            raise Killed
-
-    monkeypatch.setattr(Run, "log", kill)
-    with pytest.raises(Killed):
-        main(config, tmp_path / "parts")
-    monkeypatch.setattr(Run, "log", log)
-    assert main(config, tmp_path / "parts") == expected and rows(tmp_path / "parts") == rows(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("method", METHODS["mixture"])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import chisquare
 
 from envs.throwing import Hand
 from lab.errors import UserError
@@ -26,11 +27,35 @@ def line(n: int) -> np.ndarray:
     return np.stack([0.025 + 0.05 * (t % 20), 0.025 + 0.05 * (t // 20)], axis=1).astype(np.float32)
 
 
+def origin(goals: np.ndarray) -> np.ndarray:
+    """States of `line` that the goals come from."""
+    return np.rint((goals[:, 0] - 0.025) / 0.05 + 20 * (goals[:, 1] - 0.025) / 0.05).astype(int)
+
+
 def instruction(**options) -> Instruction:
     return Instruction(Proposal(Grid((20, 20))), lambda x: np.ones(len(x)), **options)
 
 
 # --- where goals come from -------------------------------------------------------------------------------------------
+
+
+def test_with_instruction_goals_are_drawn_by_their_weights():
+    """The exact probabilities of Eq. (7), normalised over what is still to come of the episode."""
+    one, achieved = instruction(), line(6)
+    one.proposal.counts[:] = 400
+    one.proposal.counts[one.proposal.grid.cell(achieved[1:])] = [0, 200, 300, 390, 9000]  # from most to least wanted
+    before = one.proposal.counts.copy()
+    weights = np.maximum(1 / 400 * np.ones(5) - before[one.proposal.grid.cell(achieved[1:])] / before.sum(), 0.0001)
+    one.floor, one.target = 0.0001, np.full(400, 1 / 400)
+    draw, picks = Hindsight(4, REWARD, rng(1), instruction=one), []
+    for _ in range(2000):
+        one.proposal.counts[:] = before  # what the draws themselves would change
+        picks.append(origin(draw(achieved)[1]).reshape(5, 4))
+    for t in range(4):
+        counts = np.bincount(np.array(picks)[:, t].ravel(), minlength=6)
+        expected = weights[t:] / weights[t:].sum() * counts.sum()
+        assert chisquare(counts[t + 1 :], expected).pvalue > 0.01
+    assert len(np.unique(weights)) == 5
 
 
 @settings(deadline=None)
@@ -51,6 +76,7 @@ def test_the_same_draws_in_plain_python(places, k, filtered, ibs, seed):
     weights = given.weights(achieved[1:]).tolist() if given else [1.0] * (len(achieved) - 1)
     steps, goals = Hindsight(k, REWARD, rng(seed), filtered=filtered, instruction=given, proposal=proposal)(achieved)
 
+    assert steps.dtype == np.int64 and goals.dtype == np.float32
     uniforms, expected, sums = rng(seed), [], list(accumulate(weights))
     for t in range(len(weights)):
         for _ in range(k):

@@ -7,22 +7,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from envs.goal_task import GoalTask
 from papers.sibling_rivalry.rnd import Rnd
+from tests.papers.sibling_rivalry.test_icm import KINDS, N, task
 
-N = 24
-KINDS = ("plane", "pictures")
 WIDTH = {"plane": 128, "pictures": 64}
-
-
-def task(kind: str) -> GoalTask:
-    """Shapes are all that the module asks of a task."""
-    fake = GoalTask()
-    if kind == "plane":
-        fake.observation_shape, fake.goal_shape, fake.n_actions, fake.action_range = (3,), (2,), 2, 0.95
-    else:
-        fake.observation_shape, fake.goal_shape, fake.n_actions, fake.action_range = (2, 6, 5), (1, 6, 5), 4, None
-    return fake
 
 
 def states(kind: str, seed: int = 0, n: int = N) -> Tensor:

@@ -88,13 +88,6 @@ def test_lock_step_is_one_by_one(name):
         np.testing.assert_array_equal(found.goals[i], goals[i])
 
 
-def test_noise_differs_between_rollouts_that_start_alike():
-    task = Plane(noise=0.1)
-    starts, goals = np.zeros((2, 2)), np.full((2, 2), 9, np.float32)
-    found = play(task, lambda *_: np.zeros((2, 2), np.float32), starts, goals, np.random.default_rng(0))
-    assert (found.states[0, 1:] != found.states[1, 1:]).all()
-
-
 # ---- terminal states -------------------------------------------------------------------------------------------------
 
 

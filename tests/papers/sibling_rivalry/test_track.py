@@ -185,17 +185,6 @@ def test_left_and_right_are_misses_in_the_upper_half_alone():
 # ---- runs ------------------------------------------------------------------------------------------------------------
 
 
-def test_methods_are_different_runs():
-    """From the same first episodes, which nothing has been learnt before."""
-    ended = []
-    for method in METHODS:
-        trainer = Trainer(small(method))
-        trainer.update(), trainer.update()
-        ended.append([entry["phases"] for entry in trainer._ended])
-    assert np.array_equal(ended[1][0], ended[2][0])
-    assert not any(np.array_equal(a[1], b[1]) for a, b in ((ended[0], ended[1]), (ended[1], ended[2])))
-
-
 def test_what_is_logged(tmp_path):
     summary = track.main(small(updates=5), tmp_path)
     table = rows(tmp_path)

@@ -50,26 +50,8 @@ RUNS = [
 ]
 
 
-@pytest.mark.parametrize(("env", "method"), RUNS)
-def test_every_method_runs_on_mazes_and_grids(env, method, tmp_path):
-    summary = main(config(env=env, method=method), tmp_path)
-    expected = COMMON | ({"curiosity_loss"} if method in CURIOUS else set())
-    assert set(summary) == expected | {"episodes"} and summary["episodes"] == 2 * 2 * 8
-    assert all(math.isfinite(value) for value in summary.values())
-    assert 0 <= summary["success"] <= 1 and 0 < summary["env_steps"] <= 32 * 50
-    assert 0.5 <= summary["kept"] <= 1 and (summary["kept"] == 1 or method == "ppo-sr")
-    ends = {f"end {i} {axis}" for i in range(6) for axis in "xy"} if env == "PointMaze" else set()
-    assert {(step, name) for step, name, _ in rows(tmp_path)} == {(s, n) for s in ("16", "32") for n in expected | ends}
-    assert not (tmp_path / "checkpoint.pkl").exists()
-    fresh = Trainer(config(env=env, method=method)).agent.policy.state_dict()
-    assert weights(tmp_path).keys() == fresh.keys()
-    assert not any(torch.equal(value, fresh[name]) for name, value in weights(tmp_path).items())
-    assert main(config(env=env, method=method), tmp_path) == summary  # at once
-
-
 VARIANTS = {
-    **{method: dict(env="PointMaze", method=method) for method in METHODS},
-    "grid": dict(env="PixelGrid-5-12", epsilon=math.inf, entropy=0.0),
+    **{f"{env}, {method}": dict(env=env, method=method) for env, method in RUNS},
     "independent starts": dict(env="PointMaze", independent_starts=True, epsilon=0.1),
 }
 
@@ -78,7 +60,19 @@ VARIANTS = {
 def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatch):
     """Stopped in the last epoch, with a checkpoint of the second. Also: one seed, one result."""
     settings = config(**(VARIANTS[name] | {"epochs": 3, "rollouts": 4, "eval_episodes": 1}))
-    assert_resumes(train, settings, tmp_path, monkeypatch, kills=[20], saved=16, save_every=1)
+    summary = assert_resumes(train, settings, tmp_path, monkeypatch, kills=[20], saved=16, save_every=1)
+
+    # and what a run of each method leaves behind
+    expected = COMMON | ({"curiosity_loss"} if settings.method in CURIOUS else set())
+    assert set(summary) == expected | {"episodes"} and summary["episodes"] == 24
+    assert all(math.isfinite(value) for value in summary.values())
+    assert 0 <= summary["success"] <= 1 and 0 < summary["env_steps"] <= 24 * 50
+    assert 0.5 <= summary["kept"] <= 1 and (summary["kept"] == 1 or settings.method == "ppo-sr")
+    ends = {f"end {i} {axis}" for i in range(2) for axis in "xy"} if settings.env == "PointMaze" else set()
+    found = {(step, metric) for step, metric, _ in rows(tmp_path / "whole")}
+    assert found == {(step, metric) for step in ("8", "16", "24") for metric in expected | ends}
+    fresh = Trainer(settings).agent.policy.state_dict()
+    assert not any(torch.equal(value, fresh[name]) for name, value in weights(tmp_path / "whole").items())
 
 
 @pytest.mark.parametrize("name", ["policy_loss", "value_loss"])
@@ -216,21 +210,13 @@ def test_methods_share_everything_but_rewards():
 # --- pairs -----------------------------------------------------------------------------------------------------------
 
 
-def test_siblings_share_start_and_goal():
-    one = trainer("Plane")
-    starts, goals = one.pairs(30, np.random.default_rng(0))
+@pytest.mark.parametrize("independent", [False, True])
+def test_siblings_share_the_goal_and_unless_told_otherwise_the_start(independent):
+    starts, goals = trainer("Plane", independent_starts=independent).pairs(30, np.random.default_rng(0))
     assert starts.shape == goals.shape == (60, 2)
-    for array in (starts, goals):
-        np.testing.assert_array_equal(array[::2], array[1::2])
-        assert len(np.unique(array, axis=0)) == 30
-
-
-def test_siblings_with_starts_of_their_own_share_the_goal():
-    one = trainer("Plane", independent_starts=True)
-    starts, goals = one.pairs(30, np.random.default_rng(0))
-    assert len(np.unique(starts, axis=0)) == 60
+    assert len(np.unique(starts, axis=0)) == (60 if independent else 30) and len(np.unique(goals, axis=0)) == 30
     np.testing.assert_array_equal(goals[::2], goals[1::2])
-    assert len(np.unique(goals, axis=0)) == 30
+    assert independent or np.array_equal(starts[::2], starts[1::2])
 
 
 def test_only_sibling_rivalry_plays_pairs(monkeypatch):

@@ -76,26 +76,19 @@ def trainer(*arguments, **settings) -> Trainer:
 
 
 @pytest.mark.parametrize(("env", "method"), KINDS)
-def test_every_method_runs_on_every_kind_of_task(env, method, tmp_path):
-    summary = main(config(env, method), tmp_path)
-    assert set(summary) == METRICS | {"episodes"} and summary["episodes"] == 24
-    found = rows(tmp_path)
-    curves = {(step, metric) for step, metric, _ in found if not metric.startswith("end ")}
-    assert curves == {(step, metric) for step in ("8", "16", "24") for metric in METRICS}
-    ends = {(step, metric) for step, metric, _ in found if metric.startswith("end ")}
-    steps = ("8", "16", "24") if env == "Plane" else ()
-    assert ends == {(step, f"end {i} {axis}") for step in steps for i in range(5) for axis in "xy"}
-    assert not (tmp_path / "checkpoint.pkl").exists()
-    agent = Trainer(config(env, method)).agent
-    assert weights(tmp_path).keys() == (agent.actor if method == "ddpg-her" else agent.q).state_dict().keys()
-    assert main(config(env, method), tmp_path) == summary  # at once
-
-
-@pytest.mark.parametrize(("env", "method"), KINDS)
 def test_interrupted_and_resumed_equals_uninterrupted(env, method, tmp_path, monkeypatch):
     """Stopped in the last epoch, after a checkpoint of the second. The memory wraps round. One seed, one result."""
     settings = config(env, method, capacity=120)
-    assert_resumes(train_off_policy, settings, tmp_path, monkeypatch, kills=[20], saved=16, save_every=1)
+    summary = assert_resumes(train_off_policy, settings, tmp_path, monkeypatch, kills=[20], saved=16, save_every=1)
+
+    # and what a run of each method leaves behind
+    assert set(summary) == METRICS | {"episodes"} and summary["episodes"] == 24
+    ends = {f"end {i} {axis}" for i in range(5) for axis in "xy"} if env == "Plane" else set()
+    found = {(step, metric) for step, metric, _ in rows(tmp_path / "whole")}
+    assert found == {(step, metric) for step in ("8", "16", "24") for metric in METRICS | ends}
+    agent = Trainer(settings).agent
+    network = agent.actor if method == "ddpg-her" else agent.q
+    assert weights(tmp_path / "whole").keys() == network.state_dict().keys()
 
 
 def test_another_seed_gives_another_run(tmp_path):

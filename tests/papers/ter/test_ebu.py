@@ -74,12 +74,6 @@ class Play:
         return slots.tolist(), targets.tolist()
 
 
-def test_minibatches_come_newest_first():
-    play = Play()
-    play.episode(6)
-    assert [play.sample(2)[0] for _ in range(4)] == [[5, 4], [3, 2], [1, 0], [5, 4]]
-
-
 def test_targets_stay_until_the_episode_is_used_up():
     play = Play()
     play.episode(4)
@@ -144,14 +138,6 @@ def test_time_outs_bootstrap_and_can_be_left_out():
     without.episode(2)
     assert without.sample(2) == ([4, 3], [4.0, 53.0])
     assert {slot for _ in range(20) for slot in without.sample(2)[0]} == {3, 4}
-
-
-def test_a_time_out_that_counts_as_an_end_does_not_bootstrap():
-    play = Play()
-    play.value = 50.0
-    play.memory.add(reward=0.0, action=0)
-    play.sampler.add(absorbing=True, ended=True, time_out=True)
-    assert play.sample(1) == ([0], [0.0])
 
 
 def test_the_first_transitions_can_be_dropped():
