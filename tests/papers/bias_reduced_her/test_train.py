@@ -346,28 +346,28 @@ def test_kl_compares_the_stored_goals_with_the_last_target():
 
 
 def test_training_and_evaluation_never_draw_the_same_start(monkeypatch):
-    seeds: list[int] = []
+    """Training has even seeds, evaluation odd ones: at one time the same, later others. Methods have the same."""
+    drawn: list[int] = []
     reset = Hand.reset
-    monkeypatch.setattr(Hand, "reset", lambda self, **given: seeds.append(given["seed"]) or reset(self, **given))
+    monkeypatch.setattr(Hand, "reset", lambda self, **given: drawn.append(given["seed"]) or reset(self, **given))
+
+    def starts(function, *arguments) -> list[int]:
+        drawn.clear()
+        function(*arguments)
+        return drawn.copy()
+
     played = {}
     for method in ("her", "filtered-her-ibs"):
         one = trainer(method=method, eval_episodes=5)
-        for _ in range(20):
-            one.store(*one.play())
-        training = seeds.copy()
-        seeds.clear()
-        one.evaluate(), one.evaluate()
-        assert seeds[:5] == seeds[5:]  # at one time, the same starts
+        training = [start for _ in range(20) for start in starts(lambda one=one: one.store(*one.play()))]
+        first, again = starts(one.evaluate), starts(one.evaluate)
         one.store(*one.play())
-        seeds.pop(10)
-        one.evaluate()
-        assert not set(seeds[10:]) & set(seeds[:10])  # later, others
-        played[method] = training, seeds.copy()
-        seeds.clear()
+        played[method] = training, first, starts(one.evaluate)
+        assert first == again
     assert played["her"] == played["filtered-her-ibs"]
-    training, tests = played["her"]
-    assert len(set(training)) == 20 and all(seed % 2 == 0 for seed in training)
-    assert len(set(tests)) == 10 and all(seed % 2 == 1 for seed in tests)
+    training, first, later = played["her"]
+    assert len(set(training)) == 20 and not any(seed % 2 for seed in training)
+    assert len({*first, *later}) == 10 and all(seed % 2 for seed in first + later)
 
 
 def test_evaluating_leaves_training_alone():

@@ -174,32 +174,23 @@ def test_exploration_fades_into_the_greedy_policy():
 
 
 def test_training_and_evaluation_never_draw_the_same_level(monkeypatch, short):
-    seeds: dict[bool, list[int]] = {True: [], False: []}
+    """Training has even seeds, each of them once; evaluation odd ones: the same at one step, others at another."""
+    drawn: list[int] = []
     reset = MiniGridTask.reset
+    monkeypatch.setattr(MiniGridTask, "reset", lambda self, seed=None: drawn.append(seed) or reset(self, seed=seed))
 
-    def watched(self, *, seed=None, options=None):
-        seeds[hasattr(self, "training")].append(seed)
-        return reset(self, seed=seed, options=options)
+    def levels(function, *arguments) -> list[int]:
+        drawn.clear()
+        function(*arguments)
+        return drawn.copy()
 
-    monkeypatch.setattr(MiniGridTask, "reset", watched)
     for seed in range(3):
+        drawn.clear()
         one = trainer(seed=seed, method="uer", epsilon_end=1.0, eval_episodes=10)
-        one.env.training = True
-        play(one, 1000)
-        one.evaluate()
-        seeds[True].append(seeds[False].pop(0))  # the very first one, in the constructor
-        one.evaluate()
-        assert seeds[False][-10:] == seeds[False][-20:-10]  # at one step, the same levels
-        play(one, 1)
-        one.evaluate()
-        assert not set(seeds[False][-10:]) & set(seeds[False][-20:-10])  # at another step, others
-        seeds[False][:-30] = []
-        assert len(seeds[True]) > 10
-        assert all(level % 2 == 0 for level in seeds[True])
-        assert all(level % 2 == 1 for level in seeds[False])
-        assert len(set(seeds[True])) == len(seeds[True])
-        seeds[True].clear()
-        seeds[False].clear()
+        training = [*drawn, *levels(play, one, 1000)]
+        first, again, _, later = levels(one.evaluate), levels(one.evaluate), play(one, 1), levels(one.evaluate)
+        assert len(set(training)) == len(training) > 10 and not any(level % 2 for level in training)
+        assert first == again and len({*first, *later}) == 20 and all(level % 2 for level in first + later)
 
 
 # --- gradient steps ---------------------------------------------------------------------------------------------------
