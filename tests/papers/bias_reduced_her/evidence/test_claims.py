@@ -166,14 +166,8 @@ def test_most_of_the_floor_is_more_than_half(after, status, tmp_path):
 
 def test_a_filter_that_leaves_fewer_goals_leaves_fewer_on_the_floor(tmp_path):
     """Half the share of a quarter of the goals: numbers are compared, not shares."""
-    write(
-        tmp_path,
-        "training",
-        "full",
-        RIGHT["success"],
-        seeds=3,
-        floor=table(her=0.5, her_ibs=0.5, filtered_her=0.4, filtered_her_ibs=0.4),
-    )
+    floor = table(her=0.5, her_ibs=0.5, filtered_her=0.4, filtered_her_ibs=0.4)
+    write(tmp_path, "training", "full", RIGHT["success"], seeds=3, floor=floor)
     path = tmp_path / "full" / "training.csv"
     rows = [
         line.replace(",4.0,", ",1.0,") if "filtered" in line and "virtual_per_step" in line else line

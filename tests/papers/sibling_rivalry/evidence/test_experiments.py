@@ -42,7 +42,7 @@ def settings_of(entry, scale) -> dict:
 @pytest.mark.parametrize("scale", ["quick", "full"])
 @pytest.mark.parametrize("name", MAZES)
 def test_nothing_but_what_the_label_says_differs_from_the_defaults(name, scale):
-    """The defaults are the paper's values, where it states any (test_train.py)."""
+    """The defaults are the paper's values, where it states any."""
     for entry in EXPERIMENTS[name](scale):
         config = entry.config
         assert (entry.method.partition(" ")[0], entry.env) == (config.method, config.env)
