@@ -379,16 +379,15 @@ def test_every_setting_reaches_its_place():
 # --- learning --------------------------------------------------------------------------------------------------------
 
 
-def reached_in_the_end(seed: int = 0, **settings) -> float:
+def reached_in_the_end(**settings) -> float:
     """Train 30 updates on the hook. Success in the last five of them."""
-    values = dict(env="Hook", seed=seed, rollouts=80, epsilon=0.0, entropy=0.0, adam_eps=1e-8, lr_decay=1.0)
+    values = dict(env="Hook", rollouts=80, epsilon=0.0, entropy=0.0, adam_eps=1e-8, lr_decay=1.0)
     one = Trainer(config(**(values | settings)))
     return float(np.mean([one.update()["train_success"] for _ in range(30)][-5:]))
 
 
-@pytest.mark.parametrize("seed", [0, 7])
-def test_sibling_rivalry_leaves_the_trap(seed):
-    assert reached_in_the_end(seed) > 0.9
+def test_sibling_rivalry_leaves_the_trap():
+    assert reached_in_the_end() > 0.9
 
 
 def test_the_distance_as_reward_leads_into_the_trap():

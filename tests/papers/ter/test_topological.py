@@ -288,6 +288,15 @@ def test_rules_of_the_sweep_while_transitions_come_and_go(play, takes, capacity,
         assert all(graph.count - capacity <= number < graph.count for number in taken)
 
 
+def test_what_has_been_overwritten_is_skipped():
+    graph = graph_of(("a", "T", True), ("b", "T", True), ("c", "T", True), capacity=3)
+    sweep = ReverseSweep(graph, random.Random(0), 8, None)
+    assert sweep.take(1) == [0]  # 1 and 2 wait in the queue
+    graph.add("d", "U", True)  # drops 0
+    graph.add("e", "U", True)  # drops 1
+    assert sweep.take(1) == [2]
+
+
 def test_fewer_transitions_only_when_a_fresh_sweep_finds_none():
     assert ReverseSweep(TransitionGraph(5), random.Random(0)).take(4) == []
     graph = graph_of(("s", "a"), ("a", "T", True))
