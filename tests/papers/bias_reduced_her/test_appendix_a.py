@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lab.errors import UserError
-from lab.runs import Run, Streams
+from lab.runs import Streams
 from papers.bias_reduced_her import appendix_a
 from papers.bias_reduced_her.appendix_a import (
     AFTER,
@@ -14,22 +14,16 @@ from papers.bias_reduced_her.appendix_a import (
     GOALS,
     METHODS,
     PER_SIDE,
-    SMALL_FLOOR,
     Config,
     Selection,
-    entries,
     main,
     measure,
 )
 from papers.bias_reduced_her.instructional import Grid, target_distribution
+from tests.papers.runs import rows
 
 RUNS = [(env, method) for env, methods in METHODS.items() for method in methods]
 SMALL = dict(samples=100, episodes=30)
-
-
-def rows(directory):
-    """metrics.csv without header and times: [step, metric, value]."""
-    return [line.split(",")[:3] for line in (directory / "metrics.csv").read_text().splitlines()[1:]]
 
 
 # ---- runs ------------------------------------------------------------------------------------------------------------
@@ -41,36 +35,6 @@ def test_the_same_seed_gives_the_same_run(env, method, tmp_path):
     summary = main(config, tmp_path / "one")
     assert main(config, tmp_path / "two") == summary and rows(tmp_path / "one") == rows(tmp_path / "two")
     assert main(Config(env, method, 2, **SMALL), tmp_path / "three") != summary
-
-
-@pytest.mark.parametrize(("env", "method"), [("mixture", "em"), ("moving goals", "her-ibs")])
-def test_a_finished_run_is_only_read(env, method, tmp_path, monkeypatch):
-    config = Config(env, method, **SMALL)
-    summary = main(config, tmp_path)
-    monkeypatch.setattr(appendix_a, "measure", None)
-    monkeypatch.setattr(appendix_a, "follow", None)
-    assert main(config, tmp_path) == summary
-
-
-class Killed(Exception):
-    pass
-
-
-def test_an_interrupted_run_starts_again(tmp_path, monkeypatch):
-    config = Config("moving goals", "her-ibs", **SMALL)
-    expected = main(config, tmp_path / "whole")
-    log = Run.log
-
-    def kill(self, step, values):
-        log(self, step, values)
-        if step == 20:
-            raise Killed
-
-    monkeypatch.setattr(Run, "log", kill)
-    with pytest.raises(Killed):
-        main(config, tmp_path / "parts")
-    monkeypatch.setattr(Run, "log", log)
-    assert main(config, tmp_path / "parts") == expected and rows(tmp_path / "parts") == rows(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("method", METHODS["mixture"])
@@ -110,18 +74,6 @@ def test_bad_settings_cost_one_line_and_leave_nothing(settings, words, tmp_path)
     with pytest.raises(UserError, match=words):
         main(Config(**settings), tmp_path / "run")
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(("scale", "seeds"), [("smoke", 2), ("quick", 5), ("full", 15)])
-def test_entries_are_a_grid_of_runs_that_can_start(scale, seeds):
-    found = entries(scale)
-    assert len({(entry.method, entry.env, entry.seed) for entry in found}) == len(found) == 15 * seeds
-    assert len({entry.run_dir(".") for entry in found}) == len(found)
-    for entry in found:
-        appendix_a.check(entry.config)
-        assert entry.env == f"{entry.config.env}, sigma^2 = {entry.config.sigma2}".removesuffix(".0")
-        assert entry.method == (SMALL_FLOOR if entry.config.floor < 0.002 else entry.config.method)
-        assert entry.seed == entry.config.seed and entry.target == f"{main.__module__}:main"
 
 
 # ---- estimates -------------------------------------------------------------------------------------------------------

@@ -8,9 +8,9 @@ import pytest
 
 from envs.bitflip import exact_values
 from lab.errors import UserError
-from lab.runs import Run
 from papers.bias_reduced_her import bitflip, train
-from papers.bias_reduced_her.bitflip import PAIRS, Config, Trainer, entries, pairs, shares
+from papers.bias_reduced_her.bitflip import PAIRS, Config, Trainer, pairs, shares
+from tests.papers.runs import assert_resumes, rows
 
 SMALL = dict(epochs=3, cycles=2, updates=3, eval_episodes=4, capacity=2_000, batch_size=16)
 
@@ -66,12 +66,6 @@ def test_the_filter_removes_exactly_what_starts_at_its_goal(env):
     for name, values in her.items():
         np.testing.assert_array_equal(values[keep], filtered[name])
     assert not (filtered["reward"][filtered["action"] == 4] == 0).any()
-
-
-def test_no_real_transition_starts_at_its_goal():
-    stored, real = played("BitFlip-4-timeout", "none")
-    bits, _, goals = split(stored, 4)
-    assert len(bits) == real and not (bits == goals).all(axis=1).any()
 
 
 @pytest.mark.parametrize("env", ["BitFlip-4", "BitFlip-4-terminal", "BitFlip-4-timeout"])
@@ -181,22 +175,9 @@ def test_means_weigh_distances_by_how_many_pairs_there_are():
 # ---- runs ------------------------------------------------------------------------------------------------------------
 
 
-def rows(directory):
-    """metrics.csv without its times."""
-    return [line.rsplit(",", 1)[0] for line in (directory / "metrics.csv").read_text().splitlines()]
-
-
-def test_the_same_seed_gives_the_same_run(tmp_path):
-    one, two = (bitflip.main(small(), tmp_path / name) for name in ("one", "two"))
-    assert one == two and rows(tmp_path / "one") == rows(tmp_path / "two")
-    assert bitflip.main(small(), tmp_path / "one") == one  # finished: only read
-    bitflip.main(small(seed=1), tmp_path / "three")
-    assert rows(tmp_path / "three") != rows(tmp_path / "one")
-
-
 def test_what_is_logged(tmp_path):
     summary = bitflip.main(small(), tmp_path)
-    table = [line.split(",") for line in rows(tmp_path)[1:]]
+    table = rows(tmp_path)
     names = ("success", "flip_bias", "quit_bias", "quit_bias_near", "quits")
     for metric in names:
         assert [int(step) for step, name, _ in table if name == metric] == [8, 16, 24]
@@ -205,30 +186,11 @@ def test_what_is_logged(tmp_path):
     assert set(summary) == {"episodes", *names} and summary["episodes"] == 24
 
 
-class Killed(Exception):
-    pass
-
-
 @pytest.mark.parametrize("method", ["none", "her", "filtered-her"])
 def test_interrupted_and_resumed_equals_uninterrupted(method, tmp_path, monkeypatch):
+    """Before the first checkpoint, and an epoch after it."""
     config = small(method=method, epochs=5)
-    monkeypatch.setattr(bitflip, "SAVE_EVERY", 2)
-    expected = bitflip.main(config, tmp_path / "whole")
-    log, deadlines = Run.log, [8, 24]  # before the first checkpoint, and one epoch after it
-
-    def kill(self, step, values):
-        log(self, step, values)
-        if step == deadlines[0]:
-            deadlines.pop(0)
-            raise Killed
-
-    monkeypatch.setattr(Run, "log", kill)
-    for _ in range(2):
-        with pytest.raises(Killed):
-            bitflip.main(config, tmp_path / "parts")
-    monkeypatch.setattr(Run, "log", log)
-    assert bitflip.main(config, tmp_path / "parts") == expected
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
+    assert_resumes(bitflip, config, tmp_path, monkeypatch, kills=[8, 24], saved=16, save_every=2)
 
 
 def test_nothing_is_learned_before_there_is_a_batch():
@@ -265,17 +227,6 @@ def test_settings_that_train_has_too_have_the_same_default():
     shared = set(own) & set(dataclasses.asdict(train.Config())) - {"env", "method", "epochs", "cycles", "eval_episodes"}
     assert {name: own[name] for name in shared} == {name: getattr(train.Config(), name) for name in shared}
     assert len(shared) == 15
-
-
-def test_the_grid_of_the_experiment():
-    quick, full = entries("quick"), entries("full")
-    assert len(quick) == 6 * 5 and len(full) == 6 * 15 and len(entries("smoke")) == 6
-    assert {(entry.env, entry.method) for entry in quick} == {
-        ("BitFlip-10", "none"), ("BitFlip-10", "her"), ("BitFlip-10-terminal", "her"),
-        ("BitFlip-10-terminal", "filtered-her"), ("BitFlip-10-timeout", "her"), ("BitFlip-10-timeout", "filtered-her"),
-    }  # fmt: skip
-    for entry in full:
-        assert (entry.env, entry.method, entry.seed) == (entry.config.env, entry.config.method, entry.config.seed)
 
 
 # ---- HER learns what cannot be learned without it --------------------------------------------------------------------

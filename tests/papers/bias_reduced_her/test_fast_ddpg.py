@@ -13,14 +13,6 @@ from papers.bias_reduced_her.fast_ddpg import FastDDPG
 INPUTS, A, TAU = 7, 3, 0.05
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 def batch(seed: int, n: int = 32) -> tuple[Batch, np.ndarray]:
     """Steps of costs 0 and 1, a fifth of them the last, and weights."""
     rng = np.random.default_rng(seed)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.integrate import quad
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import norm
 
 from lab.errors import UserError
 from papers.bias_reduced_her.goal_mixture import GoalMixture, fit, importance_sampled, monte_carlo, variances
@@ -72,11 +71,6 @@ def test_density_by_hand():
     np.testing.assert_allclose(apart.density(np.array([[2.0, 0.0]])), norm.pdf(2, 1, 2) * norm.pdf(0, 2, 3))
 
 
-def test_density_integrates_to_one():
-    points, area = lattice()
-    assert MIXTURE.density(points).sum() * area == pytest.approx(1, abs=1e-10)
-
-
 def test_samples_have_the_mixtures_moments():
     samples = MIXTURE.sample(40_000, np.random.default_rng(0))
     assert samples.shape == (40_000, 2)
@@ -114,12 +108,6 @@ def test_score_is_the_integral_over_the_kernel(sigma):
     np.testing.assert_allclose(MIXTURE.score(GOALS, sigma), integral_of_kernel(GOALS, sigma, MIXTURE), rtol=1e-9)
 
 
-def test_score_in_one_dimension():
-    line = GoalMixture(np.array([0.25, 0.75]), np.array([[0.0], [2.0]]), np.array([[[1.0]], [[4.0]]]))
-    expected, _ = quad(lambda x: np.exp(-((0.7 - x) ** 2) / (2 * 0.3**2)) * line.density(np.array([[x]]))[0], -5, 5)
-    np.testing.assert_allclose(line.score(np.array([[0.7]]), 0.3), expected)
-
-
 @pytest.mark.parametrize("sigma", [0.05, 0.2, 1.0])
 def test_the_printed_denominator_is_wrong(sigma):
     """Eq. (15) with its plus misses the integral; with a product it is our closed form."""
@@ -135,26 +123,6 @@ def test_both_forms_of_z_agree(mixture, sigma, seed):
     goals = np.random.default_rng(seed).normal(size=(4, mixture.means.shape[1]))
     paper = printed_score(goals, sigma, mixture, lambda a, b: a * b)
     np.testing.assert_allclose(mixture.score(goals, sigma), paper, rtol=1e-6, atol=1e-12)
-
-
-@settings(max_examples=30, deadline=None)
-@given(mixtures(), st.integers(0, 1000))
-def test_narrow_and_wide_kernels(mixture, seed):
-    d = mixture.means.shape[1]
-    goals = np.random.default_rng(seed).normal(size=(4, d))
-    np.testing.assert_allclose(mixture.score(goals, 1e3), 1, rtol=1e-3)  # everything is near
-    narrow = mixture.score(goals, 1e-4) / (2 * np.pi * 1e-8) ** (d / 2)  # only the goal itself is
-    np.testing.assert_allclose(narrow, mixture.density(goals), rtol=1e-3, atol=1e-6)
-    assert ((mixture.score(goals, 0.5) > 0) & (mixture.score(goals, 0.5) < 1)).all()
-
-
-@settings(max_examples=30, deadline=None)
-@given(mixtures(), st.integers(0, 1000))
-def test_the_square_of_the_density(mixture, seed):
-    constant, square = mixture.squared()
-    assert len(square.weights) == len(mixture.weights) ** 2
-    x = np.random.default_rng(seed).normal(size=(6, mixture.means.shape[1]))
-    np.testing.assert_allclose(constant * square.density(x), mixture.density(x) ** 2, rtol=1e-6, atol=1e-300)
 
 
 @pytest.mark.parametrize("sigma", [0.2, 0.45])
@@ -281,14 +249,3 @@ def test_importance_sampling_loses_where_the_kernel_is_wider_than_the_domain(mix
 def test_a_narrow_kernel_wins_among_the_goals_and_loses_far_from_them():
     uniform, importance = variances(GOALS, 0.1, MIXTURE, volume=1.0)
     np.testing.assert_array_equal(importance < uniform, [True, True, False, False])
-
-
-def test_the_best_sampling_density_is_proportional_to_the_integrand():
-    """Sampled from k times g, normalised, every single sample says mu: no variance is left."""
-    mean, covariance, g, sigma = np.array([0.4, 0.5]), MIXTURE.covariances[0], np.array([0.6, 0.3]), 0.2
-    goals = GoalMixture(np.ones(1), mean[None], covariance[None])
-    joint = np.linalg.inv(np.linalg.inv(covariance) + np.eye(2) / sigma**2)
-    centre = joint @ (np.linalg.inv(covariance) @ mean + g / sigma**2)
-    x = np.random.default_rng(0).multivariate_normal(centre, joint, size=50)
-    values = kernel(g[None], x, sigma**2)[0] * goals.density(x) / multivariate_normal.pdf(x, centre, joint)
-    np.testing.assert_allclose(values, goals.score(g[None], sigma)[0])

@@ -39,29 +39,6 @@ def instruction(**options) -> Instruction:
 # --- where goals come from -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ibs", [False, True])
-@pytest.mark.parametrize(("length", "k"), [(1, 1), (1, 4), (2, 3), (50, 4)])
-def test_k_goals_for_every_step_all_from_its_future(length, k, ibs):
-    achieved = line(length + 1)
-    draw = Hindsight(k, REWARD, rng(), instruction=instruction() if ibs else None)
-    for _ in range(20):
-        steps, goals = draw(achieved)
-        assert steps.dtype == np.int64 and goals.dtype == np.float32
-        assert steps.tolist() == [t for t in range(length) for _ in range(k)]
-        states = origin(goals)
-        np.testing.assert_array_equal(goals, achieved[states])
-        assert (states > steps).all() and (states <= length).all()
-
-
-def test_all_of_the_future_is_alike_without_instruction():
-    achieved, n = line(7), 3000
-    states = np.array([origin(draw[1]) for draw in map(Hindsight(1, REWARD, rng()), [achieved] * n)])
-    for t in range(6):
-        counts = np.bincount(states[:, t], minlength=7)
-        assert counts[: t + 1].sum() == 0
-        assert t == 5 or chisquare(counts[t + 1 :]).pvalue > 0.01
-
-
 def test_with_instruction_goals_are_drawn_by_their_weights():
     """The exact probabilities of Eq. (7), normalised over what is still to come of the episode."""
     one, achieved = instruction(), line(6)
@@ -99,6 +76,7 @@ def test_the_same_draws_in_plain_python(places, k, filtered, ibs, seed):
     weights = given.weights(achieved[1:]).tolist() if given else [1.0] * (len(achieved) - 1)
     steps, goals = Hindsight(k, REWARD, rng(seed), filtered=filtered, instruction=given, proposal=proposal)(achieved)
 
+    assert steps.dtype == np.int64 and goals.dtype == np.float32
     uniforms, expected, sums = rng(seed), [], list(accumulate(weights))
     for t in range(len(weights)):
         for _ in range(k):
@@ -114,54 +92,7 @@ def test_the_same_draws_in_plain_python(places, k, filtered, ibs, seed):
     assert proposal.counts.tolist() == counts.tolist()
 
 
-# --- the filter ------------------------------------------------------------------------------------------------------
-
-
-def test_an_episode_that_never_touches_the_ball():
-    achieved = np.full((51, 2), 0.2, np.float32)
-    assert len(Hindsight(4, REWARD, rng())(achieved)[0]) == 200
-    proposal = Proposal(Grid())
-    steps, goals = Hindsight(4, REWARD, rng(), filtered=True, proposal=proposal)(achieved)
-    assert steps.shape == (0,) and goals.shape == (0, 2)
-    assert proposal.counts.sum() == 0
-
-
-def test_the_filter_leaves_out_and_does_not_draw_again():
-    """Of the same draws, the filtered are those that remain; a step may keep fewer than k."""
-    achieved = np.concatenate([np.full((10, 2), 0.975), line(21)]).astype(np.float32)
-    all_steps, all_goals = Hindsight(4, REWARD, rng(5))(achieved)
-    steps, goals = Hindsight(4, REWARD, rng(5), filtered=True)(achieved)
-    keep = np.linalg.norm(achieved[all_steps] - all_goals, axis=1) > 0.04
-    assert 0 < keep.sum() < len(keep)
-    np.testing.assert_array_equal(steps, all_steps[keep])
-    np.testing.assert_array_equal(goals, all_goals[keep])
-    per_step = np.bincount(steps, minlength=30)
-    assert per_step.max() == 4 and per_step[:9].min() < 4 and (per_step[10:] == 4).all()
-
-
-def test_ibs_with_the_filter_weighs_before_it_filters():
-    """Weights are those of the episode's start: the episode's own goals do not change them while they are drawn."""
-    achieved, one = line(31), instruction()
-    weights = one.weights(achieved[1:])
-    asked = []
-    one.weights = lambda goals: asked.append(goals.copy()) or weights
-    Hindsight(4, REWARD, rng(), filtered=True, instruction=one)(achieved)
-    assert len(asked) == 1
-    np.testing.assert_array_equal(asked[0], achieved[1:])
-
-
 # --- what is counted -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("filtered", [False, True])
-def test_the_proposal_counts_what_is_kept(filtered):
-    achieved = np.concatenate([np.full((10, 2), 0.975), line(21)]).astype(np.float32)
-    proposal = Proposal(Grid((20, 20)))
-    draw, kept = Hindsight(3, REWARD, rng(), filtered=filtered, proposal=proposal), []
-    for _ in range(5):
-        kept.append(draw(achieved)[1])
-    cells = proposal.grid.cell(np.concatenate(kept))
-    np.testing.assert_array_equal(proposal.counts, np.bincount(cells, minlength=400))
 
 
 def test_goals_of_any_dimension_without_a_proposal():
@@ -207,12 +138,6 @@ def test_the_episode_is_left_as_it_was():
     _, goals = Hindsight(4, REWARD, rng(), instruction=instruction())(achieved)
     goals[:] = 0
     np.testing.assert_array_equal(achieved, line(31))
-
-
-def test_the_same_seed_draws_the_same():
-    first, second, other = (Hindsight(4, REWARD, rng(seed))(line(31))[1] for seed in (3, 3, 4))
-    np.testing.assert_array_equal(first, second)
-    assert not np.array_equal(first, other)
 
 
 def test_settings_that_cannot_work():

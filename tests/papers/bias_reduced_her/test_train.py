@@ -1,10 +1,5 @@
 """The training script: what is stored, schedules, evaluation, resuming, other environments, bad settings, learning."""
 
-import dataclasses
-import subprocess
-import sys
-from pathlib import Path
-
 import gymnasium
 import numpy as np
 import pytest
@@ -13,14 +8,13 @@ from gymnasium import spaces
 
 from common.replay.storage import Ring
 from envs.throwing import Hand
-from lab.cli import cli
 from lab.errors import NonFiniteLoss, UserError
 from papers.bias_reduced_her import train
 from papers.bias_reduced_her.evidence.experiments import SCHEDULES
 from papers.bias_reduced_her.instructional import Grid, Proposal, divergence, target_distribution
-from papers.bias_reduced_her.train import METHODS, TASKS, Config, Trainer, main
+from papers.bias_reduced_her.train import METHODS, Config, Trainer, main
+from tests.papers.runs import assert_resumes, rows
 
-ROOT = Path(__file__).resolve().parents[3]
 TINY = SCHEDULES["smoke"]
 COMMON = {"success", "distance", "q_estimate", "return", "env_steps", "virtual_per_step", "critic_loss"}
 
@@ -88,14 +82,6 @@ def these_environments():
         del gymnasium.registry[f"tests{name}-v0"]
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 def config(**settings) -> Config:
     return Config(**(TINY | settings))
 
@@ -104,46 +90,13 @@ def trainer(**settings) -> Trainer:
     return Trainer(config(**settings))
 
 
-def rows(run_dir: Path) -> list[list[str]]:
-    """metrics.csv without the wall-clock hours."""
-    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()[1:]]
-
-
-def weights(run_dir: Path) -> dict[str, torch.Tensor]:
-    return torch.load(run_dir / "weights.pt", weights_only=True)
-
-
 # --- whole runs ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("method", [*METHODS, "none"])
-@pytest.mark.parametrize("env", TASKS)
-def test_every_method_runs_on_every_task(env, method, tmp_path):
-    summary = main(config(env=env, method=method), tmp_path)
-    found = rows(tmp_path)
-    assert set(summary) == COMMON | {"kl", "episodes"}
-    assert summary["episodes"] == 2 * 2 * 4 and summary["env_steps"] <= 16 * 50
-    assert (summary["virtual_per_step"] == 0) == (method == "none")
-    if method in ("her", "her-ibs"):
-        assert summary["virtual_per_step"] == 4
-    assert 0 <= summary["success"] <= 1 and -50 <= summary["return"] <= 0 and 0 < summary["distance"] < 1.5
-    curves = [(step, metric) for step, metric, _ in found if not metric.startswith("virtual ")]
-    assert set(curves) == {(step, metric) for step in ("8", "16") for metric in COMMON | {"kl"}}
-    virtual = {metric: float(value) for step, metric, value in found if metric.startswith("virtual ")}
-    assert sum(virtual.values()) == pytest.approx(0 if method == "none" else 1)
-    assert all(value > 0 for value in virtual.values()) and {s for s, m, _ in found if m in virtual} <= {"16"}
-    assert not (tmp_path / "checkpoint.pkl").exists()
-    assert len(weights(tmp_path)["layers.6.bias"]) == 3
-    assert main(config(env=env, method=method), tmp_path) == summary  # at once
-
-
-class Interrupted(Exception):
-    pass
 
 
 LONGER = dict(epochs=3, sigma2_cycles=1, capacity=700)  # sigma^2 falls, and the memory wraps round
 VARIANTS = {
     **{method: dict(method=method) for method in [*METHODS, "none"]},
+    "wall": dict(env="HandWall"),
     "robot": dict(env="Robot"),
     "another environment": dict(env="testsDart-v0", method="filtered-her", end_at_success=False),
 }
@@ -152,32 +105,20 @@ VARIANTS = {
 @pytest.mark.parametrize("name", VARIANTS)
 def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatch):
     """Stopped in the last epoch, with a checkpoint of the second. Also: one seed, one result."""
-    settings, cycle, played = config(**(LONGER | VARIANTS[name])), Trainer.cycle, []
-    summary = main(settings, tmp_path / "whole")
-    monkeypatch.setattr(train, "SAVE_EVERY", 1)
+    settings = config(**(LONGER | VARIANTS[name]))
+    summary = assert_resumes(train, settings, tmp_path, monkeypatch, kills=[20], saved=16, save_every=1)
 
-    def interrupt(self):
-        if self.cycles_done == 5:
-            raise Interrupted
-        return cycle(self)
-
-    monkeypatch.setattr(Trainer, "cycle", interrupt)
-    with pytest.raises(Interrupted):
-        main(settings, tmp_path / "parts")
-    assert (tmp_path / "parts" / "checkpoint.pkl").exists()
-    monkeypatch.setattr(Trainer, "cycle", lambda self: played.append(self.cycles_done) or cycle(self))
-    assert main(settings, tmp_path / "parts") == summary
-    assert played == [4, 5]  # from the checkpoint on, not from the start
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
-    ours, theirs = weights(tmp_path / "whole"), weights(tmp_path / "parts")
-    assert ours.keys() == theirs.keys() and all(torch.equal(ours[key], theirs[key]) for key in ours)
-
-
-def test_checkpoints_are_written_every_tenth_epoch(tmp_path, monkeypatch):
-    saved = []
-    monkeypatch.setattr("lab.runs.Run.save", lambda self, state: saved.append(state["trainer"].cycles_done))
-    main(config(epochs=21, cycles=1, episodes=2, updates=1, eval_episodes=1), tmp_path)
-    assert train.SAVE_EVERY == 10 and saved == [10, 20]
+    # and what a run of each method and task leaves behind
+    assert set(summary) == COMMON | {"kl", "episodes"} and summary["episodes"] == 24
+    if settings.method in ("her", "her-ibs", "none"):
+        assert summary["virtual_per_step"] == (0 if settings.method == "none" else 4)
+    assert 0 <= summary["success"] <= 1 and -50 <= summary["return"] <= 0 and 0 < summary["distance"] < 1.5
+    found = rows(tmp_path / "whole")
+    curves = {(step, metric) for step, metric, _ in found if not metric.startswith("virtual ")}
+    assert curves == {(step, metric) for step in ("8", "16", "24") for metric in COMMON | {"kl"}}
+    virtual = [(step, float(value)) for step, metric, value in found if metric.startswith("virtual ")]
+    assert sum(value for _, value in virtual) == pytest.approx(0 if settings.method == "none" else 1)
+    assert all(step == "24" and value > 0 for step, value in virtual)
 
 
 def test_another_seed_gives_another_run(tmp_path):
@@ -251,35 +192,6 @@ def test_stored_transitions_by_hand(end_at_success, terminated):
     virtual_ends = [1, 0, 0, 1, 0] if end_at_success else [0, 0, 0, 0, 0]
     assert stored["terminal"].tolist() == [0, 0, 0, 0, 0, int(terminated)] + virtual_ends
     assert (one.sampler.tree[:11] == 1).all() and one.sampler.tree.total == 11
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("env", TASKS)
-def test_an_episode_as_it_is_stored(env, method):
-    """Every virtual row belongs to a step and a later state of the episode, with that goal's reward and end."""
-    one = trainer(env=env, method=method)
-    one.agent.act = lambda inputs: np.array([[0.3, 0.8, 1.0]], np.float32)  # carries a ball that is in the hand
-    seen, actions, rewards, terminated = one.play()
-    while np.ptp([o["achieved_goal"] for o in seen], axis=0).max() < 0.1:
-        seen, actions, rewards, terminated = one.play()
-    one.store(seen, actions, rewards, terminated)
-    length, n, size = len(actions), len(one.memory), len(seen[0]["observation"])
-    stored = one.memory.get(np.arange(n))
-    assert stored["reward"][:length].tolist() == rewards and not stored["terminal"][: length - 1].any()
-    assert n - length == one.virtual_done > 0
-    states, achieved = np.stack([o["observation"] for o in seen]), np.stack([o["achieved_goal"] for o in seen])
-    for row in range(length, n):
-        state, goal = np.split(stored["inputs"][row], [size])
-        assert any(
-            np.array_equal(states[t], state) and np.array_equal(states[t + 1], stored["next_inputs"][row][:size])
-            and np.array_equal(actions[t], stored["action"][row]) and (achieved[t + 1 :] == goal).all(axis=1).any()
-            and stored["reward"][row] == (np.linalg.norm(achieved[t + 1] - goal) < 0.04) - 1.0
-            and not (method.startswith("filtered") and np.linalg.norm(achieved[t] - goal) < 0.04)
-            for t in range(length)
-        )  # fmt: skip
-    np.testing.assert_array_equal(stored["next_inputs"][length:, size:], stored["inputs"][length:, size:])
-    np.testing.assert_array_equal(stored["terminal"][length:], stored["reward"][length:] == 0)
-    assert one.proposal.counts.sum() == one.virtual_done
 
 
 def test_learning_replays_what_the_sampler_chose(monkeypatch):
@@ -434,28 +346,28 @@ def test_kl_compares_the_stored_goals_with_the_last_target():
 
 
 def test_training_and_evaluation_never_draw_the_same_start(monkeypatch):
-    seeds: list[int] = []
+    """Training has even seeds, evaluation odd ones: at one time the same, later others. Methods have the same."""
+    drawn: list[int] = []
     reset = Hand.reset
-    monkeypatch.setattr(Hand, "reset", lambda self, **given: seeds.append(given["seed"]) or reset(self, **given))
+    monkeypatch.setattr(Hand, "reset", lambda self, **given: drawn.append(given["seed"]) or reset(self, **given))
+
+    def starts(function, *arguments) -> list[int]:
+        drawn.clear()
+        function(*arguments)
+        return drawn.copy()
+
     played = {}
     for method in ("her", "filtered-her-ibs"):
         one = trainer(method=method, eval_episodes=5)
-        for _ in range(20):
-            one.store(*one.play())
-        training = seeds.copy()
-        seeds.clear()
-        one.evaluate(), one.evaluate()
-        assert seeds[:5] == seeds[5:]  # at one time, the same starts
+        training = [start for _ in range(20) for start in starts(lambda one=one: one.store(*one.play()))]
+        first, again = starts(one.evaluate), starts(one.evaluate)
         one.store(*one.play())
-        seeds.pop(10)
-        one.evaluate()
-        assert not set(seeds[10:]) & set(seeds[:10])  # later, others
-        played[method] = training, seeds.copy()
-        seeds.clear()
+        played[method] = training, first, starts(one.evaluate)
+        assert first == again
     assert played["her"] == played["filtered-her-ibs"]
-    training, tests = played["her"]
-    assert len(set(training)) == 20 and all(seed % 2 == 0 for seed in training)
-    assert len(set(tests)) == 10 and all(seed % 2 == 1 for seed in tests)
+    training, first, later = played["her"]
+    assert len(set(training)) == 20 and not any(seed % 2 for seed in training)
+    assert len({*first, *later}) == 10 and all(seed % 2 for seed in first + later)
 
 
 def test_evaluating_leaves_training_alone():
@@ -502,44 +414,22 @@ def test_any_goal_environment_will_do(tmp_path):
         (dict(grid=1), "goal density is zero in every cell of the grid"),
         (dict(batch_size=1), "batch_size must be at least 2, which batch normalisation needs, not 1"),
         (dict(capacity=249), "a capacity of 249 holds no episode of 50 steps with virtual goals"),
-        (dict(epochs=0), "epochs must be at least 1, not 0"),
-        (dict(cycles=0), "cycles must be at least 1, not 0"),
-        (dict(episodes=0), "episodes must be at least 1, not 0"),
-        (dict(updates=0), "updates must be at least 1, not 0"),
-        (dict(eval_episodes=0), "eval_episodes must be at least 1, not 0"),
-        (dict(sigma2_cycles=0), "sigma2_cycles must be at least 1, not 0"),
-        (dict(lr=0.0), "lr must be positive, not 0.0"),
-        (dict(clip=float("nan")), "clip must be positive, not nan"),
-        (dict(tau=7.0), r"tau must lie in \[0, 1\], not 7.0"),  # the paper's
-        (dict(epsilon=1.1), r"epsilon must lie in \[0, 1\], not 1.1"),
-        (dict(epsilon_decay=-0.1), r"epsilon_decay must lie in \[0, 1\], not -0.1"),
-        (dict(epsilon_end=2.0), r"epsilon_end must lie in \[0, 1\], not 2.0"),
-        (dict(per_alpha=-1.0), r"per_alpha must lie in \[0, 1\], not -1.0"),
-        (dict(per_beta=2.0), r"per_beta must lie in \[0, 1\], not 2.0"),
+        *[({name: 0}, f"{name} must be at least 1, not 0")
+          for name in ("epochs", "cycles", "episodes", "updates", "eval_episodes", "sigma2_cycles")],
+        *[({name: float("nan")}, f"{name} must be positive, not nan") for name in ("lr", "clip")],
+        *[({name: value}, rf"{name} must lie in \[0, 1\], not {value}") for value in (7.0, -0.1)  # tau: the paper's
+          for name in ("tau", "epsilon", "epsilon_decay", "epsilon_end", "per_alpha", "per_beta")],
         (dict(gamma=1.0), r"gamma must lie in \(0, 1\), not 1.0"),
         (dict(gamma=0.0), r"gamma must lie in \(0, 1\), not 0.0"),
         (dict(seed=-1), "seed -1 is negative"),
         (dict(capacity=10**13), "the replay memory needs .* GB"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
-)
+)  # fmt: skip
 def test_settings_that_cannot_work_are_named(settings, message, tmp_path):
     with pytest.raises((UserError, MemoryError), match=message) as error:
         main(config(**settings), tmp_path / "run")
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize("settings", [dict(grid=0), dict(batch_size=1), dict(gamma=2.0), dict(epochs=-1)])
-def test_settings_checked_beforehand_leave_no_directory(settings, tmp_path):
-    with pytest.raises(UserError):
-        main(config(**settings), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="asks for a machine without CUDA")
-def test_cuda_without_cuda(tmp_path):
-    with pytest.raises(UserError, match="device 'cuda' asked for, but this PyTorch sees no CUDA device"):
-        main(config(device="cuda"), tmp_path / "run")
+    assert "\n" not in str(error.value) and not (tmp_path / "run").exists()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
@@ -550,19 +440,6 @@ def test_cuda(tmp_path):
 def test_the_smallest_settings_that_are_allowed_do_run(tmp_path):
     smallest = dict(epochs=1, cycles=1, episodes=1, updates=1, batch_size=2, eval_episodes=1, k=0, grid=2, tau=0.0)
     assert main(config(**smallest, capacity=50, epsilon=0.0, per_alpha=0.0, per_beta=0.0), tmp_path)["episodes"] == 1
-
-
-def test_defaults_are_the_papers():
-    default = Config()
-    assert (default.gamma, default.lr, default.clip, default.batch_size, default.capacity) == (
-        0.98, 1e-3, 3.0, 64, 10**6,
-    )  # fmt: skip
-    assert (default.epsilon, default.epsilon_decay, default.epsilon_end) == (1.0, 0.95, 0.05)
-    assert (default.sigma2, default.sigma2_end, default.sigma2_decay, default.sigma2_cycles) == (2.0, 0.2, 0.9, 50)
-    assert default.floor == 0.002
-    agent = trainer().agent
-    assert (agent.gamma, agent.clip, agent.tau) == (default.gamma, default.clip, default.tau)
-    assert {adam.param_groups[0]["lr"] for adam in (agent.actor_adam, agent.critic_adam)} == {1e-3}
 
 
 def test_every_setting_reaches_its_place():
@@ -577,37 +454,6 @@ def test_every_setting_reaches_its_place():
     assert one.proposal.grid.shape == (7, 7)
     assert (instruction.variance, instruction.variance_end, instruction.variance_decay) == (1.0, 0.5, 0.8)
     assert instruction.floor == 0.01 and isinstance(one.memory, Ring)
-
-
-# --- command line ----------------------------------------------------------------------------------------------------
-
-
-def test_command_line(tmp_path, monkeypatch, capsys):
-    options = [f"--{key.replace('_', '-')}={value}" for key, value in (TINY | {"run_dir": tmp_path}).items()]
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    monkeypatch.setattr(sys, "argv", ["train", *options, "--method", "her", "--no-progress"])
-    cli(Config, main, train.__doc__)
-    assert "success: " in capsys.readouterr().out
-    monkeypatch.setattr(sys, "argv", ["train", "--method", "hindsight"])
-    with pytest.raises(SystemExit) as stop:
-        cli(Config, main, train.__doc__)
-    assert stop.value.code == 2 and "use one of her, filtered-her" in capsys.readouterr().err
-
-
-def test_a_wrong_setting_costs_one_line(tmp_path):
-    command = [sys.executable, "-m", "papers.bias_reduced_her.train", "--batch-size", "1", "--run-dir", str(tmp_path)]
-    done = subprocess.run([*command, "--no-progress"], cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 2 and done.stderr.startswith("error: batch_size must be at least 2")
-    assert done.stderr.count("\n") == 1
-
-
-def test_every_setting_is_explained(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["train", "--help"])
-    with pytest.raises(SystemExit):
-        cli(Config, main, train.__doc__)
-    shown = capsys.readouterr().out
-    for field in dataclasses.fields(Config):
-        assert f"--{field.name.replace('_', '-')}" in shown
 
 
 # --- learning --------------------------------------------------------------------------------------------------------

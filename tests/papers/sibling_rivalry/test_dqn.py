@@ -136,16 +136,6 @@ def test_the_gradient_in_parts_is_that_of_the_whole_batch(task, chunk, monkeypat
     assert all(parameter.grad is None and not parameter.requires_grad for parameter in one.averaged)
 
 
-def test_one_step_is_adams(task):
-    """The first step of Adam by hand: lr g / (|g| + eps)."""
-    one = agent(task, adam_eps=1e-3, lr=0.01)
-    before = state(one.q)
-    one.update(batch(task))
-    for old, parameter in zip(before, one.parameters):
-        g = parameter.grad
-        torch.testing.assert_close(parameter.detach(), old - 0.01 * g / (g.abs() + 1e-3), rtol=1e-3, atol=1e-6)
-
-
 def test_sync_moves_the_target_by_polyak_averaging(task):
     one = trained(task)
     old, online = state(one.target), state(one.q)
@@ -164,19 +154,6 @@ def test_pictures_are_pooled_by_the_mean_and_weights_need_no_seed_but_theirs():
     assert first.q[0].pool == "mean"
     assert same(state(first.q, first.target), state(second.q, second.target))
     assert same(state(first.q), state(first.target)) and not same(state(first.q), state(other.q))
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
-def test_cuda_computes_the_same(task):
-    cpu, cuda = agent(task), agent(task, device="cuda")
-    for seed in range(5):
-        b = batch(task, seed)
-        ours = cpu.update(b)
-        theirs = cuda.update(Batch(*(value.cuda() for value in b)))
-        assert [x.item() for x in theirs] == pytest.approx([x.item() for x in ours], rel=1e-2, abs=1e-3)
-    cuda.sync()
-    o, g, legal = b.observations.numpy(), b.goals.numpy(), b.next_legal.numpy()
-    assert (cuda.act(o, g, legal) == cpu.act(o, g, legal)).mean() > 0.9
 
 
 # --- learning --------------------------------------------------------------------------------------------------------

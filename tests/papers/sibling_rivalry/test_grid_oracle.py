@@ -36,36 +36,12 @@ def test_a_walk_by_hand():
     assert visited(path, side=0.01) == 6  # each state its own region; the start, which is never returned to, is not one
 
 
-def test_the_start_counts_only_when_it_is_returned_to():
-    assert visited([(0, 0), (5, 5), (5, 5)]) == 1
-    assert visited([(0, 0), (5, 5), (0, 0)]) == 2
-
-
 def test_a_border_belongs_to_the_region_above_it():
     """Numbers that float32 holds exactly; also below zero, where rounding towards zero would join two regions."""
     assert visited([(0, 0), (1.25, 0), (1.5, 0)]) == 2
     assert visited([(0, 0), (1.5, 0), (1.75, 0)]) == 1
     assert visited([(0, 0), (-0.75, 0), (-0.25, 0)]) == 2
     assert visited([(0, 0), (0, -2.5), (0, -0.75)]) == 1
-
-
-def test_offset():
-    path = [(0.0, 0.0), (0.25, 0.0), (-0.25, 0.0)]
-    assert visited(path, side=1.0) == 1 and visited(path, side=1.0, offset=0.0) == 2
-
-
-def test_regions_are_of_two_coordinates_and_of_one_episode():
-    """(1, 2) and (2, 1) are two regions; what other episodes visited does not matter."""
-    assert visited([(0, 0), (1, 2), (2, 1)], side=1.0) == 2
-    positions = np.array([[(0, 0), (4, 4), (4, 4)], [(0, 0), (4, 4), (8, 8)], [(9, 9), (4, 4), (0, 8)]])
-    assert regions_visited(positions, np.array([2, 2, 1]), 2.0).tolist() == [1, 2, 1]
-
-
-def test_what_lies_behind_the_end_is_ignored():
-    """Rollouts are filled up with zeros, which are a region like any other."""
-    positions = np.zeros((2, 5, 2), np.float32)
-    positions[:, 1], positions[:, 2] = 4, 8
-    assert regions_visited(positions, np.array([2, 4]), 2.0).tolist() == [2, 3]
 
 
 @given(

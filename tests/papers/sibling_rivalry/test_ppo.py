@@ -155,22 +155,6 @@ def test_the_critic_is_shown_the_anti_goal_and_the_policy_is_not():
     assert same(agents[0].policy, state(agents[1].policy)) and not same(agents[0].critic, state(agents[1].critic))
 
 
-@EVERY_TASK
-def test_policy_and_critic_share_nothing(task):
-    ppo, data = agent(task), experience(task)
-    _, parts = ppo.loss(data, log_prob_of(ppo, data))
-    for name, theirs in (("value_loss", ppo.policy), ("policy_loss", ppo.critic), ("entropy", ppo.critic)):
-        parameters = list(theirs.parameters())
-        assert torch.autograd.grad(parts[name], parameters, retain_graph=True, allow_unused=True) == (None,) * len(
-            parameters
-        )
-
-
-def test_values_pool_by_the_mean_and_policies_by_the_maximum():
-    ppo = agent(TASKS["picture"])
-    assert ppo.critic[0].pool == "mean" and ppo.policy.body[0].pool == "max"
-
-
 # ---- updates ---------------------------------------------------------------------------------------------------------
 
 
@@ -259,20 +243,6 @@ def test_the_step_size_falls_after_every_update(monkeypatch):
     assert ppo.adam.param_groups[0]["betas"] == (0.9, 0.999)
 
 
-def test_learning_raises_what_paid_and_fits_the_values():
-    """What goes up is good: such actions become likelier, others less, and values come nearer to the returns."""
-    ppo, data = agent(lr_decay=1.0), experience(n=60)
-    good = data.actions[:, 1] > 0
-    data.returns = data.observations.sum(dim=1)
-    before, losses = log_prob_of(ppo, data), []
-    for _ in range(5):
-        data.advantages = torch.where(good, 1.0, -1.0)
-        losses.append(ppo.learn(data, np.random.default_rng(0))["value_loss"])
-    change = log_prob_of(ppo, data) - before
-    assert change[good].mean() > 0.2 > -0.2 > change[~good].mean()
-    assert losses[-1] < 0.5 * losses[0]
-
-
 # ---- curiosity -------------------------------------------------------------------------------------------------------
 
 
@@ -302,33 +272,3 @@ def test_a_curious_agent_learns_both_with_one_optimiser(rate, monkeypatch):
     expected = rate * (batch.observations - 2 * batch.next_observations).sum().item()
     assert steps[0][1][-1].item() == pytest.approx(expected, rel=1e-4)
     assert (pupil.learns.item() != 1) == (rate > 0) and pupil.fixed.item() == 1 and "curiosity_loss" in losses
-
-
-# ---- the same again --------------------------------------------------------------------------------------------------
-
-
-@EVERY_TASK
-def test_acting_goes_through_the_policy(task):
-    """In NumPy, with and without randomness."""
-    ppo, data = agent(task), experience(task)
-    given_arrays = data.observations.numpy(), data.goals.numpy(), None if data.legal is None else data.legal.numpy()
-    for seed in (None, 3):
-        found, wanted = (
-            act(*args, None if seed is None else np.random.default_rng(seed))
-            for act, args in ((ppo.act, given_arrays), (ppo.policy.act, (data.observations, data.goals, data.legal)))
-        )
-        assert isinstance(found, np.ndarray)
-        np.testing.assert_array_equal(found, wanted)
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
-@EVERY_TASK
-def test_an_update_on_a_cuda_device(task):
-    """The same mini-batches: nearly the same weights."""
-    there, here = agent(task, device="cuda"), agent(task)
-    data = experience(task)
-    fields = {name: value for name, value in vars(data).items()}
-    moved = Experience(**{name: None if value is None else value.cuda() for name, value in fields.items()})
-    losses = [ppo.learn(d, np.random.default_rng(0)) for ppo, d in ((there, moved), (here, data))]
-    assert losses[0] == pytest.approx(losses[1], rel=0.01, abs=0.01)
-    assert there.act(data.observations.numpy(), data.goals.numpy(), None, np.random.default_rng(0)).shape[0] == 40

@@ -7,23 +7,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from envs.goal_task import GoalTask
-from papers.sibling_rivalry.networks import PixelEncoder
 from papers.sibling_rivalry.rnd import Rnd
+from tests.papers.sibling_rivalry.test_icm import KINDS, N, task
 
-N = 24
-KINDS = ("plane", "pictures")
 WIDTH = {"plane": 128, "pictures": 64}
-
-
-def task(kind: str) -> GoalTask:
-    """Shapes are all that the module asks of a task."""
-    fake = GoalTask()
-    if kind == "plane":
-        fake.observation_shape, fake.goal_shape, fake.n_actions, fake.action_range = (3,), (2,), 2, 0.95
-    else:
-        fake.observation_shape, fake.goal_shape, fake.n_actions, fake.action_range = (2, 6, 5), (1, 6, 5), 4, None
-    return fake
 
 
 def states(kind: str, seed: int = 0, n: int = N) -> Tensor:
@@ -54,24 +41,6 @@ def train(module: Rnd, kind: str, after: Tensor, steps: int) -> None:
         adam.step()
 
 
-def test_networks_for_vectors():
-    rnd = Rnd(task("plane"), seed=0)
-
-    def sizes(network):
-        return [(layer.in_features, layer.out_features) for layer in network if isinstance(layer, nn.Linear)]
-
-    assert sizes(rnd.target) == [(3, 256), (256, 256), (256, 128)]
-    assert sizes(rnd.predictor) == [(3, 128), (128, 128), (128, 128)]
-
-
-def test_networks_for_pictures():
-    rnd = Rnd(task("pictures"), seed=0)
-    for network in (rnd.target, rnd.predictor):
-        assert isinstance(network, PixelEncoder) and network.pool == "max"
-        assert network.convolutions[0].in_channels == 2  # the goal's plane is not shown
-    assert not same(rnd.target, rnd.predictor)  # else nothing would ever be new
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_surprise_and_loss_by_hand(kind):
     """Both vectors made to have length 1, squared differences averaged over their numbers: float64 NumPy."""
@@ -86,21 +55,6 @@ def test_surprise_and_loss_by_hand(kind):
     assert found.dtype == torch.float32 and found.shape == (N,) and not found.requires_grad
     np.testing.assert_allclose(found, expected, rtol=1e-4)
     np.testing.assert_allclose(rnd.loss(*transition(kind, after)).item(), expected.mean(), rtol=1e-4)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("factor", "expected"), [(7.0, 0.0), (-3.0, 4.0)])
-def test_surprise_depends_on_directions_only(kind, factor, expected):
-    """A predictor that says `factor` times the truth; 4 / width is the most there can be."""
-
-    class Says(nn.Module):
-        def forward(self, x: Tensor) -> Tensor:
-            return factor * rnd.target(x)
-
-    rnd = Rnd(task(kind), seed=0)
-    rnd.predictor = Says()  # type: ignore[assignment]
-    found = rnd.surprise(*transition(kind, states(kind)))
-    np.testing.assert_allclose(found, expected / WIDTH[kind], rtol=1e-5, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)

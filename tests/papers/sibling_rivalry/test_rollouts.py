@@ -56,42 +56,6 @@ def test_success_counts_after_a_step_not_before_the_first():
     assert found.lengths.tolist() == [5] and found.reached.tolist() == [True]
 
 
-def test_continuous_actions_are_stored_in_the_tasks_units():
-    action = np.array([[0.5, -0.25]], np.float32)
-    task, start = Plane(max_steps=3), np.array([[1.0, 2.0]])
-    found = play(task, lambda *_: action, start, np.array([[9.0, 9.0]], np.float32), np.random.default_rng(0))
-    assert found.actions.dtype == np.float32 and found.actions.tolist() == [[[0.5, -0.25]] * 3]
-    assert found.states.dtype == np.float64 and found.states[0].tolist() == [[1 + t / 2, 2 - t / 4] for t in range(4)]
-    assert start.tolist() == [[1.0, 2.0]]
-
-
-def test_the_policy_is_shown_those_that_still_run():
-    """In the order of the rollouts, each with its own goal and its own legal actions."""
-    seen = []
-
-    def act(observations, goals, legal):
-        seen.append((observations[:, 0].tolist(), goals[:, 0].tolist(), legal.tolist()))
-        return towards(observations, goals, legal)
-
-    goals = np.array([[3], [1], [6], [5]], np.float32)
-    play(Line(), act, np.array([[1], [0], [3], [6]]), goals, np.random.default_rng(0))
-    left, inside, right = [False, True, True], [True, True, True], [True, True, False]
-    assert seen == [
-        ([1, 0, 3, 6], [3, 1, 6, 5], [inside, left, inside, right]),
-        ([2, 4], [3, 6], [inside, inside]),
-        ([5], [6], [inside]),
-    ]
-
-
-def test_no_legal_actions_are_named_where_all_are():
-    def act(observations, goals, legal):
-        assert legal is None and observations.dtype == goals.dtype == np.float32
-        return np.zeros((len(goals), 2), np.float32)
-
-    task, rng = Plane(), np.random.default_rng(0)
-    assert play(task, act, task.starts(2, rng), task.goals(2, rng), rng).actions.shape == (2, 6, 2)
-
-
 # ---- against episodes one by one -------------------------------------------------------------------------------------
 
 
@@ -122,23 +86,6 @@ def test_lock_step_is_one_by_one(name):
         assert not found.states[i, steps + 1 :].any() and not found.actions[i, steps:].any()
         np.testing.assert_array_equal(found.ends[i], task.achieved(states[-1][None])[0])
         np.testing.assert_array_equal(found.goals[i], goals[i])
-
-
-def test_the_same_generator_the_same_rollouts():
-    task = Plane(noise=0.1)
-    starts, goals = (draw(20, np.random.default_rng(0)) for draw in (task.starts, task.goals))
-    first, second, other = (
-        play(task, a_function_of(task), starts, goals, np.random.default_rng(seed)) for seed in (1, 1, 2)
-    )
-    np.testing.assert_array_equal(first.states, second.states)
-    assert not np.array_equal(first.states, other.states)
-
-
-def test_noise_differs_between_rollouts_that_start_alike():
-    task = Plane(noise=0.1)
-    starts, goals = np.zeros((2, 2)), np.full((2, 2), 9, np.float32)
-    found = play(task, lambda *_: np.zeros((2, 2), np.float32), starts, goals, np.random.default_rng(0))
-    assert (found.states[0, 1:] != found.states[1, 1:]).all()
 
 
 # ---- terminal states -------------------------------------------------------------------------------------------------

@@ -60,61 +60,6 @@ def test_the_farther_is_pushed_away_from_the_closer():
     assert found.closer.tolist() == [False, True] and found.apart.tolist() == [1.0, 1.0]
 
 
-def test_neither_on_the_way_to_the_goal():
-    """(0, 4) is 5 from the goal, (3, 1) is 1; they are sqrt(18) apart."""
-    found = pair((0.0, 4.0), (3.0, 1.0))
-    np.testing.assert_allclose(found.rewards, [-5 + math.sqrt(18), 0.0])
-    np.testing.assert_allclose(found.apart, math.sqrt(18))
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "kept"),
-    [
-        (0.0, [True, False]),
-        (0.5, [True, False]),
-        (1.0, [True, False]),  # just as far apart as epsilon is not less
-        (math.nextafter(1.0, 2.0), [True, True]),
-        (math.inf, [True, True]),
-    ],
-)
-def test_a_closer_sibling_that_fails_is_kept_only_beside_the_other(epsilon, kept):
-    assert pair((1.0, 0.0), (2.0, 0.0), epsilon=epsilon).kept.tolist() == kept
-    assert pair((2.0, 0.0), (1.0, 0.0), epsilon=epsilon).kept.tolist() == kept[::-1]
-
-
-def test_epsilon_0_does_not_even_keep_twins():
-    assert pair((1.0, 0.0), (1.0, 0.0), epsilon=0.0).kept.tolist() == [True, False]
-
-
-@pytest.mark.parametrize("epsilon", [0.0, 1.0, math.inf])
-def test_a_closer_sibling_that_succeeds_is_always_kept(epsilon):
-    """It counts as having ended on the goal: that, not (2.9, 0), is its sibling's anti-goal."""
-    found = pair((2.9, 0.0), (-1.0, 0.0), reached=(True, False), epsilon=epsilon)
-    assert found.kept.tolist() == [True, True] and found.closer.tolist() == [True, False]
-    assert found.anti_goals.tolist() == [[-1.0, 0.0], [3.0, 0.0]] and found.apart.tolist() == [4.0, 4.0]
-    assert found.rewards.tolist() == [1.0, 0.0]  # min(0, -4 + 4)
-
-
-@pytest.mark.parametrize("epsilon", [0.0, 1.0, math.inf])
-def test_where_both_succeed_both_are_kept_and_paid(epsilon):
-    found = pair((2.9, 0.0), (3.0, 0.2), reached=(True, True), epsilon=epsilon)
-    assert found.rewards.tolist() == [1.0, 1.0] and found.kept.tolist() == [True, True]
-    assert found.anti_goals.tolist() == [list(GOAL)] * 2 and found.apart.tolist() == [0.0, 0.0]
-    assert found.closer.tolist() == [False, True]  # both are on the goal
-
-
-def test_whoever_reached_the_goal_is_closer_than_who_passed_it_by():
-    """0.2 from the goal can be success, and 0.1 from it none: of a step before the last, which does not count."""
-    assert pair((3.0, 0.2), (3.1, 0.0), reached=(True, False)).closer.tolist() == [True, False]
-
-
-@pytest.mark.parametrize("a", [(1.0, 0.0), (3.0, 2.0)])
-@pytest.mark.parametrize("b", [(5.0, 0.0), (3.0, -2.0)])
-def test_of_equals_the_second_is_the_closer(a, b):
-    found = pair(a, b)
-    assert found.closer.tolist() == [False, True] and found.kept.tolist() == [True, False]
-
-
 def test_pictures_as_goals():
     """Bitmaps of one plane; the first pair has 3 and 1 wrong pixels, 2 of them in one sibling only, the second wins."""
     task, rng = Picture(), np.random.default_rng(0)

@@ -9,10 +9,10 @@ import torch
 
 from envs.circular_track import GOAL, LOCAL_OPTIMUM, CircularTrack, position
 from lab.errors import NonFiniteLoss, UserError
-from lab.runs import Run
 from papers.sibling_rivalry import track
 from papers.sibling_rivalry.rollouts import Rollouts
 from papers.sibling_rivalry.track import BINS, METHODS, Config, Trainer, histogram
+from tests.papers.runs import assert_resumes, rows
 
 SMALL = dict(updates=6, pairs=5, log_every=2)
 TASK = CircularTrack()
@@ -185,34 +185,9 @@ def test_left_and_right_are_misses_in_the_upper_half_alone():
 # ---- runs ------------------------------------------------------------------------------------------------------------
 
 
-def rows(directory):
-    """metrics.csv without its times."""
-    return [line.rsplit(",", 1)[0] for line in (directory / "metrics.csv").read_text().splitlines()]
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_the_same_seed_gives_the_same_run(method, tmp_path):
-    one, two = (track.main(small(method), tmp_path / name) for name in ("one", "two"))
-    assert one == two and rows(tmp_path / "one") == rows(tmp_path / "two")
-    assert track.main(small(method), tmp_path / "one") == one  # finished: only read
-    track.main(small(method, seed=1), tmp_path / "three")
-    assert rows(tmp_path / "three") != rows(tmp_path / "one")
-
-
-def test_methods_are_different_runs():
-    """From the same first episodes, which nothing has been learnt before."""
-    ended = []
-    for method in METHODS:
-        trainer = Trainer(small(method))
-        trainer.update(), trainer.update()
-        ended.append([entry["phases"] for entry in trainer._ended])
-    assert np.array_equal(ended[1][0], ended[2][0])
-    assert not any(np.array_equal(a[1], b[1]) for a, b in ((ended[0], ended[1]), (ended[1], ended[2])))
-
-
 def test_what_is_logged(tmp_path):
     summary = track.main(small(updates=5), tmp_path)
-    table = [line.split(",") for line in rows(tmp_path)[1:]]
+    table = rows(tmp_path)
     names = {name for _, name, _ in table}
     whole = {f"{role}{name}" for role in ("", "closer ", "farther ") for name in ("success", "trapped", "away")}
     whole |= {"kept", "farther left", "farther right"}
@@ -223,31 +198,11 @@ def test_what_is_logged(tmp_path):
     assert set(summary) == {"episodes", *whole} and summary["episodes"] == 50
 
 
-class Killed(Exception):
-    pass
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_interrupted_and_resumed_equals_uninterrupted(method, tmp_path, monkeypatch):
+    """Before the first checkpoint, and a row after it."""
     config = small(method, updates=9)
-    monkeypatch.setattr(track, "SAVE_EVERY", 2)
-    expected = track.main(config, tmp_path / "whole")
-    log, deadlines = Run.log, [20, 60]  # before the first checkpoint, and a row after it
-
-    def kill(self, step, values):
-        log(self, step, values)
-        if step == deadlines[0]:
-            deadlines.pop(0)
-            raise Killed
-
-    monkeypatch.setattr(Run, "log", kill)
-    for _ in range(2):
-        with pytest.raises(Killed):
-            track.main(config, tmp_path / "parts")
-    assert (tmp_path / "parts" / "checkpoint.pkl").exists()
-    monkeypatch.setattr(Run, "log", log)
-    assert track.main(config, tmp_path / "parts") == expected
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
+    assert_resumes(track, config, tmp_path, monkeypatch, kills=[20, 60], saved=40, save_every=2)
 
 
 def test_a_loss_that_is_no_number_ends_the_run(tmp_path, monkeypatch):

@@ -1,9 +1,7 @@
 """The training script: what is learnt from, by method; runs, resuming, evaluation, bad settings; and that it learns."""
 
-import copy
 import dataclasses
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +12,9 @@ from papers.sibling_rivalry import train
 from papers.sibling_rivalry.ppo import Experience
 from papers.sibling_rivalry.rollouts import Rollouts
 from papers.sibling_rivalry.train import METHODS, Config, Trainer, main
+from tests.papers.runs import assert_resumes, rows, weights
 from tests.papers.sibling_rivalry.fake_tasks import Hook, Line, Picture, Plane
 
-ROOT = Path(__file__).resolve().parents[3]
 TINY = dict(epochs=2, updates=2, rollouts=8, eval_episodes=3)
 CURIOUS = ("ppo-icm", "ppo-rnd")
 FAKES = {"Plane": Plane, "Line": Line, "Picture": Picture, "Hook": Hook}
@@ -37,22 +35,8 @@ def trainer(env: str = "Plane", **settings) -> Trainer:
     return Trainer(config(env=env, **settings))
 
 
-def rows(run_dir: Path) -> list[list[str]]:
-    """metrics.csv without the wall-clock hours."""
-    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()[1:]]
-
-
-def weights(run_dir: Path) -> dict[str, torch.Tensor]:
-    return torch.load(run_dir / "weights.pt", weights_only=True)
-
-
 def parameters(one: Trainer) -> torch.Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in one.agent.parameters])
-
-
-def same_experience(a: Experience, b: Experience) -> bool:
-    pairs = [(getattr(a, field.name), getattr(b, field.name)) for field in dataclasses.fields(Experience)]
-    return all((x is None and y is None) or torch.equal(x, y) for x, y in pairs)
 
 
 # --- whole runs ------------------------------------------------------------------------------------------------------
@@ -66,30 +50,8 @@ RUNS = [
 ]
 
 
-@pytest.mark.parametrize(("env", "method"), RUNS)
-def test_every_method_runs_on_mazes_and_grids(env, method, tmp_path):
-    summary = main(config(env=env, method=method), tmp_path)
-    expected = COMMON | ({"curiosity_loss"} if method in CURIOUS else set())
-    assert set(summary) == expected | {"episodes"} and summary["episodes"] == 2 * 2 * 8
-    assert all(math.isfinite(value) for value in summary.values())
-    assert 0 <= summary["success"] <= 1 and 0 < summary["env_steps"] <= 32 * 50
-    assert 0.5 <= summary["kept"] <= 1 and (summary["kept"] == 1 or method == "ppo-sr")
-    ends = {f"end {i} {axis}" for i in range(6) for axis in "xy"} if env == "PointMaze" else set()
-    assert {(step, name) for step, name, _ in rows(tmp_path)} == {(s, n) for s in ("16", "32") for n in expected | ends}
-    assert not (tmp_path / "checkpoint.pkl").exists()
-    fresh = Trainer(config(env=env, method=method)).agent.policy.state_dict()
-    assert weights(tmp_path).keys() == fresh.keys()
-    assert not any(torch.equal(value, fresh[name]) for name, value in weights(tmp_path).items())
-    assert main(config(env=env, method=method), tmp_path) == summary  # at once
-
-
-class Interrupted(Exception):
-    pass
-
-
 VARIANTS = {
-    **{method: dict(env="PointMaze", method=method) for method in METHODS},
-    "grid": dict(env="PixelGrid-5-12", epsilon=math.inf, entropy=0.0),
+    **{f"{env}, {method}": dict(env=env, method=method) for env, method in RUNS},
     "independent starts": dict(env="PointMaze", independent_starts=True, epsilon=0.1),
 }
 
@@ -97,29 +59,20 @@ VARIANTS = {
 @pytest.mark.parametrize("name", VARIANTS)
 def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatch):
     """Stopped in the last epoch, with a checkpoint of the second. Also: one seed, one result."""
-    settings, update, played = (
-        config(**(VARIANTS[name] | {"epochs": 3, "rollouts": 4, "eval_episodes": 1})),
-        Trainer.update,
-        [],
-    )
-    summary = main(settings, tmp_path / "whole")
-    monkeypatch.setattr(train, "SAVE_EVERY", 1)
+    settings = config(**(VARIANTS[name] | {"epochs": 3, "rollouts": 4, "eval_episodes": 1}))
+    summary = assert_resumes(train, settings, tmp_path, monkeypatch, kills=[20], saved=16, save_every=1)
 
-    def interrupt(self):
-        if self.episodes_done == 5 * 4:
-            raise Interrupted
-        return update(self)
-
-    monkeypatch.setattr(Trainer, "update", interrupt)
-    with pytest.raises(Interrupted):
-        main(settings, tmp_path / "parts")
-    assert (tmp_path / "parts" / "checkpoint.pkl").exists()
-    monkeypatch.setattr(Trainer, "update", lambda self: played.append(self.episodes_done // 4) or update(self))
-    assert main(settings, tmp_path / "parts") == summary
-    assert played == [4, 5]  # from the checkpoint on, not from the start
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
-    ours, theirs = weights(tmp_path / "whole"), weights(tmp_path / "parts")
-    assert ours.keys() == theirs.keys() and all(torch.equal(ours[key], theirs[key]) for key in ours)
+    # and what a run of each method leaves behind
+    expected = COMMON | ({"curiosity_loss"} if settings.method in CURIOUS else set())
+    assert set(summary) == expected | {"episodes"} and summary["episodes"] == 24
+    assert all(math.isfinite(value) for value in summary.values())
+    assert 0 <= summary["success"] <= 1 and 0 < summary["env_steps"] <= 24 * 50
+    assert 0.5 <= summary["kept"] <= 1 and (summary["kept"] == 1 or settings.method == "ppo-sr")
+    ends = {f"end {i} {axis}" for i in range(2) for axis in "xy"} if settings.env == "PointMaze" else set()
+    found = {(step, metric) for step, metric, _ in rows(tmp_path / "whole")}
+    assert found == {(step, metric) for step in ("8", "16", "24") for metric in expected | ends}
+    fresh = Trainer(settings).agent.policy.state_dict()
+    assert not any(torch.equal(value, fresh[name]) for name, value in weights(tmp_path / "whole").items())
 
 
 @pytest.mark.parametrize("name", ["policy_loss", "value_loss"])
@@ -219,70 +172,17 @@ def test_transitions_step_by_step(env, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_the_last_step_is_paid(method):
-    """Two pairs with the goal (1, 0): both fail, 0.5 and 2 away from it; one succeeds, the other is 3 away."""
-    one = trainer(method=method, cell_side=1.0)
-    ends = np.array([[1.5, 0.0], [3.0, 0.0], [1.1, 0.0], [1.0, 3.0]], np.float32)
-    states = np.zeros((4, 7, 2))
-    states[:, 1:3] = ends[:, None]  # two steps; what follows is not theirs
-    rollouts = Rollouts(
-        states, np.zeros((4, 6, 2), np.float32), np.float32([[1, 0]] * 4), ends, np.array([2, 2, 2, 2]),
-        np.array([False, False, True, False]),
-    )  # fmt: skip
-    rewards, anti_goals, kept = one.last_rewards(rollouts)
-    expected = {
-        "ppo": [-0.5, -2.0, 1.0, -3.0],
-        "ppo-sr": [0.0, -0.5, 1.0, 0.0],
-        "ppo-go": [0.01, 0.01, 1.01, 0.01],
-        "ppo-icm": [0.0, 0.0, 1.0, 0.0],
-        "ppo-rnd": [0.0, 0.0, 1.0, 0.0],
-    }
-    np.testing.assert_allclose(rewards, expected[method], atol=1e-12)
-    if method == "ppo-sr":
-        assert anti_goals.tolist() == [[3, 0], [1.5, 0], [1, 3], [1, 0]]
-    else:
-        assert anti_goals is None and kept.all()
-
-
-@pytest.mark.parametrize("env", ["Plane", "Picture"])
-def test_excluded_rollouts_have_no_influence(env):
-    """Other states, actions and lengths of them, but the same ends: the same update, bit for bit."""
-    agents = [trainer(env, epsilon=0.5) for _ in range(2)]
-    rollouts = played(agents[0])
-    _, kept = agents[0].experience(rollouts)
-    other, rng = copy.deepcopy(rollouts), np.random.default_rng(7)
-    lost = np.flatnonzero(~kept)
-    assert len(lost) >= 5
-    other.states[lost] = rng.integers(0, 2, other.states[lost].shape)
-    other.actions[lost] = rng.integers(0, 1, other.actions[lost].shape) + 0.25 if env == "Plane" else 1
-    other.lengths[lost] = rng.integers(1, other.lengths[lost] + 1)
-    (data, kept), (changed, also_kept) = (one.experience(r) for one, r in zip(agents, (rollouts, other)))
-    np.testing.assert_array_equal(kept, also_kept)
-    assert same_experience(data, changed)
-    losses = [one.agent.learn(d, np.random.default_rng(0)) for one, d in zip(agents, (data, changed))]
-    assert losses[0] == losses[1] and torch.equal(*map(parameters, agents))
-    rollouts.actions[np.flatnonzero(kept)[0], 0] += 0.01 if env == "Plane" else 1  # but those of others do
-    assert not same_experience(data, agents[0].experience(rollouts)[0])
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_an_update_learns_from_what_it_played(method, monkeypatch):
     one, heard = trainer(method=method, rollouts=6), []
-    play, learn = one.play, one.agent.learn
+    play = one.play
     monkeypatch.setattr(one, "play", lambda *given: heard.append(play(*given)) or heard[-1])
-    monkeypatch.setattr(one.agent, "learn", lambda *given: heard.append(given) or learn(*given))
     before = parameters(one)
-    entry = one.update()
-    rollouts, (data, rng) = heard
-    assert len(rollouts) == one.episodes_done == 6 and one.steps_done == rollouts.lengths.sum()
-    assert rng is one.shuffling and not torch.equal(before, parameters(one))
-    assert entry["train_success"] == rollouts.reached.mean() and one._log == [entry]
-    if method == "ppo-sr":
-        assert entry["kept"] == trainer(method=method).last_rewards(rollouts)[2].mean()
-    else:
-        assert entry["kept"] == 1 and len(data) == rollouts.lengths.sum()
-    one.update()
-    assert one.episodes_done == 12 and one.steps_done == heard[0].lengths.sum() + heard[2].lengths.sum()
+    for n in (1, 2):
+        entry = one.update()
+        assert one.episodes_done == 6 * n and one.steps_done == sum(rollouts.lengths.sum() for rollouts in heard)
+        assert entry["train_success"] == heard[-1].reached.mean() and one._log[-1] == entry
+        assert entry["kept"] == one.last_rewards(heard[-1])[2].mean()
+        assert not torch.equal(before, parameters(one))
 
 
 def test_too_few_transitions_for_the_minibatches_are_not_learnt_from(tmp_path):
@@ -310,21 +210,13 @@ def test_methods_share_everything_but_rewards():
 # --- pairs -----------------------------------------------------------------------------------------------------------
 
 
-def test_siblings_share_start_and_goal():
-    one = trainer("Plane")
-    starts, goals = one.pairs(30, np.random.default_rng(0))
+@pytest.mark.parametrize("independent", [False, True])
+def test_siblings_share_the_goal_and_unless_told_otherwise_the_start(independent):
+    starts, goals = trainer("Plane", independent_starts=independent).pairs(30, np.random.default_rng(0))
     assert starts.shape == goals.shape == (60, 2)
-    for array in (starts, goals):
-        np.testing.assert_array_equal(array[::2], array[1::2])
-        assert len(np.unique(array, axis=0)) == 30
-
-
-def test_siblings_with_starts_of_their_own_share_the_goal():
-    one = trainer("Plane", independent_starts=True)
-    starts, goals = one.pairs(30, np.random.default_rng(0))
-    assert len(np.unique(starts, axis=0)) == 60
+    assert len(np.unique(starts, axis=0)) == (60 if independent else 30) and len(np.unique(goals, axis=0)) == 30
     np.testing.assert_array_equal(goals[::2], goals[1::2])
-    assert len(np.unique(goals, axis=0)) == 30
+    assert independent or np.array_equal(starts[::2], starts[1::2])
 
 
 def test_only_sibling_rivalry_plays_pairs(monkeypatch):
@@ -396,11 +288,6 @@ def test_first_weights_are_the_seeds(method):
         assert not torch.equal(mine, theirs)
 
 
-def test_playing_and_shuffling_draw_from_streams_of_their_own():
-    one = trainer()
-    assert one.rng.random() != one.shuffling.random()
-
-
 def test_evaluating_leaves_training_alone():
     one, other = trainer(), trainer()
     for _ in range(3):
@@ -461,16 +348,7 @@ def test_odd_rollouts_are_for_other_methods():
     assert one.episodes_done == 7
 
 
-def test_defaults_are_the_papers():
-    """Table 1, point maze; 200,000 episodes in all."""
-    default = Config()
-    assert (default.env, default.method) == ("PointMaze", "ppo-sr")
-    assert default.epochs * default.updates * default.rollouts == 200_000
-    assert (default.rollouts, default.ppo_epochs, default.minibatches) == (20 * 4, 4, 4)
-    assert (default.lr, default.lr_decay, default.entropy, default.gae_lambda) == (1e-3, 0.999, 0.025, 0.98)
-    assert (default.epsilon, default.gamma, default.adam_eps) == (5.0, None, 1e-3)
-    assert (default.curiosity_weight, default.curiosity_rate) == (0.01, 0.05)
-    assert default.lr_decay**default.updates == pytest.approx(0.95, abs=0.002)  # per epoch
+def test_only_the_curious_discount():
     for method in METHODS:
         assert trainer(method=method).gamma == (0.98 if method in CURIOUS else 1.0)
         assert trainer(method=method, gamma=0.9).gamma == 0.9
@@ -501,47 +379,37 @@ def test_every_setting_reaches_its_place():
 # --- learning --------------------------------------------------------------------------------------------------------
 
 
-def reached_in_the_end(seed: int = 0, **settings) -> float:
+def reached_in_the_end(**settings) -> float:
     """Train 30 updates on the hook. Success in the last five of them."""
-    values = dict(env="Hook", seed=seed, rollouts=80, epsilon=0.0, entropy=0.0, adam_eps=1e-8, lr_decay=1.0)
+    values = dict(env="Hook", rollouts=80, epsilon=0.0, entropy=0.0, adam_eps=1e-8, lr_decay=1.0)
     one = Trainer(config(**(values | settings)))
     return float(np.mean([one.update()["train_success"] for _ in range(30)][-5:]))
 
 
-@pytest.mark.parametrize("seed", [0, 7])
-def test_sibling_rivalry_leaves_the_trap(seed):
-    assert reached_in_the_end(seed) > 0.9
+def test_sibling_rivalry_leaves_the_trap():
+    assert reached_in_the_end() > 0.9
 
 
 def test_the_distance_as_reward_leads_into_the_trap():
     assert reached_in_the_end(method="ppo") == 0
 
 
-def wrong(name: str, found, goals, distance):
-    """One thing about the result of `rivalry` is not as it should be."""
-    if name == "the closer sibling is always kept":
-        return dataclasses.replace(found, kept=np.ones(len(goals), bool))
-    if name == "the closer sibling is kept, not the farther":
-        return dataclasses.replace(found, kept=found.closer)
-    if name == "the closer sibling is not kept even where it succeeds":
-        return dataclasses.replace(found, kept=~found.closer)
-    if name == "the critic is shown strangers' ends":
-        return dataclasses.replace(found, anti_goals=np.roll(found.anti_goals, 2, axis=0))
-    assert name == "everyone's anti-goal is its own end"
+def of_themselves(found, goals, distance):
+    """Everyone's anti-goal is its own end."""
     own = found.anti_goals[np.arange(len(goals)) ^ 1]
-    return dataclasses.replace(found, anti_goals=own, rewards=np.where(found.rewards == 1, 1.0, -distance(own, goals)))
+    return {"anti_goals": own, "rewards": np.where(found.rewards == 1, 1.0, -distance(own, goals))}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "the closer sibling is always kept",
-        "the closer sibling is kept, not the farther",
-        "the closer sibling is not kept even where it succeeds",
-        "the critic is shown strangers' ends",
-        "everyone's anti-goal is its own end",
-    ],
-)
+FAULTS = {  # what is wrong about the result of `rivalry`
+    "the closer sibling is always kept": lambda found, goals, _: {"kept": np.ones(len(goals), bool)},
+    "the closer sibling is kept, not the farther": lambda found, *_: {"kept": found.closer},
+    "the closer sibling is not kept even where it succeeds": lambda found, *_: {"kept": ~found.closer},
+    "the critic is shown strangers' ends": lambda found, *_: {"anti_goals": np.roll(found.anti_goals, 2, axis=0)},
+    "everyone's anti-goal is its own end": of_themselves,
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
 def test_every_part_of_sibling_rivalry_is_needed_to_leave_it(name, monkeypatch):
     """As long as it takes with all of them: with one thing wrong, the goal is reached much less often.
 
@@ -550,7 +418,8 @@ def test_every_part_of_sibling_rivalry_is_needed_to_leave_it(name, monkeypatch):
     rivalry = train.rivalry
 
     def broken(ends, goals, reached, distance, epsilon):
-        return wrong(name, rivalry(ends, goals, reached, distance, epsilon), goals, distance)
+        found = rivalry(ends, goals, reached, distance, epsilon)
+        return dataclasses.replace(found, **FAULTS[name](found, goals, distance))
 
     monkeypatch.setattr(train, "rivalry", broken)
     assert reached_in_the_end() < 0.6

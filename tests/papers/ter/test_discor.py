@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from papers.ter.discor import DisCor, ErrorNetwork
+from papers.ter.discor import DisCor
 from papers.ter.dqn import Batch, DoubleDQN
 
 SHAPE = (40, 40, 3)
@@ -118,10 +118,3 @@ def test_the_target_network_starts_equal_and_is_not_trained():
     ours = discor()
     assert all(torch.equal(a, b) for a, b in zip(ours.error.parameters(), ours.target.parameters()))
     assert not any(p.requires_grad for p in ours.target.parameters())
-
-
-def test_the_error_network_has_one_layer_more_than_the_q_network():
-    network = ErrorNetwork(SHAPE, 5)
-    assert network(torch.rand(2, 3, 40, 40)).shape == (2, 5)
-    q = DoubleDQN(SHAPE, 5, lr=1e-3, gamma=0.9, seed=0).q
-    assert sum(p.numel() for p in network.parameters()) - sum(p.numel() for p in q.parameters()) == 512 * 512 + 512

@@ -4,7 +4,6 @@ import copy
 
 import pytest
 import torch
-import torch.nn.functional as F
 
 from papers.ter.dqn import Batch, DoubleDQN, make_optimizer
 
@@ -89,17 +88,6 @@ def test_both_networks_start_equal_and_sync_copies():
     assert all(torch.equal(a, b) for a, b in zip(ours.q.parameters(), ours.target.parameters()))
 
 
-def test_update_returns_loss_and_values_from_before_the_step():
-    ours, data = agent(), random_batch()
-    y, weights = ours.targets(data), torch.linspace(0.1, 1, 16)
-    with torch.no_grad():
-        before = ours.q(data.frame).gather(1, data.action[:, None]).squeeze(1)
-    loss, q = ours.update(data, y, weights)
-    assert torch.equal(q, before)
-    assert not q.requires_grad
-    assert loss == pytest.approx((weights * F.smooth_l1_loss(before, y, reduction="none")).mean().item())
-
-
 def test_weight_zero_teaches_nothing():
     """Only the transition that counts is learned."""
     ours, data = agent(lr=1e-3), random_batch()
@@ -120,12 +108,6 @@ def test_the_seed_gives_the_weights():
     assert all(torch.equal(a, b) for a, b in zip(one.q.parameters(), same.q.parameters()))
     assert not torch.equal(one.q.head.weight, other.q.head.weight)
     assert agent(n_actions=7).q.head.out_features == 7
-
-
-def test_adam_is_the_default_and_rmsprop_is_that_of_atari():
-    adam, rmsprop = agent(lr=0.5).optimizer, agent(lr=0.5, optimizer="rmsprop").optimizer
-    assert isinstance(adam, torch.optim.Adam) and adam.param_groups[0]["lr"] == 0.5
-    assert isinstance(rmsprop, torch.optim.RMSprop) and rmsprop.param_groups[0]["lr"] == 0.5
 
 
 def test_two_steps_of_rmsprop_by_hand():

@@ -74,12 +74,6 @@ class Play:
         return slots.tolist(), targets.tolist()
 
 
-def test_minibatches_come_newest_first():
-    play = Play()
-    play.episode(6)
-    assert [play.sample(2)[0] for _ in range(4)] == [[5, 4], [3, 2], [1, 0], [5, 4]]
-
-
 def test_targets_stay_until_the_episode_is_used_up():
     play = Play()
     play.episode(4)
@@ -89,13 +83,6 @@ def test_targets_stay_until_the_episode_is_used_up():
     assert play.sample(2) == ([1, 0], [101.0, 100.0])
     assert play.calls == 1
     assert play.sample(2) == ([3, 2], [3.0, 202.0])
-
-
-def test_diffusion_goes_backwards_through_the_minibatches():
-    play = Play(beta=1.0, gamma=0.5)
-    play.episode(4)
-    assert play.sample(2)[1] == [3.0, 2 + 0.5 * 3.0]
-    assert play.sample(2)[1] == [1 + 0.5 * 3.5, 0 + 0.5 * 2.75]
 
 
 def test_the_rest_of_a_batch_is_the_end_of_further_episodes():
@@ -151,14 +138,6 @@ def test_time_outs_bootstrap_and_can_be_left_out():
     without.episode(2)
     assert without.sample(2) == ([4, 3], [4.0, 53.0])
     assert {slot for _ in range(20) for slot in without.sample(2)[0]} == {3, 4}
-
-
-def test_a_time_out_that_counts_as_an_end_does_not_bootstrap():
-    play = Play()
-    play.value = 50.0
-    play.memory.add(reward=0.0, action=0)
-    play.sampler.add(absorbing=True, ended=True, time_out=True)
-    assert play.sample(1) == ([0], [0.0])
 
 
 def test_the_first_transitions_can_be_dropped():

@@ -7,9 +7,10 @@ import pytest
 
 from envs.nchain import BACKWARD, FORWARD, NChain, optimal_q
 from lab.errors import UserError
-from lab.runs import Run, Streams
+from lab.runs import Streams
 from papers.ter import nchain
 from papers.ter.nchain import METHODS, Config, Dataset, DisCor, EpisodeBackwards, Learner, Topological, backup, collect
+from tests.papers.runs import assert_resumes, rows
 
 GAMMA = 0.99
 SEEDS = 20
@@ -58,12 +59,6 @@ def test_a_data_set_has_a_success_and_follows_the_rules(seed):
     assert data.state[0] == 0 and (data.state[1:][ends[:-1]] == 0).all()
     assert np.array_equal(data.reward == 1, data.terminated)
     assert np.array_equal(data.next_state == 19, data.terminated)
-
-
-def test_a_data_set_without_success_is_drawn_again():
-    # of 50 random steps in 8 states, most have none
-    sets = [collect(8, 50, np.random.default_rng(seed)) for seed in range(20)]
-    assert all(data.terminated.any() for data in sets)
 
 
 def test_all_methods_start_from_the_same_data_and_table():
@@ -172,11 +167,6 @@ def test_discor_error_table_by_hand():
     assert (method.error != 10).sum() == 2
 
 
-def test_discor_survives_small_temperatures():
-    p = make("discor", TIMED_OUT, discor_tau=1e-3).probabilities()
-    np.testing.assert_allclose(p, [0, 0, 0, 0, 1, 0], atol=1e-12)
-
-
 def test_time_outs_are_never_roots():
     method = make("ter", TIMED_OUT)
     assert isinstance(method, Topological)
@@ -218,14 +208,9 @@ def test_values_converge_to_the_optimum():
 # ---- runs ------------------------------------------------------------------------------------------------------------
 
 
-def rows(directory):
-    """metrics.csv without its times."""
-    return [line.rsplit(",", 1)[0] for line in (directory / "metrics.csv").read_text().splitlines()]
-
-
 def test_what_is_logged(tmp_path):
     summary = nchain.main(Config(log_every=5), tmp_path)
-    table = [line.split(",") for line in rows(tmp_path)[1:]]
+    table = rows(tmp_path)
     for metric in ("return", "value_error"):
         assert [int(step) for step, name, _ in table if name == metric] == list(range(0, 101, 5))
     assert table[-1] == ["100", "backups_to_solve", repr(float(summary["backups_to_solve"]))]
@@ -238,30 +223,11 @@ def test_a_run_that_never_gets_there_is_given_up(tmp_path):
     assert nchain.main(Config(method="uer", max_backups=100), tmp_path) == {"backups_to_solve": 100, "solved": False}
 
 
-class Killed(Exception):
-    pass
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_interrupted_and_resumed_equals_uninterrupted(method, tmp_path, monkeypatch):
+    """Before the first checkpoint, and some rows after one."""
     config = Config(method=method, backups=60, max_backups=90)
-    monkeypatch.setattr(nchain, "SAVE_EVERY", 25)
-    expected = nchain.main(config, tmp_path / "whole")
-    log, deadlines = Run.log, [10, 36]  # before the first checkpoint, and some rows after one
-
-    def kill(self, step, values):
-        log(self, step, values)
-        if step == deadlines[0]:
-            deadlines.pop(0)
-            raise Killed
-
-    monkeypatch.setattr(Run, "log", kill)
-    for _ in range(2):
-        with pytest.raises(Killed):
-            nchain.main(config, tmp_path / "parts")
-    monkeypatch.setattr(Run, "log", log)
-    assert nchain.main(config, tmp_path / "parts") == expected
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
+    assert_resumes(nchain, config, tmp_path, monkeypatch, kills=[10, 36], saved=25, save_every=25)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from scipy import stats
 from common.replay.samplers import PrioritizedSampler
 from envs.minigrid_tasks import TASKS, MiniGridTask
 from papers.ter.topological import (
-    IndexedSet,
     PseudoTerminalRoots,
     RandomProjection,
     ReverseSweep,
@@ -85,22 +84,6 @@ def test_projection_by_hand():
 # --- graph -----------------------------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 6))))
-def test_indexed_set_against_a_set(operations):
-    ours, twin = IndexedSet(), set()
-    for add, item in operations:
-        if add:
-            ours.add(item)
-            twin.add(item)
-        elif item in twin:
-            ours.remove(item)
-            twin.remove(item)
-        assert len(ours) == len(ours.items) == len(twin)
-        assert set(ours.items) == twin
-        assert all(item in ours and ours.items[ours.place[item]] == item for item in twin)
-        assert -1 not in ours
-
-
 steps_of_play = st.lists(
     st.tuples(st.integers(0, 5), st.integers(-3, 3), st.sampled_from(["goes on", "goes on", "terminal", "time-out"])),
     max_size=40,
@@ -142,12 +125,6 @@ def test_graph_against_a_rebuild_from_the_last_transitions(play, capacity):
         assert len(graph.terminal) == len(terminal)
         assert graph.visits == {vertex: [sum(total), len(total)] for vertex, total in totals.items()}
         assert [graph.holds(number) for number in range(count)] == [n >= count - capacity for n in range(count)]
-
-
-def test_without_returns_visits_are_not_kept():
-    graph = TransitionGraph(5)
-    graph.add("a", "b", False, (("a", 0.0), ("b", 1.0)))
-    assert graph.visits is None
 
 
 # --- roots -----------------------------------------------------------------------------------------------------------
@@ -311,31 +288,6 @@ def test_rules_of_the_sweep_while_transitions_come_and_go(play, takes, capacity,
         assert all(graph.count - capacity <= number < graph.count for number in taken)
 
 
-def test_at_most_three_predecessors_and_any_of_their_transitions():
-    log = [(f"p{i % 5}", "T", True) for i in range(20)]
-    graph = graph_of(*log)
-    drawn = Counter()
-    for seed in range(2000):
-        taken = ReverseSweep(graph, random.Random(seed)).take(3)
-        assert len({log[number][0] for number in taken}) == 3
-        drawn.update(taken)
-    counts = [drawn[number] for number in range(20)]
-    assert stats.chisquare(counts).pvalue > 0.001  # vertices and transitions are drawn uniformly
-
-
-def test_a_self_loop_takes_a_place_and_ends():
-    graph = graph_of(("a", "a"), ("a", "T", True), ("T", "T"))
-    sweep = ReverseSweep(graph, random.Random(0), 8, None)
-    assert sweep.take(3) == [1, 2, 0]
-    assert sweep.take(1) == [1]
-    assert sweep.sweeps == 2
-    loops = 0
-    for seed in range(300):
-        sweep = ReverseSweep(graph_of(("x", "T"), ("T", "T", True)), random.Random(seed), 8, max_predecessors=1)
-        loops += sweep.take(1) == [1]
-    assert 110 < loops < 190
-
-
 def test_what_has_been_overwritten_is_skipped():
     graph = graph_of(("a", "T", True), ("b", "T", True), ("c", "T", True), capacity=3)
     sweep = ReverseSweep(graph, random.Random(0), 8, None)
@@ -343,26 +295,6 @@ def test_what_has_been_overwritten_is_skipped():
     graph.add("d", "U", True)  # drops 0
     graph.add("e", "U", True)  # drops 1
     assert sweep.take(1) == [2]
-
-
-def test_a_vertex_that_lost_its_transitions_while_it_waited_is_passed_over():
-    graph = graph_of(("s", "a"), ("a", "T", True), capacity=2)
-    sweep = ReverseSweep(graph, random.Random(0))
-    assert sweep.take(1) == [1]  # a waits to be expanded
-    graph.add("b", "U", True)  # drops s -> a
-    assert "a" not in graph.predecessors
-    taken = sweep.take(4)
-    assert set(taken) == {1, 2}
-
-
-def test_sweeps_turn_to_terminal_vertices_as_soon_as_there_is_one():
-    graph = graph_of(*itertools.pairwise(range(10)))
-    sweep = ReverseSweep(graph, random.Random(0))
-    assert len(set(sweep.take(8))) == 8  # from eight arbitrary vertices
-    graph.add(9, "T", True)
-    while sweep.sweeps == 1:
-        taken = sweep.take(1)
-    assert taken + sweep.take(9) == [*range(9, -1, -1)]
 
 
 def test_fewer_transitions_only_when_a_fresh_sweep_finds_none():

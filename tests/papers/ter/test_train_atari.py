@@ -10,10 +10,10 @@ import torch
 from envs.atari import Atari
 from lab.errors import UserError
 from papers.ter import train_atari
-from papers.ter.settings import METHODS, check_shared
-from papers.ter.train_atari import SCORES, Config, Trainer, main
+from papers.ter.train_atari import Config, Trainer, main
 from papers.ter.trainer import rollouts
-from tests.papers.ter.test_trainer import play, resumed, rows, weights
+from tests.papers.runs import assert_resumes, rows, weights
+from tests.papers.ter.test_trainer import play
 
 pytest.importorskip("ale_py")
 
@@ -58,21 +58,21 @@ def stacks(log: list[tuple]) -> tuple[np.ndarray, np.ndarray]:
 # --- whole runs -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_runs(method, tmp_path):
+@pytest.mark.parametrize("method", ["ebu", "discor"])
+def test_other_methods_run(method, tmp_path):
     summary = main(config(method=method, eval_every=60), tmp_path)
     metrics = {"return", "mean_q", "loss"}
-    metrics |= {"ter": {"vertices", "fallbacks"}, "discor": {"tau"}}.get(method, set())
+    metrics |= {"tau"} if method == "discor" else set()
     assert set(summary) == metrics | {"steps"} and summary["steps"] == 60
-    assert {tuple(row[:2]) for row in rows(tmp_path)[1:]} == {("60", metric) for metric in metrics}
+    assert {tuple(row[:2]) for row in rows(tmp_path)} == {("60", metric) for metric in metrics}
     assert all(np.isfinite(value) for value in summary.values())
     assert len(weights(tmp_path)["head.bias"]) == 4
 
 
 def test_interrupted_and_resumed_equals_uninterrupted(tmp_path, monkeypatch):
     """In the middle of a game, after the memory has wrapped round; also shows that a seed gives one result."""
-    resumed(train_atari, config(method="ter"), tmp_path, monkeypatch, stop=58)
-    assert {row[0] for row in rows(tmp_path / "whole")[1:]} == {"50", "60"}
+    assert_resumes(train_atari, config(method="ter"), tmp_path, monkeypatch, kills=[60], saved=50)
+    assert {row[0] for row in rows(tmp_path / "whole")} == {"50", "60"}
 
 
 # --- environment steps ------------------------------------------------------------------------------------------------
@@ -186,25 +186,7 @@ def test_scores_are_normalised_by_a_random_player_and_a_person(game, score, norm
     assert metrics == pytest.approx({"return": score, "normalized_return": normalized})
 
 
-def test_metrics_of_other_games_and_of_q_by_hand(monkeypatch):
-    one = trainer(method="uer", reward_scale=0.5)
-    monkeypatch.setattr("papers.ter.trainer.rollouts", lambda _: (np.array([1.0, 4.0]), np.array([False, False])))
-    one._recorded = {"q": [1.0, 3.0], "loss": [0.5, 0.25]}
-    assert one.evaluate() == {"return": 2.5, "mean_q": 4.0, "loss": 0.375}
-    assert "Breakout" not in SCORES
-
-
 # --- settings ---------------------------------------------------------------------------------------------------------
-
-
-def test_defaults_are_the_papers():
-    c = Config()
-    assert (c.env, c.steps, c.batch_size, c.lr, c.target_interval, c.capacity) == (
-        "Pong", 2_500_000, 32, 2.5e-4, 10_000, 10**6,
-    )  # fmt: skip
-    assert (c.warmup, c.update_every, c.replay_ratio, c.eta) == (50_000, 4, 0.25, 0.1)
-    assert (c.epsilon_end, c.epsilon_steps, c.reward_scale) == (0.01, 10**6, 1.0)
-    check_shared(c)
 
 
 def test_both_networks_learn_by_the_papers_rmsprop():

@@ -13,7 +13,8 @@ from papers.ter import train_sokoban
 from papers.ter.settings import METHODS
 from papers.ter.train_sokoban import TASKS, Config, Trainer, check, main
 from papers.ter.trainer import rollouts
-from tests.papers.ter.test_trainer import play, resumed, rows
+from tests.papers.runs import assert_resumes, rows
+from tests.papers.ter.test_trainer import play
 
 TINY: dict[str, Any] = dict(
     env="5x5-1", steps=120, capacity=80, warmup=32, batch_size=16, epsilon_steps=100, target_interval=30,
@@ -58,11 +59,12 @@ def easy(short, monkeypatch):
 @pytest.mark.parametrize("method", METHODS)
 def test_interrupted_and_resumed_equals_uninterrupted(method, tmp_path, monkeypatch, short):
     """Also shows that every method runs, and that a seed gives one result."""
-    summary = resumed(train_sokoban, config(method=method), tmp_path, monkeypatch, stop=110)
+    settings = config(method=method, capacity=60)
+    summary = assert_resumes(train_sokoban, settings, tmp_path, monkeypatch, kills=[120], saved=80)
     metrics = {"return", "normalized_return", "success", "q_overestimation", "loss"}
     metrics |= {"ter": {"vertices", "fallbacks"}, "discor": {"tau"}}.get(method, set())
     assert set(summary) == metrics | {"steps"} and summary["steps"] == 120
-    found = rows(tmp_path / "whole")[1:]
+    found = rows(tmp_path / "whole")
     assert {row[0] for row in found} == {"40", "80", "120"} and {row[1] for row in found} == metrics
     assert all(np.isfinite(value) for value in summary.values())
 
@@ -127,17 +129,6 @@ def test_metrics_by_hand(env, largest, monkeypatch):
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------
-
-
-def test_defaults_are_the_papers():
-    c = Config()
-    assert (c.steps, c.batch_size, c.lr, c.target_interval, c.capacity) == (10**6, 32, 3e-4, 10_000, 10**6)
-    assert (c.warmup, c.update_every, c.replay_ratio) == (50_000, 4, 0.25)
-    assert (c.epsilon_end, c.epsilon_steps, c.pixels) == (0.01, 10**6, 84)
-    assert (c.eta, c.roots, c.predecessors, c.projection_dim) == (0.1, 8, 3, 3)
-    assert (c.per_alpha, c.per_beta, c.ebu_beta, c.discor_tau, c.reward_scale) == (0.6, 0.4, 0.5, 10.0, 1.0)
-    assert Trainer.optimizer == "adam" and not c.timeout_is_done
-    check(c)
 
 
 def test_the_smallest_picture_runs(tmp_path, short):

@@ -1,8 +1,6 @@
 """The trainer that all worlds share, on MiniGrid tasks: resuming, one step, one update, evaluation."""
 
 from collections import Counter
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from papers.ter import train
 from papers.ter.settings import METHODS
 from papers.ter.train import Config, Trainer, main
 from papers.ter.trainer import rollouts
+from tests.papers.runs import rows, weights
 
 # The memory wraps round, all schedules move, and episodes are short because lava ends them.
 TINY: dict[str, Any] = dict(
@@ -29,15 +28,6 @@ def config(**settings) -> Config:
 
 def trainer(**settings) -> Trainer:
     return Trainer(config(**settings))
-
-
-def rows(run_dir: Path) -> list[list[str]]:
-    """metrics.csv without the wall-clock hours."""
-    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()]
-
-
-def weights(run_dir: Path) -> dict[str, torch.Tensor]:
-    return torch.load(run_dir / "weights.pt", weights_only=True)
 
 
 def play(one: Any, steps: int) -> list[tuple]:
@@ -70,45 +60,6 @@ def short(monkeypatch):
 
 
 # --- whole runs -------------------------------------------------------------------------------------------------------
-
-
-class Interrupted(Exception):
-    pass
-
-
-def resumed(world: ModuleType, settings: Any, folder: Path, monkeypatch, stop: int) -> dict:
-    """Assert that a run of a train script equals one that was interrupted before step `stop` and resumed.
-
-    Returns the summary of the run, which `folder / "whole"` holds.
-    """
-    summary = world.main(settings, folder / "whole")
-    interact, steps = world.Trainer.interact, Counter()
-
-    def interrupt(self):
-        if self.step == stop:
-            raise Interrupted
-        interact(self)
-
-    def count(self):
-        interact(self)
-        steps[self.step] += 1
-
-    with monkeypatch.context() as patch:
-        patch.setattr(world.Trainer, "interact", interrupt)
-        with pytest.raises(Interrupted):
-            world.main(settings, folder / "parts")
-        assert (folder / "parts" / "checkpoint.pkl").exists()
-        patch.setattr(world.Trainer, "interact", count)
-        assert world.main(settings, folder / "parts") == summary
-    saved = stop // settings.eval_every * settings.eval_every
-    assert sorted(steps) == [*range(saved + 1, settings.steps + 1)]  # from the checkpoint on, not from the start
-
-    assert rows(folder / "parts") == rows(folder / "whole")
-    ours, theirs = weights(folder / "whole"), weights(folder / "parts")
-    assert ours.keys() == theirs.keys()
-    assert all(torch.equal(ours[key], theirs[key]) for key in ours)
-    assert world.main(settings, folder / "whole") == summary  # at once
-    return summary
 
 
 def test_another_seed_gives_another_run(tmp_path, short):
@@ -223,45 +174,23 @@ def test_exploration_fades_into_the_greedy_policy():
 
 
 def test_training_and_evaluation_never_draw_the_same_level(monkeypatch, short):
-    seeds: dict[bool, list[int]] = {True: [], False: []}
+    """Training has even seeds, each of them once; evaluation odd ones: the same at one step, others at another."""
+    drawn: list[int] = []
     reset = MiniGridTask.reset
+    monkeypatch.setattr(MiniGridTask, "reset", lambda self, seed=None: drawn.append(seed) or reset(self, seed=seed))
 
-    def watched(self, *, seed=None, options=None):
-        seeds[hasattr(self, "training")].append(seed)
-        return reset(self, seed=seed, options=options)
+    def levels(function, *arguments) -> list[int]:
+        drawn.clear()
+        function(*arguments)
+        return drawn.copy()
 
-    monkeypatch.setattr(MiniGridTask, "reset", watched)
     for seed in range(3):
+        drawn.clear()
         one = trainer(seed=seed, method="uer", epsilon_end=1.0, eval_episodes=10)
-        one.env.training = True
-        play(one, 1000)
-        one.evaluate()
-        seeds[True].append(seeds[False].pop(0))  # the very first one, in the constructor
-        one.evaluate()
-        assert seeds[False][-10:] == seeds[False][-20:-10]  # at one step, the same levels
-        play(one, 1)
-        one.evaluate()
-        assert not set(seeds[False][-10:]) & set(seeds[False][-20:-10])  # at another step, others
-        seeds[False][:-30] = []
-        assert len(seeds[True]) > 10
-        assert all(level % 2 == 0 for level in seeds[True])
-        assert all(level % 2 == 1 for level in seeds[False])
-        assert len(set(seeds[True])) == len(seeds[True])
-        seeds[True].clear()
-        seeds[False].clear()
-
-
-def test_all_methods_are_evaluated_on_the_same_levels(monkeypatch, short):
-    seeds: list[int] = []
-    reset = MiniGridTask.reset
-    monkeypatch.setattr(MiniGridTask, "reset", lambda self, seed=None: seeds.append(seed) or reset(self, seed=seed))
-    found = set()
-    for method in METHODS:
-        one = trainer(method=method)
-        seeds.clear()
-        one.evaluate()
-        found.add(tuple(seeds))
-    assert len(found) == 1
+        training = [*drawn, *levels(play, one, 1000)]
+        first, again, _, later = levels(one.evaluate), levels(one.evaluate), play(one, 1), levels(one.evaluate)
+        assert len(set(training)) == len(training) > 10 and not any(level % 2 for level in training)
+        assert first == again and len({*first, *later}) == 20 and all(level % 2 for level in first + later)
 
 
 # --- gradient steps ---------------------------------------------------------------------------------------------------
@@ -310,15 +239,6 @@ def test_ebu_targets_come_from_the_target_network():
         one_step = batch.reward + 0.99 * (1 - batch.absorbing) * one.agent.target(batch.next_frame).amax(dim=1)
     assert one.targets(batch, diffused).tolist() == pytest.approx(one_step.tolist(), rel=1e-5, abs=1e-4)
     assert (weights == 1).all()
-
-
-@pytest.mark.parametrize("method", ["uer", "per", "discor", "ter"])
-def test_the_other_methods_take_double_q_targets(method):
-    one = ready(method=method)
-    indices, _, diffused = one.choose()
-    batch = one.batch(indices)
-    assert len(diffused) == 0
-    assert torch.equal(one.targets(batch, diffused), one.agent.targets(batch))
 
 
 @pytest.mark.parametrize("method", METHODS)

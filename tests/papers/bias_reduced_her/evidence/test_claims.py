@@ -9,7 +9,7 @@ from lab.claims import evaluate
 from lab.results import Results
 from lab.verdicts import NO_CONTROL, NOBODY
 from papers.bias_reduced_her.evidence import claims_appendix_a, claims_bitflip
-from papers.bias_reduced_her.evidence.claims import CLAIMS, LAST, Training, band_width, floor_goals
+from papers.bias_reduced_her.evidence.claims import CLAIMS, Training, band_width, floor_goals
 from papers.bias_reduced_her.evidence.labels import NAMES, TABLE_2
 from tests.papers.bias_reduced_her.evidence.synthetic import POINTS, write
 
@@ -166,14 +166,8 @@ def test_most_of_the_floor_is_more_than_half(after, status, tmp_path):
 
 def test_a_filter_that_leaves_fewer_goals_leaves_fewer_on_the_floor(tmp_path):
     """Half the share of a quarter of the goals: numbers are compared, not shares."""
-    write(
-        tmp_path,
-        "training",
-        "full",
-        RIGHT["success"],
-        seeds=3,
-        floor=table(her=0.5, her_ibs=0.5, filtered_her=0.4, filtered_her_ibs=0.4),
-    )
+    floor = table(her=0.5, her_ibs=0.5, filtered_her=0.4, filtered_her_ibs=0.4)
+    write(tmp_path, "training", "full", RIGHT["success"], seeds=3, floor=floor)
     path = tmp_path / "full" / "training.csv"
     rows = [
         line.replace(",4.0,", ",1.0,") if "filtered" in line and "virtual_per_step" in line else line
@@ -218,15 +212,6 @@ def test_the_exception_of_fig_4(tmp_path):
         verdict = verdict_on("fig4-order", tmp_path, bias=bias)
         assert verdict.status == status
         assert "HER-IBS > Filtered-HER-IBS" not in verdict.parts["Hand"].note
-
-
-def test_a_score_is_the_mean_of_the_last_evaluations(tmp_path):
-    write(tmp_path, "training", "full", RIGHT["success"], seeds=3)
-    runs = Training(Results(tmp_path))
-    frame = runs.frame[(runs.frame["method"] == "filtered-her") & (runs.frame["env"] == "Robot")]
-    for metric, last in (("success", LAST), ("bias", LAST), ("kl", 1)):
-        rows = frame[frame["metric"] == metric].pivot(index="seed", columns="step", values="value").to_numpy()
-        np.testing.assert_allclose(runs.score(metric, "filtered-her", "Robot"), rows[:, -last:].mean(axis=1))
 
 
 def test_gains_are_compared_between_tasks_and_not_successes(tmp_path):

@@ -10,13 +10,11 @@ from lab.plotting import save
 from lab.results import Results
 from papers.bias_reduced_her.evidence import figures
 from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
-from papers.bias_reduced_her.evidence.figures import FIGURES, NAMES, TABLE_2, Data, heat_map, label, styles, with_bias
+from papers.bias_reduced_her.evidence.figures import FIGURES, NAMES, TABLE_2, Data, heat_map, styles, with_bias
 from papers.bias_reduced_her.train import TASKS
 from tests.papers.bias_reduced_her.evidence.synthetic import write
 
-PNG = b"\x89PNG\r\n\x1a\n"
 CURVES = {"fig3": "training", "fig4": "training"} | {name: name for name in ("own-grid", "own-her", "own-penalty")}
-DRAWN = [*CURVES, "table1", "table2"]
 
 
 def level(method, env):
@@ -53,10 +51,6 @@ def canvases(monkeypatch):
     drawn = []
     monkeypatch.setattr(figures, "save", lambda canvas, path: drawn.append(canvas))
     return drawn
-
-
-def plain(canvas) -> str:
-    return " ".join(canvas.get_suptitle().split())
 
 
 def cells(canvas) -> list[list[str]]:
@@ -161,12 +155,6 @@ def test_table_2_holds_the_papers_numbers_and_ours(draw, tmp_path, canvases):
     assert cells(canvases[0])[2][2] == f"{values.mean():.2f} ± {np.std(values, ddof=1):.2f}"
 
 
-def test_the_papers_divergences_fall_from_her_to_filtered_her_with_ibs():
-    for values in TABLE_2.values():
-        assert list(values) == sorted(values, reverse=True) and len(values) == len(NAMES)
-    assert list(NAMES) == ["her", "her-ibs", "filtered-her", "filtered-her-ibs"]
-
-
 @pytest.mark.parametrize("experiment", ["training", "own-grid", "own-her", "own-penalty"])
 def test_a_method_keeps_its_colour_and_no_two_look_the_same(experiment):
     methods = list(dict.fromkeys(entry.method for entry in EXPERIMENTS[experiment]("full")))
@@ -175,18 +163,3 @@ def test_a_method_keeps_its_colour_and_no_two_look_the_same(experiment):
     for method, style in found.items():
         assert style["color"] == base[method.split()[0]]["color"]
         assert (style["linestyle"] == "-") == (method in NAMES)
-
-
-@pytest.mark.parametrize(
-    ("method", "text"),
-    [
-        ("her", "HER"),
-        ("her-ibs", "HER-IBS"),
-        ("filtered-her", "Filtered-HER"),
-        ("filtered-her-ibs (10 x 10)", "Filtered-HER-IBS (10 x 10)"),
-        ("her (uniform replay)", "HER (uniform replay)"),
-        ("none", "none"),
-    ],
-)
-def test_labels(method, text):
-    assert label(method) == text

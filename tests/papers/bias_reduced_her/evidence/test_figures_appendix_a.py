@@ -28,16 +28,6 @@ def canvases(monkeypatch):
     return drawn
 
 
-def only(results, tmp_path, keep):
-    """A copy of the results with the rows for which keep(method, env) is true."""
-    frame = results.at("appendix-a", "smoke")
-    frame = frame[[keep(method, env) for method, env in zip(frame["method"], frame["env"])]]
-    path = tmp_path / "smoke" / "appendix-a.csv"
-    path.parent.mkdir()
-    frame.to_csv(path, index=False)
-    return Results(tmp_path)
-
-
 def test_lines_are_the_medians_of_the_results(results, tmp_path, canvases):
     appendix_a(results, "smoke", tmp_path / "a.png")
     frame = results.at("appendix-a", "smoke")

@@ -14,7 +14,6 @@ from papers.bias_reduced_her.evidence.figures_bitflip import (
     READINGS,
     STYLES,
     bitflip,
-    by_distance,
 )
 from papers.bias_reduced_her.evidence.labels import NAMES
 
@@ -63,10 +62,3 @@ def test_every_panel_shows_its_metric(results, canvases):
 def test_methods_look_as_in_the_other_figures():
     for method in set(STYLES) & set(NAMES):
         assert STYLES[method] == styles([method])[method] and LABELS[method] == NAMES[method]
-
-
-def test_by_distance_takes_nothing_else(results):
-    frame = results.at("bitflip", "smoke")
-    frame = by_distance(frame[frame["env"] == "BitFlip-10-timeout"])
-    assert set(frame["metric"]) == {"quit_bias"} and sorted(frame["step"].unique()) == list(range(1, 11))
-    assert len(frame) == 2 * 10

@@ -13,7 +13,7 @@ from papers.sibling_rivalry import train
 from papers.sibling_rivalry.evidence import claims_track
 from papers.sibling_rivalry.evidence.claims import CLAIMS
 from papers.sibling_rivalry.evidence.claims_appendix import INDEPENDENT, ORACLES, found_after
-from papers.sibling_rivalry.evidence.claims_runs import UNTRAINED, every, most, none, rarely
+from papers.sibling_rivalry.evidence.claims_runs import UNTRAINED
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
 from papers.sibling_rivalry.tasks import make_task
 from tests.papers.sibling_rivalry.evidence.synthetic import EPISODES, write
@@ -315,12 +315,6 @@ def test_where_neither_side_learns_this_is_said(tmp_path):
     assert verdict.effect == NOBODY and verdict.p is None
 
 
-def test_at_quick_it_is_said_on_whom_adam_was_set(tmp_path):
-    for scale in ("quick", "full"):
-        note = verdict_on("fig9-consistent", tmp_path / scale, scale=scale).note
-        assert ("Adam" in note) == (scale == "quick")
-
-
 def test_a_missing_part_is_not_run_and_a_missing_method_leaves_the_claim_open(tmp_path):
     make(tmp_path, "shapes", RIGHT["shapes"], keep=lambda method, env, seed: method == "ppo-sr" and env != "Corridor-8")
     found = judge(tmp_path)
@@ -334,13 +328,6 @@ def test_when_the_goal_is_found_by_hand():
     values = np.array([[0.0, 0.1, 0.3], [0.3, 0.0, 0.0], [0.0, 0.0, 0.09]])
     assert found_after(steps, values).tolist() == [20, 10, 40]
     assert found_after(steps[:1], np.zeros((1, 1))).tolist() == [20]
-
-
-def test_words_for_numbers_of_runs():
-    assert [every(n, 3) for n in range(4)] == [False, False, False, True]
-    assert [rarely(n, 4) for n in range(4)] == [True, True, False, False]
-    assert [most(n, 4) for n in range(4)] == [False, False, False, True]
-    assert [none(n, 3) for n in range(2)] == [True, False]
 
 
 def test_the_same_runs_are_counted_once():

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from papers.sibling_rivalry import track, train, train_off_policy
+from papers.sibling_rivalry import track
 from papers.sibling_rivalry.evidence import experiments
-from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS, LENGTHS
+from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
 from papers.sibling_rivalry.evidence.figures import FIGURES
-from papers.sibling_rivalry.tasks import make_task
 
 SCALES = ("smoke", "quick", "full")
 SEEDS = {"smoke": 1, "quick": 3, "full": 5}
@@ -43,49 +42,11 @@ def settings_of(entry, scale) -> dict:
 @pytest.mark.parametrize("scale", ["quick", "full"])
 @pytest.mark.parametrize("name", MAZES)
 def test_nothing_but_what_the_label_says_differs_from_the_defaults(name, scale):
-    """The defaults are the paper's values, where it states any (test_train.py)."""
+    """The defaults are the paper's values, where it states any."""
     for entry in EXPERIMENTS[name](scale):
         config = entry.config
         assert (entry.method.partition(" ")[0], entry.env) == (config.method, config.env)
         assert config == type(config)(config.env, config.method, config.seed, **settings_of(entry, scale))
-
-
-@pytest.mark.parametrize("name", MAZES)
-def test_smoke_is_tiny_and_every_trainer_can_be_made(name):
-    for entry in EXPERIMENTS[name]("smoke"):
-        config = entry.config
-        off_policy = isinstance(config, train_off_policy.Config)
-        (train_off_policy if off_policy else train).Trainer(config)
-        played = config.cycles * config.episodes if off_policy else config.updates * config.rollouts
-        assert config.epochs * played <= 32 and config.eval_episodes <= 4
-        if off_policy:  # it learns, all the same, and needs no large memory
-            assert config.warmup < config.epochs * played * 5 and config.capacity <= 5_000
-
-
-@pytest.mark.parametrize("scale", SCALES)
-def test_methods_and_tasks(scale):
-    ppo = ["ppo", "ppo-sr", "ppo-icm"]
-    on_longest = [*(f"ppo-sr (epsilon {e})" for e in (1, 2, 3, 5)), "ppo-icm", "ddpg-her"]
-    expected = {
-        "maze": [(m, "PointMaze") for m in (*ppo, "ppo-rnd", "ddpg-her")],
-        "grid": [(m, GRID[scale]) for m in (*ppo, "dqn-her", "dqn", "ppo-sr (epsilon 2)")],
-        "epsilon": [(f"ppo-sr (epsilon {e})", "PointMaze") for e in range(11)],
-        "oracle": [(m, "PointMaze") for m in ("ppo-sr", *(f"ppo-go (side {side})" for side in (1, 2, 3)))],
-        "starts": [(f"ppo-sr{s}", e) for s in ("", " (independent starts)") for e in ("PointMaze", GRID[scale])],
-        "shapes": [("ppo-sr", f"{name}-{length}") for name in ("Corridor", "UMaze") for length in LENGTHS]
-        + [(method, f"{name}-10") for name in ("Corridor", "UMaze") for method in on_longest],
-    }
-    for name, pairs in expected.items():
-        assert {(entry.method, entry.env) for entry in EXPERIMENTS[name](scale)} == set(pairs)
-    for name, build in EXPERIMENTS.items():
-        assert len(build(scale)) == RUNS[name] * SEEDS[scale]
-
-
-def test_the_grid_of_full_is_the_papers():
-    grids = {scale: make_task(env) for scale, env in GRID.items()}
-    assert {scale: (g.goal_shape[1], g.max_steps) for scale, g in grids.items()} == {
-        "smoke": (5, 12), "quick": (7, 25), "full": (13, 50),
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("scale", SCALES)

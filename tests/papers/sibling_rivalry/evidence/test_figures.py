@@ -6,7 +6,6 @@ import pytest
 
 from envs.point_maze import point_maze
 from lab.results import Results, matrix
-from papers.sibling_rivalry import train, train_off_policy
 from papers.sibling_rivalry.evidence import figures
 from papers.sibling_rivalry.evidence.ends import end_points
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS, LENGTHS
@@ -106,14 +105,6 @@ def test_fig3_shows_where_early_episodes_of_one_run_ended(tmp_path, draw):
     assert squares == [[-0.5, -0.5, 0.5, 0.5], [8.5, 8.5, 9.5, 9.5]]
 
 
-@pytest.mark.parametrize(("kept", "panels"), [(["ppo-sr"], 4), (["ppo", "ppo-sr"], 6)])
-def test_at_quick_fig3_has_no_panel_of_what_was_not_run(kept, panels, draw):
-    drawn = draw("fig3", "quick", **NUMBERS, keep=lambda method, env, seed: method in kept)
-    titles = [ax.get_title() for ax in drawn if "ends" in ax.get_title()]
-    assert titles == [f"{label(method)}: ends, seed 0" for method in kept]
-    assert len(drawn) == panels and not any(map(says_not_run, drawn))
-
-
 def test_end_points_by_hand():
     rows = [(1, 10, "end 0 x", 1.0), (1, 10, "end 0 y", 2.0), (1, 10, "end 12 y", 4.0), (1, 10, "end 12 x", 3.0)]
     rows += [(0, 20, "end 0 y", 6.0), (0, 20, "end 0 x", 5.0), (0, 20, "entropy", 7.0), (0, 20, "success", 8.0)]
@@ -141,13 +132,6 @@ def test_fig6_has_lengths_and_thresholds_of_both_mazes(draw, tmp_path):
     lengths, others = ([text.get_text() for text in axes[1, column].get_legend().get_texts()] for column in (1, 2))
     assert lengths == [f"length {length}" for length in LENGTHS]
     assert others == [*(f"PPO+SR (ε = {e})" for e in (1, 2, 3, 5)), "PPO+ICM", "DDPG+HER"]
-
-
-def test_fig6_names_what_either_maze_has(draw):
-    there = ("Corridor-10", "UMaze-4", "UMaze-6")
-    axes = np.array(draw("fig6", "full", **NUMBERS, keep=lambda method, env, seed: env in there)).reshape(2, 3)
-    assert [says_not_run(ax) for ax in axes[:, 1:].flat] == [False, False, False, True]
-    assert "PPO+SR (ε = 1)" in [text.get_text() for text in axes[1, 2].get_legend().get_texts()]  # of the corridor
 
 
 def test_fig7_maps_are_means_with_the_thresholds_upwards_and_white_where_nothing_was_run(draw, tmp_path):
@@ -196,14 +180,6 @@ def test_no_two_methods_look_the_same(experiment):
         methods = {entry.method for entry in entries if entry.env == env}
         found = styles(methods)
         assert len({(style["color"], style["linestyle"]) for style in found.values()}) == len(methods)
-
-
-def test_labels():
-    assert set(NAMES) == set(STYLES) == {*train.METHODS, *train_off_policy.METHODS}
-    methods = ["ppo-sr", "ppo-sr (epsilon 5)", "ppo-sr (independent starts)", "ppo-go (side 2)"]
-    assert list(map(label, methods)) == [
-        "PPO+SR", "PPO+SR (ε = 5)", "PPO+SR (independent starts)", "PPO+GO (side 2)",
-    ]  # fmt: skip
 
 
 def test_the_papers_curves_are_whole():

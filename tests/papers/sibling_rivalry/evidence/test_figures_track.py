@@ -10,7 +10,7 @@ from lab.results import Results, collect
 from papers.sibling_rivalry.evidence import figures_track
 from papers.sibling_rivalry.evidence.ends import histograms
 from papers.sibling_rivalry.evidence.experiments import on_track
-from papers.sibling_rivalry.evidence.figures_track import NAMES, PHASES, PLACES, STYLES, fig1, fig2, shapes
+from papers.sibling_rivalry.evidence.figures_track import NAMES, PHASES, fig1, fig2, shapes
 from papers.sibling_rivalry.track import BINS, ENV, METHODS, main
 
 FIGURES = {"fig1": fig1, "fig2": fig2}
@@ -67,25 +67,6 @@ def test_heat_maps_show_their_sibling_s_ends(name, results, canvases):
     assert drawn == {NAMES[method] for method in CURVES[name]}
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_crosses_mark_goal_and_local_optimum(name, results, canvases):
-    FIGURES[name](results, "smoke", None)
-    for place in HEAT_MAPS[name]:
-        points = [line for line in canvases[0].axes[place].lines if len(line.get_xdata()) == 1]
-        assert {line.get_xdata()[0]: line.get_color() for line in points} == PLACES
-    assert len(PLACES) == 2
-
-
-def test_the_reward_in_red_is_that_of_the_panel(results, canvases):
-    for figure in FIGURES.values():
-        figure(results, "smoke", None)
-    panels = [canvases[0].axes[1], canvases[0].axes[2], *canvases[1].axes[:3]]
-    for ax, name in zip(panels, ["naive", "fixed", "naive", "naive", "naive"]):
-        [red] = [line for line in ax.lines if len(line.get_xdata()) == len(PHASES)]
-        assert np.corrcoef(red.get_ydata(), shapes()[name])[0, 1] == pytest.approx(1)
-        assert red.get_ydata().min() >= 0 and red.get_ydata().max() <= 1
-
-
 def test_shapes_of_rewards_by_hand():
     places = [np.abs(PHASES - phase).argmin() for phase in (0, GOAL, math.pi, LOCAL_OPTIMUM)]
     far, nearer = -math.sqrt(2), -math.sqrt(2) + math.hypot(1, 0.4)
@@ -110,17 +91,6 @@ def test_bins_that_are_not_in_the_results_are_empty(tmp_path):
     np.testing.assert_array_equal(shares, expected)
 
 
-def test_histograms_of_a_run_add_up_to_1(results):
-    frame = results.at("track", "smoke")
-    for method in METHODS:
-        for role in ("", "farther ", "closer ") if method == "sr" else ("",):
-            steps, shares = histograms(frame, method, role)
-            assert steps.tolist() == [16, 32] and shares.shape == (1, 2, BINS)
-            np.testing.assert_allclose(shares.sum(axis=2), 1, atol=1e-4)
-    both = (histograms(frame, "sr", "closer ")[1] + histograms(frame, "sr", "farther ")[1]) / 2
-    np.testing.assert_allclose(histograms(frame, "sr")[1], both, atol=1e-4)
-
-
 def test_heat_maps_are_means_over_the_seeds_that_there_are(tmp_path, canvases):
     table = [("naive", seed, 10, "success", 0) for seed in (0, 1, 2)]
     table += [("naive", 0, 10, "phase 3", 1.0), ("naive", 1, 10, "phase 3", 1.0), ("naive", 2, 10, "phase 4", 1.0)]
@@ -142,7 +112,3 @@ def test_incomplete_results_are_drawn_as_far_as_they_go(keep, name, results, tmp
     for place, (method, _) in HEAT_MAPS[name].items():
         texts = [text.get_text() for text in canvases[0].axes[place].texts]
         assert texts == ([] if method == keep else ["not run"])
-
-
-def test_every_method_has_a_name_and_a_style():
-    assert set(NAMES) == set(STYLES) == set(METHODS)

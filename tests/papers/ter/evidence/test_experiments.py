@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from papers.ter import nchain, train, train_atari, train_sokoban
-from papers.ter.evidence.experiments import EXPERIMENTS, GAMES, METHODS, SOKOBAN, TASKS
+from papers.ter import train, train_atari, train_sokoban
+from papers.ter.evidence.experiments import EXPERIMENTS, GAMES
 
 SCALES = ("smoke", "quick", "full")
 TRAINED = [name for name in EXPERIMENTS if name not in ("fig2", "table-b1")]
@@ -34,27 +34,6 @@ def test_full_is_the_papers_protocol(name):
     assert set(runs.values()) == {5}
 
 
-def test_full_tasks_are_the_papers():
-    expected: dict[str, tuple] = {
-        "fig3a": TASKS, "fig3b": SOKOBAN, "own-memory": SOKOBAN,
-        "fig4": ("LavaCrossing-Hard", "Unlock", "6x6-2", "6x6-3"),
-        "fig5": ("LavaCrossing-Hard", "Unlock", "6x6-2", "6x6-3"),
-        "fig-f8": TASKS + SOKOBAN, "fig-i11": TASKS + SOKOBAN, "fig-j12": TASKS + SOKOBAN,
-        "fig-h10": ("SimpleCrossing-Hard", "LavaCrossing-Hard"),
-        "fig-k13": ("SimpleCrossing-Hard", "LavaCrossing-Hard"),
-        "fig-g9": ("LavaCrossing-Hard",), "fig-m15": ("Pong", "Kangaroo", "Venture", "Freeway"),
-    }  # fmt: skip
-    found = {name: {entry.config.env for entry in EXPERIMENTS[name]("full")} for name in expected}
-    assert found == {name: set(tasks) for name, tasks in expected.items()}
-    assert len(TASKS) == len(SOKOBAN) == 7
-
-
-def settings(name: str, scale: str = "full") -> dict:
-    """Label -> settings of one run on the experiment's first task."""
-    entries = EXPERIMENTS[name](scale)
-    return {entry.method: entry.config for entry in entries if entry.env == entries[0].env}
-
-
 def test_each_task_has_the_settings_of_its_world():
     """App. B: batch, target network and eta as on MiniGrid or Sokoban; RMSProp's step size on Atari."""
     kinds = {train.Config: (64, 1_000, 0.5, 3e-4), train_sokoban.Config: (32, 10_000, 0.1, 3e-4),
@@ -66,31 +45,6 @@ def test_each_task_has_the_settings_of_its_world():
             assert (config.batch_size, config.target_interval, config.eta, config.lr) == kinds[kind]
     for entry in EXPERIMENTS["fig-i11"]("full"):  # App. I: as much of PER as TER has in that task
         assert entry.method != "ebu + per" or entry.config.ebu_per_share == entry.config.eta
-
-
-@pytest.mark.parametrize("scale", SCALES)
-def test_what_each_figure_varies(scale):
-    for name in ("fig3a", "fig3b", "fig-m15"):
-        assert {label: config.method for label, config in settings(name, scale).items()} == {m: m for m in METHODS}
-    ratios = {(config.method, config.replay_ratio) for config in settings("fig4", scale).values()}
-    baselines = {(method, ratio) for method in METHODS if method != "ter" for ratio in (0.25, 1.0, 2.0)}
-    assert ratios == baselines | {("ter", 0.25)}
-    fig5 = settings("fig5", scale)
-    assert {config.eta for config in fig5.values()} == {0.0, 0.05, 0.1, 0.2, 0.5, 0.7}
-    assert {config.method for config in fig5.values()} == {"ter"}
-    ter, ebu = sorted(settings("fig6", scale).values(), key=lambda config: config.method, reverse=True)
-    assert (ter.method, ter.roots, ter.predecessors, ter.eta) == ("ter", 1, 1, 0.0)
-    assert (ebu.method, ebu.ebu_beta, ebu.ebu_timeouts) == ("ebu", 0.0, False)
-    assert {config.ebu_beta for config in settings("fig-f8", scale).values()} == {0.0, 0.25, 0.5, 0.75, 1.0}
-    assert {config.random_action_probability for config in settings("fig-g9", scale).values()} == {0.1}
-    assert {label: config.ebu_timeouts for label, config in settings("fig-j12", scale).items()} == {
-        "ebu": True, "ebu (no timeout)": False, "ter": True
-    }  # fmt: skip
-    assert {config.projection_dim for config in settings("fig-k13", scale).values()} >= {1, 3}
-    assert set(settings("table-b1", scale)) == set(METHODS)
-    assert set(settings("fig2", scale)) == set(nchain.METHODS)
-    for entry in EXPERIMENTS["fig-h10"](scale):
-        assert ("no terminal" in entry.env) == entry.config.pseudo_terminal
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -145,13 +99,3 @@ def test_runs_that_experiments_share_are_trained_once(scale):
             other_share = label.startswith("eta") and label != f"eta={ter.get(entry.env, entry.config).eta:g}"
             if entry.method == label and entry.env in ter and not other_share:
                 assert dataclasses.replace(entry.config, seed=0) == dataclasses.replace(ter[entry.env], seed=0)
-
-
-def test_smoke_is_small_and_quick_is_smaller_than_full():
-    for name in TRAINED:
-        assert all(entry.config.steps <= 1000 for entry in EXPERIMENTS[name]("smoke"))
-        longest = max(entry.config.steps for entry in EXPERIMENTS[name]("quick"))
-        assert longest < min(entry.config.steps for entry in EXPERIMENTS[name]("full"))
-    for scale in SCALES:  # batches that are timed can be made
-        assert all(324 <= entry.config.warmup <= entry.config.steps - 4 for entry in EXPERIMENTS["table-b1"](scale))
-    assert EXPERIMENTS["table-b1"]("full")[0].config.steps == 1_000_000

@@ -1,13 +1,11 @@
 """What only this paper's figures have: looks of methods, panels, and the numbers of Table B.1."""
 
-import numpy as np
 import pytest
 
 from lab.results import Results
 from papers.ter.evidence import figures
 from papers.ter.evidence.drawing import COLOURS, styles
 from papers.ter.evidence.experiments import EXPERIMENTS
-from papers.ter.evidence.experiments import SOKOBAN as ROOMS
 from papers.ter.evidence.figures import FIGURES
 from papers.ter.evidence.labels import label
 from papers.ter.evidence.paper_values import TABLE_B1
@@ -36,39 +34,11 @@ def panels(canvas):
     return [ax for ax in canvas.axes if ax.axison]
 
 
-def has_zero_line(ax):
-    return any(np.array_equal(line.get_ydata(), [0, 0]) for line in ax.lines)
-
-
-def test_fig4_has_a_row_of_returns_and_a_row_of_overestimation_with_a_zero_line(draw):
-    axes = np.array(draw("fig4").axes).reshape(-1, 4)
-    assert [row[0].get_ylabel() for row in axes] == ["normalised return", "(mean Q - $R_{max}$) / $R_{max}$"] * 4
-    for returns, q in zip(axes[::2], axes[1::2]):
-        assert not any(map(has_zero_line, returns)) and all(map(has_zero_line, q))
-    for row in axes:
-        assert len({ax.get_ylim() for ax in row}) == 1
-
-
-def test_sokoban_has_a_panel_per_task_of_return_and_of_overestimation(draw):
-    for name, zero in (("fig3b", False), ("fig-e7", True)):
-        axes = panels(draw(name))
-        assert [ax.get_title() for ax in axes] == [f"Sokoban {room}" for room in ROOMS]
-        assert [has_zero_line(ax) for ax in axes] == [zero] * 7
-
-
 def test_scores_of_games_have_ranges_of_their_own(draw):
     canvas = draw("fig-m15", "full", lambda method, env: {"Pong": -20, "Freeway": 30}.get(env, 2000))
     ranges = {ax.get_title(): ax.get_ylim()[1] for ax in panels(canvas)}
     assert list(ranges) == ["Pong", "Kangaroo", "Venture", "Freeway"]
     assert ranges["Pong"] < 5 < ranges["Freeway"] < 100 < ranges["Kangaroo"]
-
-
-def test_h10_shows_both_versions_side_by_side_on_one_range(draw):
-    axes = np.array(draw("fig-h10").axes).reshape(2, 2)
-    expected = [f"SimpleCrossing-Easy ({version})" for version in ("no terminal", "terminal")]
-    assert [[ax.get_title() for ax in row] for row in axes] == [expected, expected]
-    assert [row[0].get_ylabel() for row in axes] == ["normalised return", "success rate"]
-    assert all(len({ax.get_ylim() for ax in row}) == 1 for row in axes)
 
 
 @pytest.mark.parametrize("name", ["fig-g9", "own-memory"])
@@ -101,12 +71,3 @@ def test_a_method_keeps_its_colour_and_no_two_look_the_same(experiment):
             assert style["color"] == COLOURS[family]
     for method in ("ter", "ter x0.25", "ter (1 root, 1 predecessor, eta=0)", "eta=0.5", "d=3"):
         assert found.get(method, styles(["ter"])["ter"]) == {"color": COLOURS["ter"], "linestyle": "-"}
-
-
-def test_labels():
-    named = {
-        "discor": "DisCor", "uer x0.25": "UER, ratio 0.25", "ebu + per": "EBU + PER", "eta=0.05": "η=0.05",
-        "ebu (beta=0, terminal only)": "EBU (β=0, terminal only)", "d=10": "d=10",
-        "ter (1 root, 1 predecessor, eta=0)": "TER (1 root, 1 predecessor, η=0)",
-    }  # fmt: skip
-    assert {method: label(method) for method in named} == named
