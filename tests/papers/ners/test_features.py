@@ -1,7 +1,6 @@
 """What samplers see of a transition between vectors, column by column."""
 
 import numpy as np
-import pytest
 import torch
 
 from common.replay.storage import Ring
@@ -29,14 +28,6 @@ def test_columns_by_hand():
     assert seen.n_features == full.shape[1] == 7
 
 
-@pytest.mark.parametrize(("horizon", "times"), [(200, [0.025, 0.05]), (1.0, [5.0, 10.0])])
-def test_time_is_a_share_of_the_horizon(horizon, times):
-    seen = VectorTransitions(memory(), horizon)
-    for found in (seen.full(np.array([1, 2]))[0], seen.reward_and_time(np.array([1, 2]))):
-        assert found.dtype == torch.float32
-        torch.testing.assert_close(found[:, -1], torch.tensor(times))
-
-
 def test_transitions_are_read_anew():
     ring = memory()
     seen, slots = VectorTransitions(ring, 20), np.array([1])
@@ -45,10 +36,3 @@ def test_transitions_are_read_anew():
     torch.testing.assert_close(seen.full(slots)[0], torch.tensor([[9.0, 9, 9, 9, 9, 9, 1]]))
     torch.testing.assert_close(before[0, :2], torch.tensor([1.0, -1.0]))  # a copy
     torch.testing.assert_close(seen.reward_and_time(slots), torch.tensor([[9.0, 1.0]]))
-
-
-def test_the_encoder_passes_features_on_and_has_nothing_to_learn():
-    seen = VectorTransitions(memory(), 20)
-    features = seen.full(np.array([0, 1]))
-    torch.testing.assert_close(seen.encoder(*features), features[0])
-    assert not list(seen.encoder.parameters())

@@ -16,14 +16,6 @@ from papers.ners.samplers import Settings
 HORIZON = 8.0
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture
 def memory() -> FrameMemory:
     """Ten steps of an episode that goes on after a terminated one of four; returns of two steps."""
@@ -49,11 +41,6 @@ def test_what_is_seen(memory):
     np.testing.assert_array_equal(transitions.reward_and_time(slots), numbers[:, 1:])
 
 
-def test_raw_time(memory):
-    raw = FrameTransitions(memory, 1.0, seed=0)
-    assert raw.reward_and_time(np.array([3, 11]))[:, 1].tolist() == [3, 7]
-
-
 def test_features_are_67_numbers_and_both_states_go_through_the_same_weights(memory):
     transitions, slots = FrameTransitions(memory, HORIZON, seed=0), np.arange(6)
     states, next_states, numbers = transitions.full(slots)
@@ -76,14 +63,6 @@ def test_the_encoder_has_the_papers_layers():
         assert isinstance(layer, nn.Linear)
         by_hand = F.relu(F.linear(by_hand, layer.weight, layer.bias))
     torch.testing.assert_close(encoder(x, x, torch.zeros(2, 3))[:, :32], by_hand)
-
-
-def test_the_seed_decides_and_the_global_generator_is_left_alone(memory):
-    state = torch.get_rng_state()
-    one, other, different = (FrameTransitions(memory, HORIZON, seed) for seed in (1, 1, 2))
-    assert torch.equal(state, torch.get_rng_state())
-    ours, theirs, others = (list(t.encoder.parameters()) for t in (one, other, different))
-    assert all(map(torch.equal, ours, theirs)) and not torch.equal(ours[0], others[0])
 
 
 def test_ners_trains_the_encoder_and_both_continue_identically_when_pickled(memory):

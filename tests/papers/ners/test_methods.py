@@ -1,7 +1,5 @@
 """Samplers by name over a real ring: streams, settings, the protocol, pickles."""
 
-import inspect
-import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,23 +12,12 @@ from hypothesis import strategies as st
 
 from common.replay.storage import Ring
 from lab.runs import Streams
-from papers.ners.ero import ERO
 from papers.ners.features import VectorTransitions
 from papers.ners.methods import METHODS, make_sampler
-from papers.ners.ners import NERS
-from papers.ners.samplers import PER, Random, ReplaySampler, Settings
+from papers.ners.samplers import Settings
 
-CLASSES = {"random": Random, "per": PER, "ero": ERO, "ners": NERS}
 QUICK = dict(widths="code", scorer_lr=1e-3, train_size=16, ero_batch=8)
 HORIZON = 10
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def make(
@@ -76,30 +63,10 @@ def play(sampler: Any, memory: Ring, start: int, stop: int) -> Iterator[list]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_samplers_keep_the_protocol(method):
-    """Every method, under the names of its parameters."""
-    public = [name for name in vars(ReplaySampler) if not name.startswith("_")]
-    assert len(public) == 8
-    for name in public:
-        own = inspect.signature(getattr(CLASSES[method], name)).parameters
-        agreed = inspect.signature(getattr(ReplaySampler, name)).parameters
-        assert len(own) == len(agreed), name
-        assert name == "add" or list(own) == list(agreed), name
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_the_same_seed_gives_the_same_run(method):
     one, same, other = (list(play(*make(method, seed=seed), 0, 60)) for seed in (1, 1, 2))
     assert one == same
     assert [row[0] for row in one] != [row[0] for row in other]
-
-
-@pytest.mark.parametrize("method", ["ero", "ners"])
-def test_the_seed_is_that_of_the_network_too(method):
-    def weights(seed: int) -> torch.Tensor:
-        return torch.cat([p.detach().flatten() for p in make(method, seed=seed)[0].network.parameters()])
-
-    assert torch.equal(weights(1), weights(1)) and not torch.equal(weights(1), weights(2))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -146,18 +113,6 @@ def test_epsilon_is_per_s_alone():
         np.testing.assert_allclose(sampler.scores(), [1, 1, lowest, 1])
 
 
-def test_settings_of_the_networks():
-    ners, _ = make("ners", scorer_lr=0.02, features="few", global_context=False, widths="paper")
-    assert ners.adam.param_groups[0]["lr"] == 0.02
-    assert ners.network.local_context[0].in_features == 3 and ners.network.global_context is None
-    assert ners.network.local_context[0].out_features == 256
-    full, _ = make("ners")
-    width = 2 * 3 + 2 + 4  # states, action; reward, time, TD error, value
-    assert full.network.local_context[0].in_features == width == full.features(np.arange(2)).shape[1]
-    ero, _ = make("ero", scorer_lr=0.03, ero_batch=5)
-    assert ero.adam.param_groups[0]["lr"] == 0.03 and ero.batch == 5
-
-
 # --- any run ----------------------------------------------------------------------------------------------------------
 
 
@@ -197,16 +152,3 @@ def test_any_order_of_calls(method, capacity, calls, seed):
 
 
 # --- pickles ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("step", [8, 59, 63])  # before anything is drawn; with a full ring; just after an evaluation
-def test_an_unpickled_sampler_continues_identically(method, step):
-    sampler, memory = make(method, capacity=40)
-    list(play(sampler, memory, 0, step))
-    copy, memory_copy = pickle.loads(pickle.dumps((sampler, memory)))
-    here, there = list(play(sampler, memory, step, 130)), list(play(copy, memory_copy, step, 130))
-    assert here == there and len(here) > 60
-    if method in ("ero", "ners"):
-        assert copy.transitions.memory is memory_copy is not memory, "it reads what is stored from then on"
-        assert copy.updates == sampler.updates > 3

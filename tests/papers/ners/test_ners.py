@@ -17,15 +17,6 @@ from papers.ners import ners as module
 from papers.ners.ners import NERS, TINY, ScoreNetwork
 from papers.ners.samplers import Settings
 
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 # --- score network ----------------------------------------------------------------------------------------------------
 
 
@@ -210,16 +201,12 @@ TANH = torch.tensor([[1.0, 0.0], [2.0, -6.0], [3.0, 0.0]]).tanh()
 SLOTS = [2, 0, 7]
 
 
-def test_full_features():
-    """What the encoder makes of the transition, then TD error and value, both squashed."""
-    found, table = features()
-    torch.testing.assert_close(found, torch.cat([table.encoder(table.a[SLOTS], table.b[SLOTS]), TANH], 1).detach())
-
-
-def test_few_features():
-    """Reward, time step, squashed TD error."""
+def test_full_and_few_features():
+    """What the encoder makes of the transition, then TD error and value, both squashed; or reward, time, TD error."""
     found, table = features(features="few")
     torch.testing.assert_close(found, torch.cat([table.b[SLOTS], TANH[:, :1]], 1))
+    found, table = features()
+    torch.testing.assert_close(found, torch.cat([table.encoder(table.a[SLOTS], table.b[SLOTS]), TANH], 1).detach())
 
 
 @pytest.mark.parametrize("kind", ["full", "few"])
@@ -263,20 +250,13 @@ def recorded(monkeypatch, **settings) -> tuple[NERS, list[tuple[list[int], float
     return sampler, steps
 
 
-def test_replay_rewards_are_differences_to_the_evaluation_before(monkeypatch):
-    sampler, steps = recorded(monkeypatch)
+@pytest.mark.parametrize("reference, rewards", [("previous", [2.0, -1.0, 0.5]), ("first", [2.0, 1.0, 1.5])])
+def test_replay_rewards_are_differences_between_evaluations(monkeypatch, reference, rewards):
+    sampler, steps = recorded(monkeypatch, reference=reference)
     for mean_return in (3.0, 5.0, 4.0, 4.5):
         replay(sampler, [1, 2])
         sampler.finish_evaluation(mean_return)
-    assert [reward for _, reward in steps] == [2.0, -1.0, 0.5]  # nothing at the first
-
-
-def test_replay_rewards_beside_the_first_evaluation(monkeypatch):
-    sampler, steps = recorded(monkeypatch, reference="first")
-    for mean_return in (3.0, 5.0, 4.0, 4.5):
-        replay(sampler, [1, 2])
-        sampler.finish_evaluation(mean_return)
-    assert [reward for _, reward in steps] == [2.0, 1.0, 1.5]
+    assert [reward for _, reward in steps] == rewards  # nothing at the first
 
 
 @pytest.mark.parametrize("reference, reward", [("previous", 8.0 - 7.0), ("first", 8.0 - 3.0)])
@@ -354,19 +334,6 @@ def test_the_training_set_is_drawn_uniformly(monkeypatch):
 
 def score_of(sampler: NERS, slots: np.ndarray) -> Tensor:
     return sampler.network(sampler.features(slots))
-
-
-@pytest.mark.parametrize("log_loss", ["score", "buffer"])
-@pytest.mark.parametrize("reward", [5.0, -5.0])
-def test_a_positive_reward_raises_the_scores_of_what_was_replayed(log_loss, reward):
-    sampler = ners(log_loss=log_loss, scorer_lr=1e-3)
-    slots = np.array([1, 4, 4, 9])
-    sampler.finish_evaluation(1.0)
-    replay(sampler, slots)
-    before = torch.log(score_of(sampler, slots)).mean().item()
-    sampler.finish_evaluation(1.0 + reward)
-    after = torch.log(score_of(sampler, slots)).mean().item()
-    assert (after - before) * reward > 1e-3
 
 
 @pytest.mark.parametrize("reward", [2.0, -0.5])

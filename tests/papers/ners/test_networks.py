@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
-from torch.func import functional_call
 
-from papers.ners.networks import Actor, Critics, descend, state_dicts
+from papers.ners.networks import Actor, Critics, descend
+from tests.papers.ners.conftest import reference_critic
 
 
 @settings(max_examples=30, deadline=None)
@@ -30,47 +30,13 @@ def test_one_follows_the_weights():
     np.testing.assert_allclose(actor.one(state), before + 0.5, rtol=1e-5)
 
 
-def plain(critics: Critics, k: int, state: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
-    """The k-th critic written out, [n]."""
-    x = torch.cat([state, action], dim=1)
-    parameters = list(critics.parameters())
-    layers = list(zip(parameters[::2], parameters[1::2]))
-    for i, (weight, bias) in enumerate(layers):
-        x = x @ weight[k] + bias[k]
-        x = x.relu() if i < len(layers) - 1 else x
-    return x[:, 0]
-
-
 def test_the_critics_are_two_plain_networks():
     torch.manual_seed(0)
     critics, state, action = Critics(3, 2, (8, 5)), torch.randn(6, 3), torch.randn(6, 2)
     values = critics(state, action)
     assert values.shape == (2, 6) and not torch.allclose(values[0], values[1])
     for k in range(2):
-        torch.testing.assert_close(values[k], plain(critics, k, state, action))
-
-
-def test_the_first_critic_alone_has_the_same_value_and_gradient():
-    torch.manual_seed(1)
-    critics, state = Critics(3, 2, (8, 5)), torch.randn(6, 3)
-    gradients = []
-    for value in (critics.first, lambda s, a: critics(s, a)[0]):
-        action = torch.linspace(-1, 1, 12).reshape(6, 2).requires_grad_()
-        y = value(state, action)
-        assert y.shape == (6,)
-        gradients.append((y.detach(), *torch.autograd.grad(y.square().sum(), [action, *critics.parameters()])))
-    for ours, theirs in zip(*gradients):
-        torch.testing.assert_close(ours, theirs)
-
-
-def test_names_of_weights():
-    actor, critics = Actor(2, (4,), 1), Critics(2, 1, (4,))
-    found = state_dicts(actor=actor, critics=critics)
-    assert len(found) == 4 + 4 and {name.split(".")[0] for name in found} == {"actor", "critics"}
-    assert found["actor.layers.0.weight"] is not None and found["actor.layers.0.weight"].shape == (4, 2)
-    own = {name.removeprefix("actor."): value for name, value in found.items() if name.startswith("actor.")}
-    state = torch.randn(3, 2)
-    torch.testing.assert_close(functional_call(Actor(2, (4,), 1), own, (state,)), actor(state))
+        torch.testing.assert_close(values[k], reference_critic(list(critics.parameters()), k, state, action))
 
 
 @pytest.mark.parametrize("steps", [1, 3])

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from lab.results import MissingData, Results
 from lab.verdicts import number
-from papers.ners import td3
 from papers.ners.evidence import paper_values, plan
 from papers.ners.evidence.claims_runs import Runs
 from papers.ners.evidence.experiments import EXPERIMENTS
@@ -66,8 +65,3 @@ def test_the_table_of_targets_counts_the_runs():
     for name, (quick, full) in counts.items():
         row = re.search(rf"^\| `ners-{name}`.*\| ([\d,]+) \| ([\d,]+) \|$", TEXT, re.M)
         assert row and (row[1], row[2]) == (f"{quick:,}", f"{full:,}"), name
-
-
-def test_the_learning_rate_of_td3_is_the_one_that_is_said():
-    assert td3.LR == 1e-3
-    assert "**TD3's learning rate** is 1e-3" in TEXT

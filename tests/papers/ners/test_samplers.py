@@ -148,21 +148,7 @@ def test_nothing_to_draw(empty):
         empty.sample(1)
 
 
-def test_random_of_an_empty_memory():
-    assert random(0).probabilities().shape == random(0).scores().shape == (0,)
-
-
 # --- settings ---------------------------------------------------------------------------------------------------------
-
-
-def test_defaults_are_those_of_table_b_1():
-    s = Settings()
-    check_sampler(s)
-    assert (s.alpha, s.beta, s.scorer_lr, s.train_size, s.scorer_steps) == (0.5, 0.4, 1e-4, 128, 1)
-    assert (s.replay_reward, s.reference, s.features, s.widths, s.log_loss) == (
-        "evaluation", "previous", "full", "paper", "score",
-    )  # fmt: skip
-    assert s.global_context and not (s.raw_time or s.tanh_all or s.standardise)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import functools
 import importlib
 import math
 import pickle
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,9 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from lab.cli import cli
 from lab.errors import NonFiniteLoss, UserError
-from lab.runs import Run
 from papers.ners import train
 from papers.ners.batch import Signals
 from papers.ners.ero import ERO
@@ -27,20 +24,14 @@ from papers.ners.sac import SAC
 from papers.ners.samplers import PER, Random, Settings
 from papers.ners.td3 import TD3
 from papers.ners.train import Config, Trainer, main
+from tests.papers.ners.conftest import DRAWN, LAW, OWN, interrupted, rows, same, same_run, weights
 
-ROOT = Path(__file__).resolve().parents[3]
 AGENTS = ("sac", "td3")
 SAMPLING: dict[str, Any] = dict(widths="code", train_size=16, ero_batch=16)
 SHORT: dict[str, Any] = dict(env="Hopper-v4", steps=500, random_steps=100, eval_every=20, batch_size=16)
 CUT = "CutHopper-v0"
 """A hopper with a time limit of 15 steps: some episodes end by it, some by a fall."""
 gymnasium.register(CUT, "gymnasium.envs.mujoco.hopper_v4:HopperEnv", max_episode_steps=15)
-
-DRAWN = {"age", "first_time", "td2_mean", "td2_sd", "q_mean", "q_sd", "log_td", "draws"} | {
-    "tv_replayed", "log_score_sd_replayed"}  # fmt: skip
-LAW = {"tv", "kl", "ess", "log_score_mean", "log_score_sd"}
-OWN = {"random": set(), "per": set(), "ero": {"scorer_updates"}}
-OWN["ners"] = {"scorer_updates", "replay_reward", "saturated"}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -62,21 +53,8 @@ def trainer(*arguments, **changes) -> Trainer:
     return Trainer(config(*arguments, **changes))
 
 
-def rows(run_dir: Path) -> list[list[str]]:
-    """metrics.csv without the wall-clock hours."""
-    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()[1:]]
-
-
 def series(run_dir: Path, metric: str) -> dict[int, float]:
     return {int(step): float(value) for step, name, value in rows(run_dir) if name == metric}
-
-
-def weights(run_dir: Path) -> dict[str, torch.Tensor]:
-    return torch.load(run_dir / "weights.pt", weights_only=True)
-
-
-def same(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> bool:
-    return ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
 @pytest.fixture(scope="module")
@@ -114,11 +92,7 @@ def test_every_sampler_runs_with_both_agents(agent, method, whole):
     before = Trainer(config(method, agent)).agent.weights()
     after = weights(run_dir)
     assert after.keys() == before.keys() and not any(torch.equal(after[name], before[name]) for name in before)
-
-
-@EACH
-def test_the_sampling_law_is_uniform_for_random_alone(agent, method, whole):
-    tv, ess = series(whole(agent, method)[0], "tv"), series(whole(agent, method)[0], "ess")
+    tv, ess = series(run_dir, "tv"), series(run_dir, "ess")
     if method == "random":
         assert set(tv.values()) == {0.0} and set(ess.values()) == {1.0}
     else:
@@ -201,11 +175,11 @@ def test_variants_of_ners_run_and_make_a_difference(changes, plain, tmp_path, mo
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_one_seed_one_result(agent, whole, tmp_path):
-    run_dir, _ = whole(agent, "ners")
+    run_dir, state = whole(agent, "ners")[0], torch.get_rng_state()
     main(config("ners", agent), tmp_path / "again")
     main(config("ners", agent, seed=1), tmp_path / "other")
-    assert rows(tmp_path / "again") == rows(run_dir) != rows(tmp_path / "other")
-    assert same(weights(tmp_path / "again"), weights(run_dir))
+    assert torch.equal(torch.get_rng_state(), state)  # nobody else's numbers are shifted
+    assert same_run(tmp_path / "again", run_dir) and rows(tmp_path / "other") != rows(run_dir)
     ours, others = weights(run_dir), weights(tmp_path / "other")
     assert not any(torch.equal(ours[name], others[name]) for name in ours)
 
@@ -232,23 +206,13 @@ def test_evaluations_do_not_disturb_training(tmp_path):
 # --- resuming ---------------------------------------------------------------------------------------------------------
 
 
-class Interrupted(Exception):
-    pass
-
-
 @EACH
 def test_interrupted_and_resumed_equals_uninterrupted(agent, method, whole, tmp_path, monkeypatch):
     """Broken off before evaluation 18; the checkpoint was made after the tenth, when an episode was over."""
     run_dir, summary = whole(agent, method)
     evaluate, evaluated = Trainer.evaluate, []
 
-    def interrupt(self):
-        if self.evaluations == 17:
-            raise Interrupted
-        return evaluate(self)
-
-    with monkeypatch.context() as patch, pytest.raises(Interrupted):
-        patch.setattr(Trainer, "evaluate", interrupt)
+    with interrupted(Trainer, lambda one: one.evaluations == 17):
         main(config(method, agent), tmp_path)
     assert (tmp_path / "checkpoint.pkl").exists() and not (tmp_path / "done.json").exists()
     assert max(int(step) for step, _, _ in rows(tmp_path)) == 340
@@ -260,7 +224,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(agent, method, whole, tmp_
     monkeypatch.setattr(Trainer, "evaluate", watched)
     assert main(config(method, agent), tmp_path) == summary
     assert 10 <= evaluated[0] <= 13 and evaluated[-1] == 24  # from the checkpoint on, not from the start
-    assert rows(tmp_path) == rows(run_dir) and same(weights(tmp_path), weights(run_dir))
+    assert same_run(tmp_path, run_dir)
     evaluated.clear()
     assert main(config(method, agent), tmp_path) == summary and not evaluated  # a finished run is only read
 
@@ -277,33 +241,10 @@ def test_resuming_variants_and_a_memory_that_has_wrapped_round(method, changes, 
     settings = config(method, "td3", env=CUT, steps=200, random_steps=60, eval_every=10, **changes)
     monkeypatch.setattr(train, "SAVE_EVERY", 4)
     main(settings, tmp_path / "whole")
-    evaluate = Trainer.evaluate
-
-    def interrupt(self):
-        if self.evaluations == 15:
-            raise Interrupted
-        return evaluate(self)
-
-    with monkeypatch.context() as patch, pytest.raises(Interrupted):
-        patch.setattr(Trainer, "evaluate", interrupt)
+    with interrupted(Trainer, lambda one: one.evaluations == 15):
         main(settings, tmp_path / "parts")
     main(settings, tmp_path / "parts")
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
-    assert same(weights(tmp_path / "parts"), weights(tmp_path / "whole"))
-
-
-def test_checkpoints_follow_every_tenth_evaluation_when_an_episode_is_over(tmp_path, monkeypatch):
-    saved = []
-
-    def save(self, state):
-        one = state["trainer"]
-        assert one.state is None
-        saved.append((one.evaluations, one.t))
-
-    monkeypatch.setattr(Run, "save", save)
-    main(config(env=CUT, eval_every=10, steps=330), tmp_path)
-    assert [done // 10 for done, _ in saved] == [1, 2, 3]
-    assert all(100 * k <= t <= 100 * k + 15 for k, (_, t) in enumerate(saved, 1))
+    assert same_run(tmp_path / "parts", tmp_path / "whole")
 
 
 def test_a_trainer_is_not_pickled_within_an_episode():
@@ -492,6 +433,8 @@ NAN = float("nan")
 BAD = [
     (dict(env="Cheetah"), "unknown env 'Cheetah'"),
     (dict(env="CartPole-v1"), "CartPole-v1 has the actions Discrete.*; SAC and TD3 need continuous ones"),
+    (dict(method="nerds"), "unknown method 'nerds'"),
+    (dict(agent="ddpg"), "unknown agent 'ddpg'"),
     (dict(seed=-1), "seed -1 is negative"),
     *((dict([(name, 0)]), f"{name} must be at least 1, not 0") for name in
       ("steps", "batch_size", "capacity", "random_steps", "eval_every", "eval_episodes", "policy_delay")),
@@ -515,14 +458,8 @@ def name_of(value: Any) -> str:
 @pytest.mark.parametrize(("changes", "message"), BAD, ids=name_of)
 def test_settings_that_cannot_work_are_named(changes, message, tmp_path):
     with pytest.raises((UserError, MemoryError), match=message) as error:
-        main(config("ners", **changes), tmp_path / "run")
+        main(config(**(dict(method="ners") | changes)), tmp_path / "run")
     assert "\n" not in str(error.value) and not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize("changes", [dict(method="nerds"), dict(agent="ddpg")], ids=name_of)
-def test_unknown_names_are_refused_without_the_command_line_too(changes):
-    with pytest.raises(UserError, match=r"unknown (method|agent) '(nerds|ddpg)'"):
-        train.check(config(**changes))
 
 
 def test_the_smallest_settings_that_are_allowed_do_run(tmp_path):
@@ -538,15 +475,6 @@ def test_the_smallest_settings_that_are_allowed_do_run(tmp_path):
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------
-
-
-def test_defaults_are_the_papers():
-    c = Config()
-    assert (c.steps, c.batch_size, c.capacity, c.random_steps) == (500_000, 128, 1_000_000, 5_000)
-    assert (c.gamma, c.tau, c.lr, c.policy_delay) == (0.99, 5e-3, None, 2)
-    assert (c.action_noise, c.target_noise, c.noise_clip) == (0.1, 0.2, 0.5)
-    assert (c.eval_every, c.eval_episodes) == (None, 1)
-    assert c.sampling == Settings()  # test_samplers.py
 
 
 def test_every_setting_reaches_its_place(monkeypatch):
@@ -579,28 +507,6 @@ def test_no_two_streams_are_one():
     one = trainer("ners")
     streams = (one.starts, one.eval_starts, one.exploration, one.sampler.rng)
     assert len({rng.integers(2**62) for rng in streams}) == 4
-
-
-# --- command line -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--env=CartPole-v1"], "CartPole-v1 has the actions"),
-        (["--method=nerds"], "'nerds'"),
-        (["--alpah=1"], "unknown option --alpah"),
-        (["--batch-size=1000000", "--capacity=9"], "a memory of 9 transitions"),
-    ],
-    ids=lambda value: value[0] if isinstance(value, list) else "",
-)
-def test_a_mistake_on_the_command_line_costs_one_line(options, message, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["train", *options, f"--run-dir={tmp_path / 'run'}", "--no-progress"])
-    with pytest.raises(SystemExit) as stop:
-        cli(Config, main, train.__doc__)
-    shown = capsys.readouterr().err
-    assert stop.value.code == 2 and shown.startswith("error: ") and shown.count("\n") == 1 and message in shown
-    assert not (tmp_path / "run").exists()
 
 
 # --- learning ---------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,26 +13,19 @@ from lab.errors import NonFiniteLoss, UserError
 from papers.ners import train_rainbow
 from papers.ners.methods import METHODS
 from papers.ners.samplers import Settings
-from papers.ners.train_rainbow import Config, Trainer, check, main, rollouts
+from papers.ners.train_rainbow import Config, Trainer, main, rollouts
+from tests.papers.ners.conftest import DRAWN, LAW, OWN, interrupted, rows, same_run, weights
 from tests.papers.ners.pixel_catch import PixelCatch
 
 TINY: dict[str, Any] = dict(
     env="PixelCatch", steps=160, random_steps=60, capacity=90, batch_size=8, multi_step=3, hidden=16, atoms=11,
     target_every=40, eval_every=20, eval_episodes=2, sampling=Settings(widths="code", ero_batch=8),
 )  # fmt: skip
-MEASURED = {"td2_mean", "td2_sd", "q_mean", "q_sd", "log_td", "age", "first_time", "draws"} | {
-    "tv_replayed", "log_score_sd_replayed"}  # fmt: skip
-LAW = {"tv", "kl", "ess", "log_score_mean", "log_score_sd"}
-OWN = {
-    "random": set(), "per": set(), "ero": {"scorer_updates"}, "ners": {"scorer_updates", "replay_reward", "saturated"},
-}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
 def tiny_game(monkeypatch):
-    """PixelCatch in place of Atari games, on one thread."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    """PixelCatch in place of Atari games."""
     make = train_rainbow.make_env
 
     def make_env(config: Config, *, training: bool):
@@ -42,21 +34,10 @@ def tiny_game(monkeypatch):
     monkeypatch.setattr(train_rainbow, "make_env", make_env)
     monkeypatch.setattr(train_rainbow, "LIMIT", 12)
     monkeypatch.setattr(train_rainbow, "SAVE_EVERY", 40)
-    yield
-    torch.set_num_threads(threads)
 
 
 def config(method: Any = "ners", seed: int = 0, **changes) -> Config:
     return Config(**(TINY | dict(method=method, seed=seed) | changes))
-
-
-def rows(run_dir: Path) -> list[list[str]]:
-    """metrics.csv without the wall-clock hours."""
-    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()[1:]]
-
-
-def weights(run_dir: Path) -> dict[str, torch.Tensor]:
-    return torch.load(run_dir / "weights.pt", weights_only=True)
 
 
 # --- whole runs -------------------------------------------------------------------------------------------------------
@@ -69,7 +50,7 @@ def test_every_sampler_runs_and_says_what_it_did(method, tmp_path):
     for step, metric, value in rows(tmp_path):
         found.setdefault(int(step), set()).add(metric)
         assert math.isfinite(float(value)), (step, metric)
-    assert found.pop(100) == {"return"} | MEASURED | LAW | OWN[method]  # the fifth of eight evaluations
+    assert found.pop(100) == {"return"} | DRAWN | LAW | OWN[method]  # the fifth of eight evaluations
     assert found == {step: {"return"} for step in (20, 40, 60, 80, 120, 140, 160)}
     assert summary["steps"] == 160
     values = {metric: float(value) for step, metric, value in rows(tmp_path) if step == "100"}
@@ -82,11 +63,12 @@ def test_every_sampler_runs_and_says_what_it_did(method, tmp_path):
 
 
 def test_one_seed_one_result(tmp_path):
+    state = torch.get_rng_state()
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         main(config(seed=seed), tmp_path / name)
-    assert rows(tmp_path / "a") == rows(tmp_path / "b") != rows(tmp_path / "c")
-    one, other, different = (weights(tmp_path / name) for name in "abc")
-    assert all(map(torch.equal, one.values(), other.values()))
+    assert torch.equal(torch.get_rng_state(), state)  # nobody else's numbers are shifted
+    assert same_run(tmp_path / "a", tmp_path / "b") and rows(tmp_path / "a") != rows(tmp_path / "c")
+    one, different = weights(tmp_path / "a"), weights(tmp_path / "c")
     assert not torch.equal(one["value.mu.weight"], different["value.mu.weight"])
 
 
@@ -214,23 +196,13 @@ def test_evaluating_does_not_change_what_is_learnt(tmp_path):
 # --- resuming ---------------------------------------------------------------------------------------------------------
 
 
-class Interrupted(Exception):
-    pass
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_interrupted_and_resumed_equals_uninterrupted(method, tmp_path, monkeypatch):
     """Stopped some evaluations after a checkpoint, in the middle of an episode; the memory has wrapped round."""
     main(config(method), tmp_path / "whole")
     evaluate, evaluated = Trainer.evaluate, []
 
-    def interrupt(self):
-        if self.t == 140:
-            raise Interrupted
-        return evaluate(self)
-
-    monkeypatch.setattr(Trainer, "evaluate", interrupt)
-    with pytest.raises(Interrupted):
+    with interrupted(Trainer, lambda one: one.t == 140):
         main(config(method), tmp_path / "parts")
 
     def watched(self):
@@ -240,9 +212,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(method, tmp_path, monkeypa
     monkeypatch.setattr(Trainer, "evaluate", watched)
     main(config(method), tmp_path / "parts")
     assert evaluated == [140, 160]  # from the checkpoint at 120 on
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
-    ours, theirs = weights(tmp_path / "parts"), weights(tmp_path / "whole")
-    assert all(map(torch.equal, ours.values(), theirs.values()))
+    assert same_run(tmp_path / "parts", tmp_path / "whole")
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(tmp_path, monkeypatch):
@@ -258,14 +228,6 @@ def test_a_loss_that_is_not_finite_stops_the_run(tmp_path, monkeypatch):
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------
-
-
-def test_defaults_are_the_papers():
-    c = Config()
-    assert (c.steps, c.batch_size, c.random_steps, c.multi_step, c.target_every) == (100_000, 32, 1_600, 20, 2_000)
-    assert (c.gamma, c.lr, c.adam_epsilon, c.max_gradient, c.sigma) == (0.99, 1e-4, 1.5e-4, 10, 0.1)
-    assert (c.atoms, c.v_max, c.hidden, c.stack, c.eval_every, c.eval_episodes) == (51, 10, 256, 4, 1_000, 10)
-    check(c)
 
 
 @pytest.mark.parametrize(
@@ -303,20 +265,10 @@ def test_a_real_game_interrupted_and_resumed(tmp_path, monkeypatch):
     monkeypatch.setattr(train_rainbow, "LIMIT", 60)
     settings = config("per", env="Asterix", eval_every=40, eval_episodes=1, capacity=100)
     main(settings, tmp_path / "whole")
-    evaluate = Trainer.evaluate
-
-    def interrupt(self):
-        if self.t == 120:
-            raise Interrupted
-        return evaluate(self)
-
-    with monkeypatch.context() as patch, pytest.raises(Interrupted):
-        patch.setattr(Trainer, "evaluate", interrupt)
+    with interrupted(Trainer, lambda one: one.t == 120):
         main(settings, tmp_path / "parts")
     main(settings, tmp_path / "parts")
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
-    ours, theirs = weights(tmp_path / "parts"), weights(tmp_path / "whole")
-    assert all(map(torch.equal, ours.values(), theirs.values()))
+    assert same_run(tmp_path / "parts", tmp_path / "whole")
 
 
 def test_a_lost_life_ends_the_episode_and_the_game_goes_on():

@@ -16,33 +16,15 @@ from torch.nn.functional import softplus
 from lab.errors import UserError
 from papers.ref_er.acer import ACER, SegmentMemory, bias_correction, returns, trust_region
 from papers.ref_er.memory import CUT, TERMINATED, Episode
+from tests.papers.ref_er.conftest import GAMMA, LENGTHS, N_ACTIONS, N_STATES, SCALE, filled
 
-N_STATES, N_ACTIONS = 3, 2
-LENGTHS, TERMINAL = (6, 1, 9, 4, 12), (True, False, False, True, False)
-GAMMA, SCALE, C = 0.9, 0.7, 1.5
+C = 1.5
 SETTINGS = dict(hidden=(8, 8), lr=1e-3, critic_lr=2e-3, gamma=GAMMA, truncation=C, delta=0.05, polyak=0.25, seed=0)
 SEGMENTS = 12
 
 
-def filled(seed: int = 0, capacity: int = 40) -> SegmentMemory:
-    """Five episodes, 32 steps, by a behaviour that changes from step to step; states are numbered by their slots."""
-    rng, memory = np.random.default_rng(seed), SegmentMemory(capacity, N_STATES, N_ACTIONS, 12, GAMMA)
-    for length, terminated in zip(LENGTHS, TERMINAL):
-        means = 0.4 * rng.standard_normal((length, N_ACTIONS))
-        stds = rng.uniform(0.3, 0.7, means.shape)
-        memory.add(
-            Episode(
-                states=list(rng.standard_normal((length + 1, N_STATES))),
-                actions=list(means + stds * rng.standard_normal(means.shape)),
-                means=list(means),
-                stds=list(stds),
-                rewards=list(rng.standard_normal(length)),
-                values=list(rng.standard_normal(length + 1)),
-                terminated=terminated,
-            )
-        )
-    memory.reward_scale = SCALE
-    return memory
+def memory_of(capacity: int = 40) -> SegmentMemory:
+    return filled(kind=SegmentMemory, capacity=capacity)  # type: ignore[return-value]
 
 
 def agent(**changes) -> ACER:
@@ -71,7 +53,7 @@ def tensor(array: np.ndarray) -> Tensor:
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 14), st.integers(1, 30))
 def test_segments_are_stretches_of_single_episodes(seed, longest, n):
-    memory = filled(capacity=12)
+    memory = memory_of(12)
     while len(memory.forget()):
         pass
     for _ in range(2):  # the ring wraps round
@@ -92,7 +74,7 @@ def test_segments_are_stretches_of_single_episodes(seed, longest, n):
 
 
 def test_episodes_and_starts_are_drawn_uniformly():
-    memory, rng = filled(), np.random.default_rng(0)
+    memory, rng = memory_of(), np.random.default_rng(0)
     slots, offsets = memory.sample_segments(20_000, 5, rng)
     first = slots[offsets[:-1]]
     start = memory.steps[first]
@@ -271,7 +253,7 @@ def reference(one: ACER, memory: SegmentMemory, slots: np.ndarray, offsets: np.n
 
 @pytest.mark.parametrize("longest", [1, 5, 12])
 def test_gradients_are_those_of_the_algorithm(longest):
-    one, memory = agent(), filled()
+    one, memory = agent(), memory_of()
     slots, offsets = segments(memory, longest)
     ends = memory.ends[slots[offsets[1:] - 1]]
     assert longest != 5 or {TERMINATED, CUT, 0} == set(ends)
@@ -290,7 +272,7 @@ def test_gradients_are_those_of_the_algorithm(longest):
 
 
 def test_a_step_moves_all_networks_and_the_target_a_little():
-    one, memory = agent(), filled()
+    one, memory = agent(), memory_of()
     parts = (one._trained, one._targets, list(one.value.parameters()), list(one.advantage.parameters()))
     before = [[p.detach().clone() for p in part] for part in parts]
     one.update(memory, *segments(memory), np.random.default_rng(0), 0.25)
@@ -305,7 +287,7 @@ def test_a_step_moves_all_networks_and_the_target_a_little():
 
 def test_no_correction_where_no_weight_is_above_c():
     """With a c that is never reached, the correction asks the advantage network nothing, and adds nothing."""
-    one, memory = agent(truncation=1e6), filled()
+    one, memory = agent(truncation=1e6), memory_of()
     slots, _ = segments(memory)
     mean, old_mean, old_std = one.policy.act(memory.states[slots]), memory.means[slots], memory.stds[slots]
     g = np.ones((len(slots), 2 * N_ACTIONS), np.float32)
@@ -319,7 +301,7 @@ def test_no_correction_where_no_weight_is_above_c():
 
 def test_values_of_repeated_batches_approach_the_rewards():
     """gamma = 0: Qret is the scaled reward, whatever the networks say, and Q learns it."""
-    one, memory = agent(gamma=0.0, critic_lr=1e-2, lr=1e-6, truncation=5.0), filled()
+    one, memory = agent(gamma=0.0, critic_lr=1e-2, lr=1e-6, truncation=5.0), memory_of()
     slots, offsets = segments(memory, longest=12)
     rng = np.random.default_rng(0)
     first = np.mean(one.update(memory, slots, offsets, rng, 1.0) ** 2)

@@ -11,13 +11,10 @@ from torch import nn
 from torch.distributions import Normal, kl_divergence
 
 from papers.ref_er.ddpg import DDPG
-from papers.ref_er.memory import CUT, TERMINATED, EpisodeMemory
+from papers.ref_er.memory import EpisodeMemory
 from papers.ref_er.refer import RULES, ReFER
+from tests.papers.ref_er.conftest import GAMMA, N_ACTIONS, N_STATES, SCALE
 from tests.papers.ref_er.test_vracer import (
-    GAMMA,
-    N_ACTIONS,
-    N_STATES,
-    SCALE,
     assert_gradients,
     drawable,
     filled,
@@ -28,7 +25,7 @@ from tests.papers.ref_er.test_vracer import (
     refer,
     shaken,
     stored,
-)
+)  # fmt: skip
 
 NOISE = 0.3
 ONES = np.ones(32, np.float32)
@@ -95,41 +92,14 @@ def test_gradients_are_those_of_the_losses(replay):
 # --- targets ---------------------------------------------------------------------------------------------------------
 
 
-def test_targets_by_hand():
-    """r + gamma Q'(s', m'(s')) with the target networks; nothing follows a termination, but the time limit is none."""
-    one, its = learner(), memory()
-    slots = np.append(np.flatnonzero(its.ends), drawable(its)[:3])
-    for bias, network in ((0.7, one.actor_target), (2.0, one.critic_target)):
-        with torch.no_grad():
-            for parameter in network.parameters():
-                parameter.zero_()
-            list(network.parameters())[-1].fill_(bias)
-    q = np.where(its.ends[slots] == TERMINATED, 0.0, 2.0)
-    assert {0, CUT, TERMINATED} == {*its.ends[slots].tolist()}
-    np.testing.assert_allclose(one.targets(its, slots), SCALE * its.rewards[slots] + GAMMA * q, rtol=1e-5, atol=1e-6)
-    with torch.no_grad():  # Q' is the mean of the target actor's squashed actions, through one unit: x / (1 + |x|)
-        first, second, last = (layer for layer in one.critic_target.layers if isinstance(layer, nn.Linear))
-        first.weight[0, N_STATES:] = 0.5
-        second.weight[0, 0] = last.weight[0, 0] = 1.0
-    x = np.tanh(0.7)
-    q = np.where(its.ends[slots] == TERMINATED, 0.0, 2.0 + x / (1 + x) / (1 + x / (1 + x)))
-    np.testing.assert_allclose(one.targets(its, slots), SCALE * its.rewards[slots] + GAMMA * q, rtol=1e-5, atol=1e-6)
-
-
-def test_targets_follow_slowly_after_the_step():
-    one, its = learner(still=False, polyak=0.2), memory()
+def test_targets_start_as_the_networks_and_follow_slowly():
+    one, its = DDPG(N_STATES, N_ACTIONS, polyak=0.2), memory()
     old = values(one.actor_target, one.critic_target)
+    assert all(map(torch.equal, old, values(one.actor, one.critic)))
     one.update(its, drawable(its), ONES, refer(), 1.0)
     for before, now, new in zip(old, values(one.actor, one.critic), values(one.actor_target, one.critic_target)):
         torch.testing.assert_close(new, 0.8 * before + 0.2 * now)
         assert not torch.equal(before, now)
-
-
-def test_targets_start_as_the_networks():
-    one = DDPG(N_STATES, N_ACTIONS)
-    assert all(map(torch.equal, values(one.actor, one.critic), values(one.actor_target, one.critic_target)))
-    one.update(memory(), drawable(memory()), ONES, refer(), 1.0)
-    assert not any(map(torch.equal, values(one.actor, one.critic), values(one.actor_target, one.critic_target)))
 
 
 # --- steps -----------------------------------------------------------------------------------------------------------
@@ -155,6 +125,9 @@ def test_the_step_is_adams_and_the_critics_decay_is_part_of_its_gradient(factor)
         torch.testing.assert_close(new, old - step, rtol=1e-3, atol=1e-6)
         turned += int((g.sign() != decayed.sign()).sum())
     assert turned > 20
+    one.update(its, drawable(its), ONES, refer(), 0.5)  # annealing does not add up
+    rates = [optimizer.param_groups[0]["lr"] for optimizer in (one.critic_optimizer, one.actor_optimizer)]
+    assert rates == pytest.approx([0.005, 0.0015])
 
 
 def test_both_gradients_are_taken_before_either_network_changes():
@@ -165,14 +138,6 @@ def test_both_gradients_are_taken_before_either_network_changes():
         one.update(its, drawable(its), ONES, refer(), 1.0)
         steps.append(values(one.actor))
     assert all(map(torch.equal, *steps))
-
-
-def test_annealing_does_not_add_up():
-    one, its = learner(still=False, lr=0.01, actor_lr=0.003), memory()
-    for factor in (0.5, 0.5, 0.25):
-        one.update(its, drawable(its), ONES, refer(), factor)
-    assert one.critic_optimizer.param_groups[0]["lr"] == pytest.approx(0.0025)
-    assert one.actor_optimizer.param_groups[0]["lr"] == pytest.approx(0.00075)
 
 
 # --- acting, seeds and pickles ---------------------------------------------------------------------------------------

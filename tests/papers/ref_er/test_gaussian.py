@@ -193,11 +193,6 @@ def test_inverse_of_softplus(y):
     assert softplus(np.array(inverse_softplus(y))) == pytest.approx(y, rel=1e-9)
 
 
-def test_start_of_the_papers_deviation():
-    """The variance 0.2: softplus(x) = sqrt(0.2) by hand, x = ln(e^y - 1)."""
-    assert inverse_softplus(0.2**0.5) == pytest.approx(math.log(math.exp(0.2**0.5) - 1))
-
-
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan])
 def test_a_deviation_must_be_positive(bad):
     with pytest.raises(UserError, match="positive"):

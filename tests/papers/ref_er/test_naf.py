@@ -13,14 +13,11 @@ from torch import Tensor, nn
 from torch.distributions import Normal, kl_divergence
 from torch.nn.functional import softplus
 
-from papers.ref_er.memory import TERMINATED, EpisodeMemory
+from papers.ref_er.memory import EpisodeMemory
 from papers.ref_er.naf import NAF
 from papers.ref_er.refer import RULES, ReFER
+from tests.papers.ref_er.conftest import GAMMA, N_ACTIONS, N_STATES, SCALE
 from tests.papers.ref_er.test_vracer import (
-    GAMMA,
-    N_ACTIONS,
-    N_STATES,
-    SCALE,
     assert_gradients,
     drawable,
     filled,
@@ -31,7 +28,7 @@ from tests.papers.ref_er.test_vracer import (
     refer,
     shaken,
     stored,
-)
+)  # fmt: skip
 
 NOISE = 0.6
 ONES = np.ones(32, np.float32)
@@ -159,17 +156,6 @@ def test_gradients_are_those_of_the_loss(replay):
         np.testing.assert_allclose(its.rho[slots], expected.rho, rtol=1e-3)
         np.testing.assert_allclose(its.kl[slots], expected.kl, rtol=1e-4, atol=1e-6)
         one = learner()  # the target has moved
-
-
-def test_targets_by_hand():
-    """r + gamma V'(s') with the target network; nothing follows a termination, but the time limit is none."""
-    one, its = learner(), memory()
-    slots = np.append(np.flatnonzero(its.ends), drawable(its)[:3])
-    with torch.no_grad():
-        value = one.target(torch.from_numpy(its.states[slots + 1]))[:, 0].numpy()
-    expected = SCALE * its.rewards[slots] + GAMMA * np.where(its.ends[slots] == TERMINATED, 0.0, value)
-    assert len({*its.ends[slots].tolist()}) == 3 and abs(value).min() > 1e-3
-    np.testing.assert_allclose(one.targets(its, slots), expected, rtol=1e-5, atol=1e-5)
 
 
 def test_the_target_starts_as_the_network_and_follows_slowly():

@@ -137,14 +137,6 @@ def test_the_time_limit_is_not_a_termination():
     assert episode.values[-1] == pytest.approx(float(episode.states[-1].sum())) and episode.values[-1] != 0
 
 
-def test_the_memory_reports_the_sum_of_rewards():
-    player, memory = mujoco("Reacher-v5"), EpisodeMemory(100, 10, 2, 50, 0.99)
-    episode = play(player, resting, as_it_is)
-    slots, total = memory.add(episode)
-    assert total == pytest.approx(sum(episode.rewards)) and total < -1
-    np.testing.assert_allclose(memory.actions[slots], episode.actions, rtol=1e-6)
-
-
 def test_right_after_acting_every_weight_is_one():
     """The learner finds in the memory's batch the policy that has acted."""
     player, agent = mujoco("InvertedPendulum-v5"), VRACER(4, 1, seed=3)
@@ -159,27 +151,6 @@ def test_right_after_acting_every_weight_is_one():
 
 
 # --- random numbers and copies ---------------------------------------------------------------------------------------
-
-
-def same(first, second) -> bool:
-    return all(
-        np.array_equal(getattr(first, name), getattr(second, name))
-        for name in ("states", "actions", "means", "stds", "rewards", "values", "terminated")
-    )
-
-
-@pytest.mark.parametrize("noise, options", [(WhiteNoise, {}), (OrnsteinUhlenbeck, dict(theta=0.15))])
-@pytest.mark.parametrize("name, policy", [("InvertedPendulum-v5", still), ("Reacher-v5", resting)])
-def test_a_pickled_player_goes_on_as_the_original(name, policy, noise, options):
-    player = mujoco(name, noise=noise, **options)
-    for _ in range(2):
-        play(player, policy, as_it_is)
-    twin = pickle.loads(pickle.dumps(player))
-    assert twin.sizes == player.sizes
-    expected = [play(player, policy, as_it_is) for _ in range(3)]
-    found = [play(twin, policy, as_it_is) for _ in range(3)]
-    assert all(map(same, expected, found))
-    assert not same(expected[0], expected[1])
 
 
 def test_a_player_is_not_pickled_within_an_episode():

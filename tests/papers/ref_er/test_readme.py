@@ -13,7 +13,6 @@ from papers.ref_er.evidence.claims_runs import Runs
 from papers.ref_er.evidence.experiments import EXPERIMENTS
 from papers.ref_er.evidence.paper_values import ACTIONS, NOISE
 from papers.ref_er.tasks import TASKS
-from tests.papers.ref_er.evidence.synthetic import write
 
 ROOM = Path(paper_values.__file__).parents[1]
 TEXT = (ROOM / "README.md").read_text()
@@ -122,32 +121,3 @@ def test_deviations_are_numbered_and_referred_to():
 
 
 # ---- the tables themselves -------------------------------------------------------------------------------------------
-
-
-def test_scores_of_runs_that_are_there(tmp_path):
-    numbers = {"naf er": dict(score=1234.4), "naf per": dict(score=-0.5), "naf refer": dict(score=7.0)}
-    write(
-        tmp_path, "fig3", numbers, "quick", tasks=("HalfCheetah-v5",),
-        keep=lambda method, env, seed: method != "naf refer" or seed < 2,
-    )  # fmt: skip
-    found = scores_table(Results(tmp_path))
-    assert "| naf er | 1,234 | - | - |" in found and "| naf per | -0.5 | - | - |" in found
-    assert (
-        "| naf refer | 6.95 (2 of 5 seeds) | - | - |" in found and "| ddpg er | not run | not run | not run |" in found
-    )
-
-
-@pytest.mark.parametrize(
-    ("scale", "steps", "shown"), [("full", 10_000_000, "3"), ("full", 10**6, NOT_RUN), ("quick", 10**7, NOT_RUN)]
-)
-def test_the_divergence_counts_in_runs_as_long_as_the_papers(scale, steps, shown, tmp_path):
-    write(tmp_path, "fig1", {"ddpg er": dict(kl=3.0)}, scale, tasks=("Humanoid-v5",), steps=steps)
-    found = numbers_table(Results(tmp_path))
-    assert f"| divergence of DDPG with plain replay, Humanoid, 10 million steps | around 100 | {shown} |" in found
-    assert "Walker2d, 10 million steps | around 50 | not run |" in found
-
-
-def test_a_table_is_found_once():
-    with pytest.raises(AssertionError, match="0 tables"):
-        the_table("| a | b |\n|---|---|\n", "| c |")
-    assert the_table("x\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n| 3 |", "| a |") == "| a | b |\n|---|---|\n| 1 | 2 |"

@@ -1,48 +1,16 @@
 """The script for PPO: warm-up, rollouts over several episodes, what it reports, resuming, bad settings, learning."""
 
-from pathlib import Path
-
-import gymnasium
 import numpy as np
 import pytest
 import torch
-from gymnasium import spaces
 
 from lab.errors import UserError
 from papers.ref_er import loop
 from papers.ref_er.memory import CUT, TERMINATED
 from papers.ref_er.train_ppo import Config, Trainer, main
+from tests.papers.ref_er.conftest import interrupted, rows, same_run, weights
 
-
-class Counter(gymnasium.Env):
-    """Observations are the step's number and noise around 5, the t-th action pays t.
-
-    Every second episode is over after 4 steps, the others last as long as they may.
-    """
-
-    def __init__(self):
-        self.observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
-        self.action_space = spaces.Box(-1.0, 1.0, (2,), np.float32)
-        self.short = True
-
-    def _observe(self) -> np.ndarray:
-        return np.array([self.t, 5 + self.np_random.standard_normal()])
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.t, self.short = 0, bool(seed % 2)
-        return self._observe(), {}
-
-    def step(self, action):
-        self.t += 1
-        return self._observe(), float(self.t), self.short and self.t == 4, False, {}
-
-
-@pytest.fixture(autouse=True)
-def this_environment():
-    gymnasium.register("testsCounter-v0", entry_point=Counter, max_episode_steps=7)
-    yield
-    del gymnasium.registry["testsCounter-v0"]
+pytestmark = pytest.mark.usefixtures("counter")
 
 
 TINY = dict(env="testsCounter-v0", steps=80, bins=10, warmup=20, rollout=16, batch_size=8, epochs=2, hidden=8)
@@ -50,20 +18,6 @@ TINY = dict(env="testsCounter-v0", steps=80, bins=10, warmup=20, rollout=16, bat
 
 def config(**changes) -> Config:
     return Config(**(TINY | changes))
-
-
-def rows(run_dir: Path) -> list[list[str]]:
-    """metrics.csv without the wall-clock hours."""
-    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()[1:]]
-
-
-def weights(run_dir: Path) -> dict[str, torch.Tensor]:
-    found = torch.load(run_dir / "weights.pt", weights_only=True)
-    return {f"{part} {name}": value for part, values in found.items() for name, value in values.items()}
-
-
-class Interrupted(Exception):
-    pass
 
 
 # --- a trainer -------------------------------------------------------------------------------------------------------
@@ -146,7 +100,7 @@ def test_a_run_from_end_to_end(tmp_path):
     assert summary["steps"] == 300 and summary["gradient_steps"] == 4 * 10 * 2
     assert {"return", "return p50", "episodes", "kl", "td_error", "std"} <= summary.keys()
     assert [step for step, metric, _ in rows(tmp_path) if metric == "std"] == ["100", "200", "300"]
-    assert weights(tmp_path)["policy layers.4.bias"].shape == (1,)
+    assert weights(tmp_path)["policy.layers.4.bias"].shape == (1,)
     assert main(settings, tmp_path) == summary  # at once
 
 
@@ -155,22 +109,13 @@ def test_interrupted_and_resumed_equals_uninterrupted(tmp_path, monkeypatch):
     play, played = Trainer.play, []
     summary = main(config(), tmp_path / "whole")
     monkeypatch.setattr(loop, "SAVE_EVERY", 1)
-
-    def interrupt(self):
-        if self.t == 61:
-            raise Interrupted
-        return play(self)
-
-    monkeypatch.setattr(Trainer, "play", interrupt)
-    with pytest.raises(Interrupted):
+    with interrupted(Trainer, "play", lambda one: one.t == 61):
         main(config(), tmp_path / "parts")
     monkeypatch.setattr(Trainer, "play", lambda self: played.append((self.t, self.rollout.n)) or play(self))
     assert main(config(), tmp_path / "parts") == summary
     first, kept = played[0]
     assert 40 < first < 61 and [t for t, _ in played] == list(range(first, 80)) and kept > 0
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
-    ours, theirs = weights(tmp_path / "whole"), weights(tmp_path / "parts")
-    assert ours.keys() == theirs.keys() and all(torch.equal(ours[key], theirs[key]) for key in ours)
+    assert same_run(tmp_path / "parts", tmp_path / "whole")
 
 
 def test_it_learns_to_balance(tmp_path):
@@ -184,7 +129,6 @@ def test_it_learns_to_balance(tmp_path):
 # --- bad input -------------------------------------------------------------------------------------------------------
 
 BAD = {
-    "device": (dict(device="cuda"), "no CUDA"),
     "method": (dict(method="trpo"), "trains ppo"),
     "steps": (dict(steps=0), "steps must be at least 1, not 0"),
     "rollout": (dict(rollout=0), "rollout must be at least 1"),
@@ -200,9 +144,8 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_settings_leave_no_run_behind(name, tmp_path, monkeypatch):
+def test_bad_settings_leave_no_run_behind(name, tmp_path):
     changes, message = BAD[name]
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(UserError, match=message):
         main(config(**changes), tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -1,0 +1,81 @@
+"""What several tests of NERS use: one thread, batches, a critic written out, what a run has left, interruptions."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from papers.ners.batch import Batch
+
+N_STATES, N_ACTIONS = 3, 2
+LAW = {"tv", "kl", "ess", "log_score_mean", "log_score_sd"}
+DRAWN = {"age", "first_time", "td2_mean", "td2_sd", "q_mean", "q_sd", "log_td", "draws"} | {
+    "tv_replayed", "log_score_sd_replayed"}  # fmt: skip
+OWN: dict[str, set[str]] = {"random": set(), "per": set(), "ero": {"scorer_updates"}}
+OWN["ners"] = {"scorer_updates", "replay_reward", "saturated"}
+"""Metrics of a run by what they are about; the last ones sampler by sampler."""
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def batch(n: int = 5, seed: int = 0) -> Batch:
+    g = torch.Generator().manual_seed(seed)
+    return Batch(
+        torch.randn(n, N_STATES, generator=g), 2 * torch.rand(n, N_ACTIONS, generator=g) - 1,
+        torch.randn(n, generator=g), torch.randn(n, N_STATES, generator=g), (torch.arange(n) % 3 == 2).float(),
+        0.2 + 0.8 * torch.rand(n, generator=g),
+    )  # fmt: skip
+
+
+def reference_critic(parameters: list[Tensor], k: int, state: Tensor, action: Tensor) -> Tensor:
+    """The k-th of the stacked critics, layer by layer."""
+    x = torch.cat([state, action], dim=1)
+    for i in range(0, len(parameters), 2):
+        x = x @ parameters[i][k] + parameters[i + 1][k]
+        x = x.relu() if i < len(parameters) - 2 else x
+    return x.squeeze(1)
+
+
+def rows(run_dir: Path) -> list[list[str]]:
+    """metrics.csv without the wall-clock hours."""
+    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()[1:]]
+
+
+def weights(run_dir: Path) -> dict[str, Tensor]:
+    return torch.load(run_dir / "weights.pt", weights_only=True)
+
+
+def same(ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> bool:
+    return ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def same_run(one: Path, other: Path) -> bool:
+    return rows(one) == rows(other) and same(weights(one), weights(other))
+
+
+class Interrupted(Exception):
+    pass
+
+
+@contextmanager
+def interrupted(trainer: type, when: Callable) -> Iterator[None]:
+    """A run in here is broken off before the evaluation at which `when` says so of the trainer."""
+    evaluate = trainer.evaluate  # type: ignore[attr-defined]
+
+    def interrupt(self):
+        if when(self):
+            raise Interrupted
+        return evaluate(self)
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
+        patch.setattr(trainer, "evaluate", interrupt)
+        yield
