@@ -5,7 +5,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -19,44 +18,16 @@ from lab.errors import UserError
 from lab.launchers import Local
 from lab.provenance import take
 from lab.resources import JOBS_PER_GPU
-from lab.sweep import Report, _last_step, sweep
-from tests.lab.test_sweep import entry, metrics, name
+from lab.sweep import _last_step, sweep
+from tests.lab.test_sweep import entry, name
 from tests.lab.toy_train import Config, main
+from tests.processes import metrics
 
-SLOW = [entry(seed=seed, steps=3000, evaluate_every=5, pause=0.02) for seed in range(10, 12)]
+SLOW = [entry(seed=seed, steps=3000, pause=0.02) for seed in (10, 11)]
 
 
 def log(each, runs_root: Path) -> str:
     return (each.run_dir(runs_root) / "log.txt").read_text()
-
-
-def interrupted(entries, runs_root: Path, launcher: str) -> Report:
-    """A sweep that gets a Ctrl-C when one of its runs has made a step; afterwards none of them goes on."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # as from a terminal
-    over = threading.Event()
-
-    def steps() -> list[int]:
-        return [_last_step(each.run_dir(runs_root)) for each in entries]
-
-    def interrupt() -> None:
-        deadline = time.monotonic() + 120
-        while not any(steps()) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        if not over.is_set():
-            os.kill(os.getpid(), signal.SIGINT)
-
-    user = threading.Thread(target=interrupt)
-    user.start()
-    try:
-        report = sweep({runs_root: entries}, jobs=1, launcher=launcher)
-    finally:
-        over.set()
-        user.join()
-        signal.signal(signal.SIGINT, before)
-    at_the_end = steps()
-    time.sleep(1.0)
-    assert steps() == at_the_end, "a run goes on after the sweep"
-    return report
 
 
 def job(entry):
@@ -92,34 +63,51 @@ def test_a_gpu_that_is_not_there(tmp_path):
 
 
 def test_ray(tmp_path, monkeypatch):
-    """On a cluster of one node with a core and what it takes for two GPUs."""
+    """On a cluster of one node with a core and what it takes for two GPUs; with a Ctrl-C in the third of four runs."""
     ray = pytest.importorskip("ray")
     cluster_utils = pytest.importorskip("ray.cluster_utils")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     node = {"num_cpus": 1, "num_gpus": 2, "include_dashboard": False}
     cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=node)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # as from a terminal
+    learns, dies = entry(device="cuda"), entry("dies")
+    steps = lambda: [_last_step(each.run_dir(tmp_path)) for each in SLOW]  # noqa: E731
+    over = threading.Event()
+
+    def interrupt() -> None:
+        while not any(steps()) and not over.wait(0.05):
+            pass
+        if not over.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
+
+    user = threading.Thread(target=interrupt)
     try:
         monkeypatch.setenv("RAY_ADDRESS", cluster.address)
-        learns, dies = entry(device="cuda"), entry("dies")
-        report = sweep({tmp_path: [learns, dies]}, jobs=2, launcher="ray")
+        ray.init(log_to_driver=False, logging_level="ERROR")  # else the tasks would end with the connection
+        user.start()
+        report = sweep({tmp_path: [learns, dies, *SLOW]}, jobs=2, launcher="ray")
+        assert report.interrupted and report.exit_code == 130 and ray.is_initialized()
         assert report.finished == [name(learns)] and list(report.failed) == [name(dies)]
         assert report.failed[name(dies)].startswith("dies starts at step 0\n")
         assert "ray: The worker died unexpectedly" in report.failed[name(dies)]
         assert log(learns, tmp_path).splitlines()[0] in ("GPU 0", "GPU 1"), "what Ray gave, or it gave nothing"
-        assert not ray.is_initialized()
         main(Config(), tmp_path / "whole")
         assert metrics(learns.run_dir(tmp_path)) == metrics(tmp_path / "whole")
         assert '"threads": 1,' in (learns.run_dir(tmp_path) / "config.json").read_text()
-
-        ray.init(log_to_driver=False, logging_level="ERROR")  # else the tasks would end with the connection
-        report = interrupted(SLOW, tmp_path, launcher="ray")
-        assert report.interrupted and report.exit_code == 130 and ray.is_initialized()
-        assert sum((each.run_dir(tmp_path)).exists() for each in SLOW) == 1, "the second still waited"
+        assert sum(each.run_dir(tmp_path).exists() for each in SLOW) == 1, "the second still waited"
+        at_the_end = steps()
 
         monkeypatch.setattr(cluster_ray, "replay_needs", lambda entries: [10**15])
         with pytest.raises(UserError, match=r"no node of the Ray cluster has 1000000\.5 GB of memory"):
             sweep({tmp_path: [entry(seed=5)]}, jobs=1, launcher="ray")
+        ray.shutdown()
+        with pytest.raises(UserError, match="no node of the Ray cluster"):
+            sweep({tmp_path: [entry(seed=5)]}, jobs=1, launcher="ray")
+        assert not ray.is_initialized(), "what it has connected, it leaves"
+        assert steps() == at_the_end, "a run goes on after the sweep"
     finally:
+        over.set()
+        signal.signal(signal.SIGINT, before)
         ray.shutdown()
         cluster.shutdown()
 
@@ -165,31 +153,20 @@ def test_a_cluster_chooses_the_gpu(launcher, package, tmp_path, monkeypatch):
 # ---- SLURM -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def submitit_here(monkeypatch):
-    """submitit's own processes instead of SLURM's."""
+def test_jobs_of_submitit(tmp_path, monkeypatch):
+    """With submitit's own processes instead of SLURM's."""
     core = pytest.importorskip("submitit.core.core")
     monkeypatch.setattr(cluster_slurm, "CLUSTER", "local")
     monkeypatch.setattr(cluster_slurm, "POLL_SECONDS", 0.1)
     monkeypatch.setattr(core.Job, "_results_timeout_s", 0)  # seconds that a result may be late on a slow disk
-
-
-def test_jobs_of_submitit(tmp_path, submitit_here):
-    learns, raises, dies = entry(), entry("raises"), entry("dies")
-    report = sweep({tmp_path: [learns, raises, dies]}, jobs=3, launcher="slurm")
-    assert report.finished == [name(learns)] and set(report.failed) == {name(raises), name(dies)}
-    assert "ZeroDivisionError: the toy was told to fail\nexit code 1" in report.failed[name(raises)]
+    learns, dies = entry(), entry("dies")
+    report = sweep({tmp_path: [learns, dies]}, jobs=2, launcher="slurm")
+    assert report.finished == [name(learns)] and list(report.failed) == [name(dies)]
     assert report.failed[name(dies)].startswith("dies starts at step 0\nslurm: job ")
     assert log(learns, tmp_path) == "plain starts at step 0\n"
     main(Config(), tmp_path / "whole")
     assert metrics(learns.run_dir(tmp_path)) == metrics(tmp_path / "whole")
     assert '"threads": 1,' in (learns.run_dir(tmp_path) / "config.json").read_text()
-
-
-def test_ctrl_c_cancels_the_jobs_of_submitit(tmp_path, submitit_here):
-    report = interrupted(SLOW, tmp_path, launcher="slurm")
-    assert report.interrupted and report.exit_code == 130
-    assert not SLOW[1].run_dir(tmp_path).exists(), "not more than JOBS in the queue"
 
 
 @pytest.fixture
@@ -234,9 +211,11 @@ def test_a_sweep_that_ends_early_cancels_its_jobs(tmp_path, slurm, monkeypatch):
     (tmp_path / "runs").mkdir()
     workers = Slurm(SLOW, jobs=2)
     workers.start(name(SLOW[0]), job(SLOW[0]), SLOW[0].run_dir(tmp_path / "runs"))
+    assert workers.room()
     monkeypatch.setattr(workers, "submitit", Hasty(workers.submitit))
     with pytest.raises(KeyboardInterrupt):
         workers.start(name(SLOW[1]), job(SLOW[1]), SLOW[1].run_dir(tmp_path / "runs"))
+    assert not workers.room(), "not more than JOBS in the queue"
     workers.stop()
     assert (slurm / "cancelled").read_text().split() == ["4101", "4102"]
 
