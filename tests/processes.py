@@ -41,3 +41,15 @@ def members(group: int) -> list[str]:
 def metrics(run_dir: Path) -> list[list[str]]:
     """Rows of a run's metrics.csv without the hours."""
     return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()]
+
+
+def fresh() -> dict[str, str]:
+    """The environment without the variables of the make that may be running these tests, and without a GPU."""
+    own = ("MAKE", "MFLAGS", "SCALE", "JOBS", "DEVICE", "LAUNCHER", "PYTHON", "SEEDS", "STALE", "TENSORBOARD", "HOURS")
+    return {k: v for k, v in os.environ.items() if not k.startswith((*own, "DRY"))} | {"CUDA_VISIBLE_DEVICES": ""}
+
+
+def say_gpu(job: bytes, run_dir: Path) -> None:
+    """A run that only writes into its log which GPUs it may see."""
+    run_dir.mkdir()
+    (run_dir / "log.txt").write_text(f"GPU {os.environ.get('CUDA_VISIBLE_DEVICES')}")

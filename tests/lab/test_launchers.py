@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from lab import cluster_ray, cluster_slurm
+from lab import cluster_ray, cluster_slurm, launchers
 from lab.cluster_ray import fits_a_node, needs_of
 from lab.cluster_slurm import Slurm
 from lab.entry import Job
@@ -21,7 +21,7 @@ from lab.resources import JOBS_PER_GPU
 from lab.sweep import _last_step, sweep
 from tests.lab.test_sweep import entry, name
 from tests.lab.toy_train import Config, main
-from tests.processes import metrics
+from tests.processes import metrics, say_gpu
 
 SLOW = [entry(seed=seed, steps=3000, pause=0.02) for seed in (10, 11)]
 
@@ -41,6 +41,7 @@ def job(entry):
 def test_two_runs_get_a_gpu_each(tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,6")
+    monkeypatch.setattr(launchers, "_child", say_gpu)
     runs = [entry(seed=seed, device="cuda") for seed in range(2)]
     local = Local(runs, jobs=2)
     for run in runs:
@@ -49,9 +50,8 @@ def test_two_runs_get_a_gpu_each(tmp_path, monkeypatch):
     while local.running:
         ended |= dict(local.wait(1.0))
     assert ended == {name(run): "" for run in runs}
-    assert [log(run, tmp_path).splitlines()[0] for run in runs] == ["GPU 4", "GPU 6"]
+    assert [log(run, tmp_path) for run in runs] == ["GPU 4", "GPU 6"]
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "4,6"
-    assert '"threads": 1,' in (runs[0].run_dir(tmp_path) / "config.json").read_text()
 
 
 def test_a_gpu_that_is_not_there(tmp_path):
@@ -143,9 +143,13 @@ def test_what_a_task_asks_for_and_which_node_has_it():
 
 
 @pytest.mark.parametrize(("launcher", "package"), [("ray", "ray"), ("slurm", "submitit")])
-def test_a_cluster_chooses_the_gpu(launcher, package, tmp_path, monkeypatch):
-    pytest.importorskip(package)
+def test_a_cluster_chooses_the_gpu_and_needs_its_package(launcher, package, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster_slurm, "CLUSTER", "local")
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, package, None)
+        with pytest.raises(UserError, match=f"^LAUNCHER={launcher} needs {package}: pip install -r requirements-clust"):
+            sweep({tmp_path: [entry()]}, jobs=1, launcher=launcher)
+    pytest.importorskip(package)
     with pytest.raises(UserError, match="DEVICE=cuda:1 does not work on a cluster"):
         sweep({tmp_path: [entry(device="cuda:1")]}, jobs=1, launcher=launcher)
 

@@ -1,7 +1,7 @@
 import dataclasses
+import fcntl
 import json
 import math
-import multiprocessing
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,26 +133,24 @@ def test_own_results_are_the_runs_that_are_there(tmp_path):
     assert collect(*arguments, own=True) == (None, []) and not list((tmp_path / "results").glob("*/*"))
 
 
-def collect_one_by_one(folder: Path, seeds: range) -> None:
-    for seed in seeds:
-        collect("e", "quick", [entry(seed)], folder / "runs", folder / "results")
+def test_who_changes_results_holds_their_lock_from_reading_to_writing(tmp_path, monkeypatch):
+    held = []
 
+    def noting(function):
+        def called(*arguments):
+            with (tmp_path / "results/.lock").open("ab") as lock, pytest.raises(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held.append(function.__name__)
+            return function(*arguments)
 
-def test_collecting_at_once_loses_nothing(tmp_path):
-    for seed in range(24):
-        write_run(tmp_path / "runs", entry(seed), curve(seed))
-    processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload([__name__])
-    shares = [range(start, 24, 3) for start in range(3)]
-    others = [processes.Process(target=collect_one_by_one, args=(tmp_path, seeds)) for seeds in shares]
-    for process in others:
-        process.start()
-    for process in others:
-        process.join()
-    assert [process.exitcode for process in others] == [0, 0, 0]
-    assert read(tmp_path / "results", "e", "quick")["seed"].unique().tolist() == list(range(24))
-    provenance = json.loads((tmp_path / "results/quick/e.provenance.json").read_text())
-    assert list(provenance) == [f"ter|Chain|{seed}" for seed in range(24)]
+        return called
+
+    for function in (results.read, results._write):
+        monkeypatch.setattr(results, function.__name__, noting(function))
+    write_run(tmp_path / "runs", entry(), curve(1.0))
+    collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "results")
+    merge_trees(tmp_path / "results", tmp_path / "results")
+    assert held == ["read", "_write", "read", "read", "_write"]
 
 
 def test_floats_survive_exactly(tmp_path):
