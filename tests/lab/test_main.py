@@ -43,10 +43,6 @@ def trained(house):
     return (house.runs / "trained.txt").read_text().split()
 
 
-def test_papers_are_found_by_their_files(house):
-    assert list(house.papers()) == ["coins", "dice"]
-
-
 # ---- run -------------------------------------------------------------------------------------------------------------
 
 
@@ -102,7 +98,7 @@ def test_smoke_judges_nothing_and_replaces_old_results(after_run, capsys):
     assert (elsewhere / "figures/coins/smoke/fig-1.png").read_text() == "smoke 6"
 
 
-@pytest.mark.parametrize(("asked", "seeds"), [("2", [0, 1]), ("3,7", [3, 7]), ("7,", [7])])
+@pytest.mark.parametrize(("asked", "seeds"), [("2", [0, 1]), ("7,", [7])])
 def test_seeds_replace_those_of_the_experiments(house, tmp_path, asked, seeds):
     fresh = dataclasses.replace(house, runs=tmp_path / "runs")
     assert main(["run", "coins", "fig-1", "--scale", "smoke", "--seeds", asked], fresh) == 0
@@ -175,20 +171,6 @@ def test_collect_and_figures_do_not_train(after_run, capsys):
     assert main(["figures"], house) == 0
     assert (evidence(house) / "figures/quick/fig-1.png").read_text() == "quick 6"
     assert trained(house) == before
-
-
-def test_collect_refuses_runs_of_other_sources(after_run, monkeypatch, capsys):
-    house, _ = after_run
-    [script] = house.root.glob("*/coins/train.py")
-    text = script.read_text()
-    monkeypatch.setattr(provenance, "_taken", {})
-    script.write_text(text.replace("10.0 *", "11.0 *"))
-    try:
-        assert main(["collect", "coins"], house) == 1
-    finally:
-        script.write_text(text)
-    err = capsys.readouterr().err
-    assert err.count("it is stale, house_of_tests/coins/train.py changed") == err.count("\n") == 6, "each run once"
 
 
 def test_claims_write_both_tables_and_with_mine_neither(after_run, capsys):
