@@ -315,6 +315,16 @@ def test_links_of_the_readme_exist():
         assert (ROOT / link).exists(), link
 
 
+def test_the_tests_that_their_readme_names_exist():
+    for line in (ROOT / "tests/README.md").read_text().splitlines():
+        text = ""
+        for name in re.findall(r"`([\w/]+\.py|test_\w+)`", line):
+            if name.endswith(".py"):
+                text = (ROOT / "tests" / name).read_text()
+            else:
+                assert f"def {name}(" in text, line
+
+
 def test_every_trained_agent_is_in_the_gallery():
     for path in (ROOT / "papers").glob("*/evidence/trained/*/config.json"):
         assert f"{path.parent.relative_to(ROOT)}.gif" in README
