@@ -18,7 +18,7 @@ def read_only(temporary: Path, *arguments: str) -> subprocess.CompletedProcess:
     try:
         done = subprocess.run(
             ["unshare", "--map-root-user", "--mount", "sh", "-c", MOUNT, str(ROOT), sys.executable, *arguments],
-            env=inside, capture_output=True, text=True, timeout=300,
+            env=inside, capture_output=True, text=True,
         )  # fmt: skip
     except FileNotFoundError:
         pytest.skip("needs unshare")

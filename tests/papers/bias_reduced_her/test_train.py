@@ -596,7 +596,7 @@ def test_command_line(tmp_path, monkeypatch, capsys):
 
 def test_a_wrong_setting_costs_one_line(tmp_path):
     command = [sys.executable, "-m", "papers.bias_reduced_her.train", "--batch-size", "1", "--run-dir", str(tmp_path)]
-    done = subprocess.run([*command, "--no-progress"], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*command, "--no-progress"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.startswith("error: batch_size must be at least 2")
     assert done.stderr.count("\n") == 1
 
