@@ -12,7 +12,7 @@ from typing import Any
 def started(*command: str, cwd: Path, **environment: str) -> subprocess.Popen:
     """A command in a process group of its own, which takes a Ctrl-C as in a terminal."""
     return subprocess.Popen(
-        command, cwd=cwd, env={**os.environ, "OMP_NUM_THREADS": "1", **environment}, start_new_session=True,
+        command, cwd=cwd, env={**fresh(), "OMP_NUM_THREADS": "1", **environment}, start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip

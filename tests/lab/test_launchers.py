@@ -30,6 +30,14 @@ def log(each, runs_root: Path) -> str:
     return (each.run_dir(runs_root) / "log.txt").read_text()
 
 
+@pytest.fixture
+def ctrl_c():
+    """It comes as in a terminal, also where these tests were started in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def job(entry):
     """As a sweep hands it to a launcher."""
     return Job(entry, take([entry.module])[entry.module])
@@ -62,14 +70,13 @@ def test_a_gpu_that_is_not_there(tmp_path):
 # ---- Ray -------------------------------------------------------------------------------------------------------------
 
 
-def test_ray(tmp_path, monkeypatch):
+def test_ray(tmp_path, ctrl_c, monkeypatch):
     """On a cluster of one node with a core and what it takes for two GPUs; with a Ctrl-C in the third of four runs."""
     ray = pytest.importorskip("ray")
     cluster_utils = pytest.importorskip("ray.cluster_utils")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     node = {"num_cpus": 1, "num_gpus": 2, "include_dashboard": False}
     cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=node)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # as from a terminal
     learns, dies = entry(device="cuda"), entry("dies")
     steps = lambda: [_last_step(each.run_dir(tmp_path)) for each in SLOW]  # noqa: E731
     over = threading.Event()
@@ -107,7 +114,6 @@ def test_ray(tmp_path, monkeypatch):
         assert steps() == at_the_end, "a run goes on after the sweep"
     finally:
         over.set()
-        signal.signal(signal.SIGINT, before)
         ray.shutdown()
         cluster.shutdown()
 
@@ -209,7 +215,7 @@ def test_what_slurm_is_asked_for_and_a_job_that_dies_on_its_node(tmp_path, slurm
     assert not (slurm / "cancelled").exists()
 
 
-def test_a_sweep_that_ends_early_cancels_its_jobs(tmp_path, slurm, monkeypatch):
+def test_a_sweep_that_ends_early_cancels_its_jobs(tmp_path, slurm, ctrl_c, monkeypatch):
     """Also the one that is being submitted when the Ctrl-C comes."""
     (slurm / "sacct").write_text("#!/bin/sh\n")  # nothing is known of the jobs yet
     (tmp_path / "runs").mkdir()

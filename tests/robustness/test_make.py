@@ -4,12 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.processes import fresh
+from tests.processes import fresh, started, wait_until
 
 ROOT = Path(__file__).parents[2]
 
@@ -112,12 +111,8 @@ def test_ctrl_c_ends_make_as_an_interrupted_command_ends(tmp_path, target):
     """The whole foreground group gets the signal. A shell then shows 130, also where a recipe looks at the status."""
     waiting = tmp_path / "waiting"
     python = f"trap 'exit 130' INT; touch {waiting}; while true; do sleep 0.1; done"
-    process = subprocess.Popen(
-        [*installed(tmp_path / "venv", python), target],
-        cwd=ROOT, env=fresh(), start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    while not waiting.exists():
-        time.sleep(0.05)
+    process = started(*installed(tmp_path / "venv", python), target, cwd=ROOT)
+    wait_until(waiting.exists, process)
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait() in (-signal.SIGINT, 130)
 
