@@ -1,5 +1,6 @@
 """Commands in the READMEs work as they are written, right after `make setup`."""
 
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -30,8 +31,7 @@ def test_commands_are_found():
 
 @functools.cache
 def help_of(module: str) -> str:
-    command = [sys.executable, "-m", module, "--help"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120).stdout
+    return subprocess.run([sys.executable, "-m", module, "--help"], cwd=ROOT, capture_output=True, text=True).stdout
 
 
 @pytest.mark.parametrize("command", commands())
@@ -39,15 +39,15 @@ def test_a_command_of_a_readme_is_understood(command, monkeypatch):
     python, _, module, *arguments = shlex.split(command)
     assert python == ".venv/bin/python", "the one that `make setup` makes"
     assert importlib.util.find_spec(module) is not None
-    if "--help" in arguments:
-        assert "usage:" in help_of(module)
-    elif module == "lab":
-        read_command(arguments)
-    elif module.startswith("papers."):
-        script = importlib.import_module(module)
-        monkeypatch.setattr(sys, "argv", [module, *arguments])
-        monkeypatch.setenv("OMP_NUM_THREADS", "1")  # leave this process its threads
-        cli(script.Config, lambda config, run_dir, **_: {}, "")
-    else:
-        for option in re.findall(r"--[\w-]+", command):
-            assert option in help_of(module)
+    with pytest.raises(SystemExit, match=r"^0$") if "--help" in arguments else contextlib.nullcontext():
+        if module == "lab":
+            read_command(arguments)
+        elif module.startswith("papers."):
+            script = importlib.import_module(module)
+            monkeypatch.setattr(sys, "argv", [module, *arguments])
+            monkeypatch.setenv("OMP_NUM_THREADS", "1")  # leave this process its threads
+            cli(script.Config, lambda config, run_dir, **_: {}, "")
+        else:
+            for option in re.findall(r"--[\w-]+", command):
+                assert option in help_of(module)
+            sys.exit(0) if "--help" in arguments else None

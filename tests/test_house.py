@@ -2,7 +2,6 @@
 
 import ast
 import functools
-import os
 import re
 import shutil
 import subprocess
@@ -15,6 +14,7 @@ import pytest
 
 from lab.commands import write_claims
 from lab.rooms import House
+from tests.processes import fresh
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPERS = House().papers()
@@ -46,9 +46,12 @@ def modules() -> dict[str, Path]:
 
 def imports(path: Path) -> set[str]:
     """Modules and names that a file imports, wherever in the file, with absolute names."""
-    package = path.relative_to(ROOT).parent.parts
+    return imported(ast.parse(path.read_text()), path.relative_to(ROOT).parent.parts)
+
+
+def imported(tree: ast.AST, package: tuple[str, ...]) -> set[str]:
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -135,6 +138,18 @@ def test_no_circle_of_imports():
     assert not circles(graph)
 
 
+def test_optional_packages_are_imported_where_they_are_needed():
+    """Inside of functions: everything else works without them."""
+    optional = {"ray", "submitit", "tensorboard", "torch.utils.tensorboard", "sklearn", "pfrl", "stable_baselines3"}
+    for path in modules().values():
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                node.body = []
+        found = {name.partition(".")[0] for name in imported(tree, ())} | imported(tree, ())
+        assert not found & optional, path
+
+
 def test_claims_are_judged_without_drawing():
     """No module of claims imports matplotlib or a module of figures, directly or through others."""
     files = modules()
@@ -161,10 +176,7 @@ def test_claims_are_judged_without_drawing():
 
 
 def make(*arguments: str) -> subprocess.CompletedProcess:
-    """Run make as from a fresh shell: without the variables of the make that may be running these tests."""
-    own = ("MAKE", "MFLAGS", "SCALE", "JOBS", "DEVICE", "LAUNCHER", "PYTHON", "SEEDS", "STALE", "TENSORBOARD", "HOURS")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(own)}
-    return subprocess.run(["make", *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+    return subprocess.run(["make", *arguments], cwd=ROOT, env=fresh(), capture_output=True, text=True)
 
 
 @functools.cache
@@ -184,9 +196,8 @@ def test_make_alone_lists_every_target_with_minutes_and_text():
 
 
 def test_every_target_has_a_recipe():
-    for target in phony_targets():
-        done = make("--dry-run", target)
-        assert done.returncode == 0 and "Nothing to be done" not in done.stdout, target
+    done = make("--dry-run", *phony_targets())
+    assert done.returncode == 0 and "Nothing to be done" not in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.name)
@@ -195,30 +206,6 @@ def test_targets_and_figures_are_the_same(paper):
     assert room in phony_targets()
     targets = {name.removeprefix(f"{room}-") for name in phony_targets() if name.startswith(f"{room}-")}
     assert targets == {name.replace("_", "-") for name in paper.figures}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["ter-fig99"], ["ter-fig99", "ter-fig2"]),
-        (["reproduse"], ["reproduse", "lists them all"]),
-        (["ter-fig2", "SCALE=quik"], ["quik", "smoke, quick and full"]),
-    ],
-)
-def test_a_wrong_target_or_scale_costs_one_line(arguments, words):
-    done = make(*arguments)
-    assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.count("\n") == 1 and all(word in done.stderr for word in words), done.stderr
-
-
-def test_a_missing_or_old_python_costs_one_line(tmp_path):
-    old = tmp_path / "python3.9"
-    old.write_text("#!/bin/sh\nexit 1\n")
-    old.chmod(0o755)
-    for python in (str(old), "no-such-python"):
-        done = make("setup", f"PYTHON={python}", f"VENV={tmp_path / 'venv'}")
-        assert done.returncode == 2 and "install Python 3.11 or newer" in done.stderr.splitlines()[0]
-        assert not (tmp_path / "venv").exists()
 
 
 # ---- papers ----------------------------------------------------------------------------------------------------------
@@ -326,6 +313,16 @@ def test_the_readme_example_runs_and_prints_what_it_says(capsys):
 def test_links_of_the_readme_exist():
     for link in re.findall(r"\]\(([^)#:]+)\)", README) + re.findall(r'src="([^"]+)"', README):
         assert (ROOT / link).exists(), link
+
+
+def test_the_tests_that_their_readme_names_exist():
+    for line in (ROOT / "tests/README.md").read_text().splitlines():
+        text = ""
+        for name in re.findall(r"`([\w/]+\.py|test_\w+)`", line):
+            if name.endswith(".py"):
+                text = (ROOT / "tests" / name).read_text()
+            else:
+                assert f"def {name}(" in text, line
 
 
 def test_every_trained_agent_is_in_the_gallery():

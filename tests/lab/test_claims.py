@@ -82,11 +82,6 @@ def test_damaged_results_are_the_users_to_mend(tmp_path):
         evaluate([CLAIM], Results(tmp_path))
 
 
-def test_two_claims_of_one_name(tmp_path):
-    with pytest.raises(ValueError, match="two claims are called ter-better"):
-        evaluate([CLAIM, CLAIM], Results(tmp_path))
-
-
 def test_the_scale_at_which_more_was_run_counts(tmp_path):
     def check(results):
         frame, scale = results.need("fig2")
@@ -99,6 +94,8 @@ def test_the_scale_at_which_more_was_run_counts(tmp_path):
 
 
 def test_mistakes_in_claims(tmp_path):
+    with pytest.raises(ValueError, match="two claims are called ter-better"):
+        evaluate([CLAIM, CLAIM], Results(tmp_path))
     with pytest.raises(ValueError, match="unknown kind of claim 'mine'"):
         Claim("a", "", "", "", better, kind="mine")
     with pytest.raises(ValueError, match="x is counted with y, which is no claim"):

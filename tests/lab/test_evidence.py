@@ -134,6 +134,6 @@ def test_a_checkout_that_is_not_clean_is_refused_before_anything_is_trained(
 
 def test_a_sweep_stops_its_runs_when_its_seconds_are_over(house):
     [entry, *_] = house.papers()["coins"].experiments["slow"]("smoke")
-    report = sweep({house.runs: [entry]}, jobs=1, seconds=1.0)  # the run would sleep for a minute
+    report = sweep({house.runs: [entry]}, jobs=1, seconds=0.5)  # the run would sleep for a minute
     assert not (report.finished or report.failed or report.interrupted)
     assert not list(house.runs.glob("*/done.json"))

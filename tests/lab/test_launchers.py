@@ -5,13 +5,12 @@ import signal
 import socket
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 import torch
 
-from lab import cluster_ray, cluster_slurm
+from lab import cluster_ray, cluster_slurm, launchers
 from lab.cluster_ray import fits_a_node, needs_of
 from lab.cluster_slurm import Slurm
 from lab.entry import Job
@@ -19,44 +18,24 @@ from lab.errors import UserError
 from lab.launchers import Local
 from lab.provenance import take
 from lab.resources import JOBS_PER_GPU
-from lab.sweep import Report, _last_step, sweep
-from tests.lab.test_sweep import entry, metrics, name
+from lab.sweep import _last_step, sweep
+from tests.lab.test_sweep import entry, name
 from tests.lab.toy_train import Config, main
+from tests.processes import metrics, say_gpu
 
-SLOW = [entry(seed=seed, steps=3000, evaluate_every=5, pause=0.02) for seed in range(10, 12)]
+SLOW = [entry(seed=seed, steps=3000, pause=0.02) for seed in (10, 11)]
 
 
 def log(each, runs_root: Path) -> str:
     return (each.run_dir(runs_root) / "log.txt").read_text()
 
 
-def interrupted(entries, runs_root: Path, launcher: str) -> Report:
-    """A sweep that gets a Ctrl-C when one of its runs has made a step; afterwards none of them goes on."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # as from a terminal
-    over = threading.Event()
-
-    def steps() -> list[int]:
-        return [_last_step(each.run_dir(runs_root)) for each in entries]
-
-    def interrupt() -> None:
-        deadline = time.monotonic() + 120
-        while not any(steps()) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        if not over.is_set():
-            os.kill(os.getpid(), signal.SIGINT)
-
-    user = threading.Thread(target=interrupt)
-    user.start()
-    try:
-        report = sweep({runs_root: entries}, jobs=1, launcher=launcher)
-    finally:
-        over.set()
-        user.join()
-        signal.signal(signal.SIGINT, before)
-    at_the_end = steps()
-    time.sleep(1.0)
-    assert steps() == at_the_end, "a run goes on after the sweep"
-    return report
+@pytest.fixture
+def ctrl_c():
+    """It comes as in a terminal, also where these tests were started in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def job(entry):
@@ -70,6 +49,7 @@ def job(entry):
 def test_two_runs_get_a_gpu_each(tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,6")
+    monkeypatch.setattr(launchers, "_child", say_gpu)
     runs = [entry(seed=seed, device="cuda") for seed in range(2)]
     local = Local(runs, jobs=2)
     for run in runs:
@@ -78,9 +58,8 @@ def test_two_runs_get_a_gpu_each(tmp_path, monkeypatch):
     while local.running:
         ended |= dict(local.wait(1.0))
     assert ended == {name(run): "" for run in runs}
-    assert [log(run, tmp_path).splitlines()[0] for run in runs] == ["GPU 4", "GPU 6"]
+    assert [log(run, tmp_path) for run in runs] == ["GPU 4", "GPU 6"]
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "4,6"
-    assert '"threads": 1,' in (runs[0].run_dir(tmp_path) / "config.json").read_text()
 
 
 def test_a_gpu_that_is_not_there(tmp_path):
@@ -91,35 +70,50 @@ def test_a_gpu_that_is_not_there(tmp_path):
 # ---- Ray -------------------------------------------------------------------------------------------------------------
 
 
-def test_ray(tmp_path, monkeypatch):
-    """On a cluster of one node with a core and what it takes for two GPUs."""
+def test_ray(tmp_path, ctrl_c, monkeypatch):
+    """On a cluster of one node with a core and what it takes for two GPUs; with a Ctrl-C in the third of four runs."""
     ray = pytest.importorskip("ray")
     cluster_utils = pytest.importorskip("ray.cluster_utils")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     node = {"num_cpus": 1, "num_gpus": 2, "include_dashboard": False}
     cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=node)
+    learns, dies = entry(device="cuda"), entry("dies")
+    steps = lambda: [_last_step(each.run_dir(tmp_path)) for each in SLOW]  # noqa: E731
+    over = threading.Event()
+
+    def interrupt() -> None:
+        while not any(steps()) and not over.wait(0.05):
+            pass
+        if not over.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
+
+    user = threading.Thread(target=interrupt)
     try:
         monkeypatch.setenv("RAY_ADDRESS", cluster.address)
-        learns, dies = entry(device="cuda"), entry("dies")
-        report = sweep({tmp_path: [learns, dies]}, jobs=2, launcher="ray")
+        ray.init(log_to_driver=False, logging_level="ERROR")  # else the tasks would end with the connection
+        user.start()
+        report = sweep({tmp_path: [learns, dies, *SLOW]}, jobs=2, launcher="ray")
+        assert report.interrupted and report.exit_code == 130 and ray.is_initialized()
         assert report.finished == [name(learns)] and list(report.failed) == [name(dies)]
         assert report.failed[name(dies)].startswith("dies starts at step 0\n")
         assert "ray: The worker died unexpectedly" in report.failed[name(dies)]
         assert log(learns, tmp_path).splitlines()[0] in ("GPU 0", "GPU 1"), "what Ray gave, or it gave nothing"
-        assert not ray.is_initialized()
         main(Config(), tmp_path / "whole")
         assert metrics(learns.run_dir(tmp_path)) == metrics(tmp_path / "whole")
         assert '"threads": 1,' in (learns.run_dir(tmp_path) / "config.json").read_text()
-
-        ray.init(log_to_driver=False, logging_level="ERROR")  # else the tasks would end with the connection
-        report = interrupted(SLOW, tmp_path, launcher="ray")
-        assert report.interrupted and report.exit_code == 130 and ray.is_initialized()
-        assert sum((each.run_dir(tmp_path)).exists() for each in SLOW) == 1, "the second still waited"
+        assert sum(each.run_dir(tmp_path).exists() for each in SLOW) == 1, "the second still waited"
+        at_the_end = steps()
 
         monkeypatch.setattr(cluster_ray, "replay_needs", lambda entries: [10**15])
         with pytest.raises(UserError, match=r"no node of the Ray cluster has 1000000\.5 GB of memory"):
             sweep({tmp_path: [entry(seed=5)]}, jobs=1, launcher="ray")
+        ray.shutdown()
+        with pytest.raises(UserError, match="no node of the Ray cluster"):
+            sweep({tmp_path: [entry(seed=5)]}, jobs=1, launcher="ray")
+        assert not ray.is_initialized(), "what it has connected, it leaves"
+        assert steps() == at_the_end, "a run goes on after the sweep"
     finally:
+        over.set()
         ray.shutdown()
         cluster.shutdown()
 
@@ -155,9 +149,13 @@ def test_what_a_task_asks_for_and_which_node_has_it():
 
 
 @pytest.mark.parametrize(("launcher", "package"), [("ray", "ray"), ("slurm", "submitit")])
-def test_a_cluster_chooses_the_gpu(launcher, package, tmp_path, monkeypatch):
-    pytest.importorskip(package)
+def test_a_cluster_chooses_the_gpu_and_needs_its_package(launcher, package, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster_slurm, "CLUSTER", "local")
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, package, None)
+        with pytest.raises(UserError, match=f"^LAUNCHER={launcher} needs {package}: pip install -r requirements-clust"):
+            sweep({tmp_path: [entry()]}, jobs=1, launcher=launcher)
+    pytest.importorskip(package)
     with pytest.raises(UserError, match="DEVICE=cuda:1 does not work on a cluster"):
         sweep({tmp_path: [entry(device="cuda:1")]}, jobs=1, launcher=launcher)
 
@@ -165,31 +163,20 @@ def test_a_cluster_chooses_the_gpu(launcher, package, tmp_path, monkeypatch):
 # ---- SLURM -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def submitit_here(monkeypatch):
-    """submitit's own processes instead of SLURM's."""
+def test_jobs_of_submitit(tmp_path, monkeypatch):
+    """With submitit's own processes instead of SLURM's."""
     core = pytest.importorskip("submitit.core.core")
     monkeypatch.setattr(cluster_slurm, "CLUSTER", "local")
     monkeypatch.setattr(cluster_slurm, "POLL_SECONDS", 0.1)
     monkeypatch.setattr(core.Job, "_results_timeout_s", 0)  # seconds that a result may be late on a slow disk
-
-
-def test_jobs_of_submitit(tmp_path, submitit_here):
-    learns, raises, dies = entry(), entry("raises"), entry("dies")
-    report = sweep({tmp_path: [learns, raises, dies]}, jobs=3, launcher="slurm")
-    assert report.finished == [name(learns)] and set(report.failed) == {name(raises), name(dies)}
-    assert "ZeroDivisionError: the toy was told to fail\nexit code 1" in report.failed[name(raises)]
+    learns, dies = entry(), entry("dies")
+    report = sweep({tmp_path: [learns, dies]}, jobs=2, launcher="slurm")
+    assert report.finished == [name(learns)] and list(report.failed) == [name(dies)]
     assert report.failed[name(dies)].startswith("dies starts at step 0\nslurm: job ")
     assert log(learns, tmp_path) == "plain starts at step 0\n"
     main(Config(), tmp_path / "whole")
     assert metrics(learns.run_dir(tmp_path)) == metrics(tmp_path / "whole")
     assert '"threads": 1,' in (learns.run_dir(tmp_path) / "config.json").read_text()
-
-
-def test_ctrl_c_cancels_the_jobs_of_submitit(tmp_path, submitit_here):
-    report = interrupted(SLOW, tmp_path, launcher="slurm")
-    assert report.interrupted and report.exit_code == 130
-    assert not SLOW[1].run_dir(tmp_path).exists(), "not more than JOBS in the queue"
 
 
 @pytest.fixture
@@ -228,15 +215,17 @@ def test_what_slurm_is_asked_for_and_a_job_that_dies_on_its_node(tmp_path, slurm
     assert not (slurm / "cancelled").exists()
 
 
-def test_a_sweep_that_ends_early_cancels_its_jobs(tmp_path, slurm, monkeypatch):
+def test_a_sweep_that_ends_early_cancels_its_jobs(tmp_path, slurm, ctrl_c, monkeypatch):
     """Also the one that is being submitted when the Ctrl-C comes."""
     (slurm / "sacct").write_text("#!/bin/sh\n")  # nothing is known of the jobs yet
     (tmp_path / "runs").mkdir()
     workers = Slurm(SLOW, jobs=2)
     workers.start(name(SLOW[0]), job(SLOW[0]), SLOW[0].run_dir(tmp_path / "runs"))
+    assert workers.room()
     monkeypatch.setattr(workers, "submitit", Hasty(workers.submitit))
     with pytest.raises(KeyboardInterrupt):
         workers.start(name(SLOW[1]), job(SLOW[1]), SLOW[1].run_dir(tmp_path / "runs"))
+    assert not workers.room(), "not more than JOBS in the queue"
     workers.stop()
     assert (slurm / "cancelled").read_text().split() == ["4101", "4102"]
 

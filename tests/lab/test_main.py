@@ -1,13 +1,10 @@
 """lab/__main__.py and lab/commands.py, on a house of two small papers that are written into a temporary directory."""
 
 import dataclasses
-import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +13,7 @@ from lab import provenance, results
 from lab.__main__ import main
 from lab.commands import entries_of, usual_hours, write_claims
 from lab.rooms import every
+from lab.sweep import Report
 from tests.lab import toy_house
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,10 +41,6 @@ def evidence(house):
 
 def trained(house):
     return (house.runs / "trained.txt").read_text().split()
-
-
-def test_papers_are_found_by_their_files(house):
-    assert list(house.papers()) == ["coins", "dice"]
 
 
 # ---- run -------------------------------------------------------------------------------------------------------------
@@ -88,9 +82,10 @@ def test_headline_trains_its_own_runs_of_all_papers_and_keeps_what_else_is_there
 
 def test_failed_run_is_reported(after_run, capsys):
     house, _ = after_run
-    assert main(["run", "coins", "fig-2"], house) == 1
-    err = capsys.readouterr().err
-    assert "broken on purpose" in err and "log.txt" in err and "1 runs failed" in err
+    assert main(["run", "coins", "fig-1", "fig-2"], house) == 1
+    said = capsys.readouterr()
+    assert "broken on purpose" in said.err and "log.txt" in said.err and "1 runs failed" in said.err
+    assert "coins fig-1: reproduced" in said.out, "a failed run does not keep the rest from being judged"
 
 
 def test_smoke_judges_nothing_and_replaces_old_results(after_run, capsys):
@@ -103,7 +98,7 @@ def test_smoke_judges_nothing_and_replaces_old_results(after_run, capsys):
     assert (elsewhere / "figures/coins/smoke/fig-1.png").read_text() == "smoke 6"
 
 
-@pytest.mark.parametrize(("asked", "seeds"), [("2", [0, 1]), ("3,7", [3, 7]), ("7,", [7])])
+@pytest.mark.parametrize(("asked", "seeds"), [("2", [0, 1]), ("7,", [7])])
 def test_seeds_replace_those_of_the_experiments(house, tmp_path, asked, seeds):
     fresh = dataclasses.replace(house, runs=tmp_path / "runs")
     assert main(["run", "coins", "fig-1", "--scale", "smoke", "--seeds", asked], fresh) == 0
@@ -135,23 +130,11 @@ def test_how_to_train_reaches_the_sweep(house, monkeypatch):
     assert seen.items() >= {"jobs": 3, "launcher": "ray", "stale": "keep", "tensorboard": True}.items()
 
 
-def test_ctrl_c_ends_a_command_with_130_and_draws_nothing(house, tmp_path):
-    code = (
-        "import sys; from pathlib import Path; from lab.__main__ import main; from lab.rooms import House\n"
-        f"house = House('house_of_tests', Path({str(house.root)!r}), Path({str(tmp_path / 'runs')!r}))\n"
-        "sys.exit(main(['run', 'coins', 'fig-4', '--jobs', '2'], house))"
-    )
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{house.root}"}
-    command = [sys.executable, "-c", code]
-    process = subprocess.Popen(
-        command, env=environment, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    while not list(tmp_path.glob("runs/coins/*/waiting")) and process.poll() is None:
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
-    assert process.returncode == 130 and "the same command again resumes" in said and "Traceback" not in said, said
-    assert not (tmp_path / "runs/figures").exists()
+def test_ctrl_c_ends_a_command_with_130_and_draws_nothing(house, tmp_path, monkeypatch):
+    monkeypatch.setattr("lab.sweep.sweep", lambda work, **how: Report(interrupted=True))
+    fresh = dataclasses.replace(house, runs=tmp_path / "runs")
+    assert main(["run", "coins", "fig-1", "fig-3"], fresh) == 130
+    assert not (tmp_path / "runs").exists()
 
 
 def test_usual_hours_come_from_the_committed_results(after_run):
@@ -188,20 +171,6 @@ def test_collect_and_figures_do_not_train(after_run, capsys):
     assert main(["figures"], house) == 0
     assert (evidence(house) / "figures/quick/fig-1.png").read_text() == "quick 6"
     assert trained(house) == before
-
-
-def test_collect_refuses_runs_of_other_sources(after_run, monkeypatch, capsys):
-    house, _ = after_run
-    [script] = house.root.glob("*/coins/train.py")
-    text = script.read_text()
-    monkeypatch.setattr(provenance, "_taken", {})
-    script.write_text(text.replace("10.0 *", "11.0 *"))
-    try:
-        assert main(["collect", "coins"], house) == 1
-    finally:
-        script.write_text(text)
-    err = capsys.readouterr().err
-    assert err.count("it is stale, house_of_tests/coins/train.py changed") == err.count("\n") == 6, "each run once"
 
 
 def test_claims_write_both_tables_and_with_mine_neither(after_run, capsys):
@@ -270,7 +239,8 @@ def test_mistakes_cost_one_line(house, capsys, command, words):
 
 
 def test_list_loads_no_torch():
-    code = "import sys\nfrom lab.__main__ import main\nmain(['list'])\nsys.exit('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    code = "import sys\nimport lab.launchers, lab.resources\nfrom lab.__main__ import main\nmain(['list'])\n"
+    code += "sys.exit('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr or "`python -m lab list` has loaded torch"
     assert "make ter-fig2" in done.stdout

@@ -202,7 +202,7 @@ def test_a_script_that_was_written_after_it_was_loaded_is_of_no_commit(room, mon
     assert capsys.readouterr().err.startswith(f"warning: the sources of {script(room)} were written while")
 
 
-@pytest.mark.parametrize("moment", ["before", "after", "while loading"])
+@pytest.mark.parametrize("moment", ["before", "after", "while loading", "until loaded"])
 def test_only_what_the_sweep_has_seen_is_trained(room, monkeypatch, moment):
     for name in ("_taken", "_loaded"):
         monkeypatch.setattr(provenance, name, {})
@@ -213,6 +213,9 @@ def test_only_what_the_sweep_has_seen_is_trained(room, monkeypatch, moment):
     seen = provenance.take([script(room)])[script(room)]
     if moment == "before":
         (room / "method.py").write_text("x = 2\n")
+    if moment == "until loaded":  # then it is as the sweep has seen it, but that is not what runs
+        back = "from pathlib import Path\nPath(__file__).write_text('x = 1\\n')\n"
+        (room / "method.py").write_text(back)
     provenance.load(script(room))
     if moment == "after":
         (room / "method.py").write_text("x = 2\n")

@@ -1,7 +1,7 @@
 import dataclasses
+import fcntl
 import json
 import math
-import multiprocessing
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,26 +133,24 @@ def test_own_results_are_the_runs_that_are_there(tmp_path):
     assert collect(*arguments, own=True) == (None, []) and not list((tmp_path / "results").glob("*/*"))
 
 
-def collect_one_by_one(folder: Path, seeds: range) -> None:
-    for seed in seeds:
-        collect("e", "quick", [entry(seed)], folder / "runs", folder / "results")
+def test_who_changes_results_holds_their_lock_from_reading_to_writing(tmp_path, monkeypatch):
+    held = []
 
+    def noting(function):
+        def called(*arguments):
+            with (tmp_path / "results/.lock").open("ab") as lock, pytest.raises(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held.append(function.__name__)
+            return function(*arguments)
 
-def test_collecting_at_once_loses_nothing(tmp_path):
-    for seed in range(24):
-        write_run(tmp_path / "runs", entry(seed), curve(seed))
-    processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload([__name__])
-    shares = [range(start, 24, 3) for start in range(3)]
-    others = [processes.Process(target=collect_one_by_one, args=(tmp_path, seeds)) for seeds in shares]
-    for process in others:
-        process.start()
-    for process in others:
-        process.join()
-    assert [process.exitcode for process in others] == [0, 0, 0]
-    assert read(tmp_path / "results", "e", "quick")["seed"].unique().tolist() == list(range(24))
-    provenance = json.loads((tmp_path / "results/quick/e.provenance.json").read_text())
-    assert list(provenance) == [f"ter|Chain|{seed}" for seed in range(24)]
+        return called
+
+    for function in (results.read, results._write):
+        monkeypatch.setattr(results, function.__name__, noting(function))
+    write_run(tmp_path / "runs", entry(), curve(1.0))
+    collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "results")
+    merge_trees(tmp_path / "results", tmp_path / "results")
+    assert held == ["read", "_write", "read", "read", "_write"]
 
 
 def test_floats_survive_exactly(tmp_path):
@@ -227,14 +225,6 @@ def test_two_results_of_one_run_are_refused(tmp_path, rows, words):
     for part in ("run ter|Chain|0 of e", str(path), str(directory), words, "delete"):
         assert part in message
     assert snapshot(tmp_path / "results") == before
-    # both remedies of the message work
-    shutil.rmtree(directory)
-    collect("e", "quick", [entry(1), entry()], tmp_path / "runs", tmp_path / "results")
-    write_run(tmp_path / "runs", entry(), rows)
-    path.unlink()
-    collect("e", "quick", [entry(1), entry()], tmp_path / "runs", tmp_path / "results")
-    taken = read(tmp_path / "results", "e", "quick").query("seed == 0")
-    assert taken["value"].tolist() == [row[2] for row in rows]
 
 
 def test_two_configs_under_one_label_are_a_bug_of_the_experiment(tmp_path):
@@ -341,30 +331,6 @@ def test_awkward_names_survive(tmp_path):
     collect("e", "quick", [run], tmp_path / "runs", tmp_path / "results")
     frame = read(tmp_path / "results", "e", "quick")
     assert set(frame["method"]) == {run.method} and set(frame["env"]) == {run.env}
-
-
-def test_a_crash_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
-    write_run(tmp_path / "runs", entry(), curve(1.0))
-    collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "results")
-    before = snapshot(tmp_path / "results")
-    write_run(tmp_path / "runs", entry(1), curve(1.0))
-
-    def crash(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("lab.checkpoints._to_disk", crash)
-    with pytest.raises(OSError):
-        collect("e", "quick", [entry(), entry(1)], tmp_path / "runs", tmp_path / "results")
-    assert snapshot(tmp_path / "results") == before
-
-
-def test_an_equal_file_is_not_written_again(tmp_path):
-    assert results.write_if_changed(tmp_path / "a" / "x", b"1")
-    stamp = (tmp_path / "a" / "x").stat().st_mtime_ns
-    assert not results.write_if_changed(tmp_path / "a" / "x", b"1")
-    assert (tmp_path / "a" / "x").stat().st_mtime_ns == stamp
-    assert results.write_if_changed(tmp_path / "a" / "x", b"2")
-    assert (tmp_path / "a" / "x").read_bytes() == b"2"
 
 
 def add_file(root: Path, scale: str, experiment: str = "e") -> None:

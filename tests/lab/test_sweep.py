@@ -4,9 +4,7 @@ import dataclasses
 import os
 import re
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from lab.runs import Run
 from lab.sweep import Progress, Report, _last_step, sweep
 from tests.lab import toy_train
 from tests.lab.toy_train import Config, main
+from tests.processes import members, metrics, started, wait_until
 
 ROOT = Path(__file__).parents[2]
 SWEEP = """
@@ -36,15 +35,11 @@ def entry(method: str = "plain", seed: int = 0, **settings) -> Entry:
     return Entry(method, "Line", seed, "tests.lab.toy_train:main", config)
 
 
-SLOW = [entry(seed=seed, steps=600, evaluate_every=20, pause=0.05) for seed in range(3)]
+SLOW = [entry(seed=seed, steps=300, evaluate_every=5, pause=0.4) for seed in range(3)]
 
 
 def name(entry: Entry) -> str:
     return run_name(entry.config)
-
-
-def metrics(run_dir: Path) -> list[list[str]]:
-    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()]
 
 
 def test_finished_is_skipped_half_done_resumed_and_failures_stay_alone(tmp_path, monkeypatch, capsys):
@@ -87,43 +82,11 @@ def test_finished_is_skipped_half_done_resumed_and_failures_stay_alone(tmp_path,
     assert again.exit_code == 0 and len(again.skipped) == 3
 
 
-def members(group: int) -> list[str]:
-    """Command lines of the living processes of a process group."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, process_group = path.read_text().rsplit(")", 1)[1].split()[:3]
-            if int(process_group) == group and state != "Z":
-                found.append((path.parent / "cmdline").read_text())
-        except (FileNotFoundError, ProcessLookupError):
-            pass
-    return found
-
-
-def wait_until(condition, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-def started_sweep(runs_root: Path) -> subprocess.Popen:
-    """Another process that trains SLOW, two of its runs under way."""
-    runs_root.mkdir(exist_ok=True)
-    (runs_root / "sweep.py").write_text(SWEEP)
-    before = [_last_step(entry.run_dir(runs_root)) for entry in SLOW]
-    process = subprocess.Popen(
-        [sys.executable, str(runs_root / "sweep.py"), str(runs_root)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # as from a terminal
-    )  # fmt: skip
-    wait_until(lambda: sum(_last_step(e.run_dir(runs_root)) > b for e, b in zip(SLOW, before)) == 2, 60)
-    return process
-
-
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for orphans in /proc")
-def test_ctrl_c_a_second_sweep_and_a_killed_sweep(tmp_path, capsys):
-    other = started_sweep(tmp_path)
+def test_a_second_sweep_and_ctrl_c(tmp_path, capsys):
+    (tmp_path / "sweep.py").write_text(SWEEP)
+    other = started(sys.executable, str(tmp_path / "sweep.py"), str(tmp_path), cwd=ROOT, PYTHONPATH=str(ROOT))
+    wait_until(lambda: sum(_last_step(entry.run_dir(tmp_path)) > 0 for entry in SLOW) == 2, other)
     two = [entry for entry in SLOW if _last_step(entry.run_dir(tmp_path))]
     report = sweep({tmp_path: two}, jobs=2)  # a second sweep over the same runs leaves them to the first
     assert sorted(report.busy) == sorted(name(entry) for entry in two)
@@ -131,16 +94,11 @@ def test_ctrl_c_a_second_sweep_and_a_killed_sweep(tmp_path, capsys):
     assert capsys.readouterr().err.count("is trained by another process; the same command again takes it in") == 2
 
     os.killpg(other.pid, signal.SIGINT)
-    _, error = other.communicate(timeout=60)
+    _, error = other.communicate()
     assert other.returncode == 130
     assert "interrupted: the same command again resumes" in error and "Traceback" not in error
-    wait_until(lambda: not members(other.pid), 10)
+    wait_until(lambda: not members(other.pid))
     assert not any((entry.run_dir(tmp_path) / "done.json").exists() for entry in SLOW)
-
-    other = started_sweep(tmp_path)
-    other.kill()
-    other.communicate()
-    wait_until(lambda: not members(other.pid), 10)
 
     (tmp_path / "hurry").touch()
     report = sweep({tmp_path: SLOW}, jobs=2)

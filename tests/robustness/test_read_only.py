@@ -18,7 +18,7 @@ def read_only(temporary: Path, *arguments: str) -> subprocess.CompletedProcess:
     try:
         done = subprocess.run(
             ["unshare", "--map-root-user", "--mount", "sh", "-c", MOUNT, str(ROOT), sys.executable, *arguments],
-            env=inside, capture_output=True, text=True, timeout=300,
+            env=inside, capture_output=True, text=True,
         )  # fmt: skip
     except FileNotFoundError:
         pytest.skip("needs unshare")
@@ -44,10 +44,3 @@ def test_every_kernel_can_be_imported(tmp_path):
     code = "import sys, importlib, common\nfor name in sys.argv[1:]: importlib.import_module(name)"
     done = read_only(tmp_path, "-c", code, *sorted(names))
     assert done.returncode == 0, done.stderr
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path):
-    done = read_only(tmp_path, "-m", "lab", "run", "ter", "fig2", "--scale", "smoke")
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("error: cannot write ") and done.stderr.count("\n") == 1, done.stderr
-    assert "Read-only file system" in done.stderr

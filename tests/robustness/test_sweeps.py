@@ -1,84 +1,51 @@
 """Sweeps over a small run of every paper: killed, short of disk, or two at once, they end as if nothing was."""
 
-import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.processes import members, metrics, started, wait_until
 from tests.robustness.small_runs import RUNS
 
 ROOT = Path(__file__).parents[2]
 PAPERS = list(RUNS)
-SECONDS = 120.0  # a limit for what takes a few seconds on an idle machine
 
 
 def sweep(runs_root: Path, jobs: int = len(RUNS), around: tuple[str, ...] = ()) -> subprocess.Popen:
     """A sweep over all runs in a process group of its own. around: a command that runs it."""
     code = f"from pathlib import Path; from tests.robustness.small_runs import sweep; sweep(Path({str(runs_root)!r}), "
-    return subprocess.Popen(
-        [*around, sys.executable, "-c", f"{code}{jobs}, {PAPERS})"],
-        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    return started(*around, sys.executable, "-c", f"{code}{jobs}, {PAPERS})", cwd=ROOT, PYTHONPATH=str(ROOT))
 
 
 def ended(process: subprocess.Popen) -> str:
     """What a sweep says that exits by itself: with code 0, or 1 when another one still trains what it would."""
-    _, error = process.communicate(timeout=SECONDS)
+    _, error = process.communicate()
     assert process.returncode == (" busy elsewhere" in error), error
     return error
 
 
-def wait_until(condition) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-def members(group: int) -> list[str]:
-    """Names of the living processes of a process group."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            name, rest = path.read_text().rsplit(")", 1)
-        except OSError:
-            continue
-        if int(rest.split()[2]) == group and rest.split()[0] != "Z":
-            found.append(name)
-    return found
-
-
-def waiting(runs_root: Path) -> list[str]:
-    return [paper for paper, entry in RUNS.items() if (entry.run_dir(runs_root) / "waiting").exists()]
-
-
-def started(runs_root: Path, around: tuple[str, ...] = (), seen: Path | None = None) -> subprocess.Popen:
+def all_waiting(runs_root: Path, around: tuple[str, ...] = (), seen: Path | None = None) -> subprocess.Popen:
     """A sweep of which every run waits between two checkpoints. seen: where `runs_root` is seen from here."""
     seen = seen or runs_root
     (seen / "wait").touch()
-    for paper in waiting(seen):
-        (RUNS[paper].run_dir(seen) / "waiting").unlink()
     process = sweep(runs_root, around=around)
+
+    def wait() -> bool:
+        for log in seen.glob("*/log.txt"):
+            assert "rror" not in log.read_text(), log.read_text()
+        return all((entry.run_dir(seen) / "waiting").exists() for entry in RUNS.values())
+
     try:
-        wait_until(lambda: process.poll() is not None or len(waiting(seen)) == len(RUNS))
+        wait_until(wait, process)
     except AssertionError:
         process.kill()
-        pytest.fail(f"only {waiting(seen)} have come to a checkpoint: {process.communicate()}")
-    assert process.poll() is None, process.communicate()
+        raise
     return process
-
-
-def metrics(runs_root: Path, paper: str) -> list[list[str]]:
-    """Rows of a run's metrics.csv without the hours."""
-    lines = (RUNS[paper].run_dir(runs_root) / "metrics.csv").read_text().splitlines()
-    return [line.split(",")[:3] for line in lines]
 
 
 def assert_whole(runs_root: Path, paper: str, undisturbed: Path) -> None:
@@ -86,7 +53,7 @@ def assert_whole(runs_root: Path, paper: str, undisturbed: Path) -> None:
     directory = RUNS[paper].run_dir(runs_root)
     left = {path.name for path in directory.iterdir()} - {"log.txt", "waiting"}
     assert left == {"config.json", "done.json", "lock", "metrics.csv", "weights.pt"}
-    assert metrics(runs_root, paper) == metrics(undisturbed, paper)
+    assert metrics(directory) == metrics(RUNS[paper].run_dir(undisturbed))
 
 
 # ------------------------------------------------------------------------------------------------ two sweeps, kill -9
@@ -99,16 +66,17 @@ def by_two_sweeps(runs_root: Path) -> None:
     said = ended(first) + ended(second)
     assert "failed" not in said
     for paper in PAPERS:
-        log = (RUNS[paper].run_dir(runs_root) / "log.txt").read_text()
+        directory = RUNS[paper].run_dir(runs_root)
+        log = (directory / "log.txt").read_text()
         assert log.count("training begins") == 1 and "Traceback" not in log, "no run is trained twice"
-        rows = [(step, name) for step, name, _ in metrics(runs_root, paper)]
+        rows = [(step, name) for step, name, _ in metrics(directory)]
         assert len(rows) == len(set(rows)) > 1
 
 
 def killed(runs_root: Path) -> None:
     """Train all runs, started again after their sweep's process was killed."""
     runs_root.mkdir()
-    process = started(runs_root)
+    process = all_waiting(runs_root)
     assert len(members(process.pid)) > len(RUNS)  # the runs and their server belong to the group
     process.kill()
     process.communicate()
@@ -161,11 +129,11 @@ def crowded(place: Path, copy: Path) -> None:
     """Train all runs on a small disk at `place` that is full for a while, and copy it."""
     place.mkdir()
     with small_disk(place, megabytes=200) as (seen, inside):
-        process = started(place, inside, seen)
+        process = all_waiting(place, inside, seen)
         checkpoints = {entry: (entry.run_dir(seen) / "checkpoint.pkl").read_bytes() for entry in RUNS.values()}
         fill(seen / "filler")
         (seen / "wait").unlink()
-        _, error = process.communicate(timeout=SECONDS)
+        _, error = process.communicate()
         assert process.returncode == 1 and "Traceback" not in error, error
         assert f"{len(RUNS)} failed" in error and error.count("No space left on device") == len(RUNS), error
         for entry, before in checkpoints.items():
