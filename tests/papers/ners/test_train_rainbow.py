@@ -33,6 +33,7 @@ def tiny_game(monkeypatch):
 
     monkeypatch.setattr(train_rainbow, "make_env", make_env)
     monkeypatch.setattr(train_rainbow, "LIMIT", 12)
+    monkeypatch.setattr(train_rainbow, "CUT_EVERY", 12)
     monkeypatch.setattr(train_rainbow, "SAVE_EVERY", 40)
 
 

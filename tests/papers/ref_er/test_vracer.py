@@ -28,7 +28,7 @@ ADVANTAGES = {"none": None, "quadratic": Quadratic(), "gaussian": Gaussian()}
 def filled(**how: Any) -> EpisodeMemory:
     """Where each step has an importance weight of its own."""
     memory = conftest.filled(**how)
-    memory.rho[drawable(memory)] = np.random.default_rng(2).uniform(0.2, 2.0, 32).astype(np.float32)
+    memory.rho[drawable(memory)] = np.random.default_rng(3).uniform(0.2, 2.0, 32).astype(np.float32)
     memory.correct_all()
     return memory
 
