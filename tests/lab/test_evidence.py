@@ -1,7 +1,5 @@
 """lab/evidence.py, on the house of small papers: what is missing, in which order, and what becomes of it."""
 
-import sys
-
 import pytest
 
 from lab import evidence, provenance, results
@@ -13,12 +11,8 @@ from tests.lab import toy_house
 @pytest.fixture
 def house(tmp_path, monkeypatch):
     """A house of which nothing was run, with its sources committed."""
-    package = "house_of_tests"
-    for module in [name for name in sys.modules if name.partition(".")[0] == package]:
-        monkeypatch.delitem(sys.modules, module)
-    monkeypatch.syspath_prepend(str(tmp_path))
     sources_differ(monkeypatch, set())
-    return toy_house.build(tmp_path)
+    return toy_house.build(tmp_path, monkeypatch)
 
 
 def sources_differ(monkeypatch, changed):

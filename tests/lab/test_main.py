@@ -23,10 +23,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def house(tmp_path_factory):
     root = tmp_path_factory.mktemp("house")
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(root))
         patch.setattr(provenance, "_git", lambda: ("c" * 40, set()))  # the tests may run before they are committed
         patch.setattr(provenance, "_taken", {})
-        yield toy_house.build(root)
+        yield toy_house.build(root, patch)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,9 @@
 """A house of two small papers, `coins` and `dice` (the same without content), written into a directory."""
 
+import sys
 from pathlib import Path
+
+import pytest
 
 from lab.rooms import House
 
@@ -86,8 +89,11 @@ CLAIMS = [
 """
 
 
-def build(root: Path) -> House:
-    """The papers, and a folder that is no paper, below root/house_of_tests; `root` must be on sys.path."""
+def build(root: Path, patch: pytest.MonkeyPatch) -> House:
+    """The papers, and a folder that is no paper, below root/house_of_tests, importable in place of any before."""
+    for module in [name for name in sys.modules if name.partition(".")[0] == "house_of_tests"]:
+        patch.delitem(sys.modules, module)
+    patch.syspath_prepend(str(root))
     package = root / "house_of_tests"
     for name in ("coins", "dice", "not_a_paper"):
         (package / name / "evidence").mkdir(parents=True)
