@@ -134,6 +134,7 @@ def short(monkeypatch, script) -> None:
         monkeypatch.setattr(script, "Atari", functools.partial(script.Atari, max_frames=100))
         monkeypatch.setattr(script, "MAX_FRAMES", 100)
         monkeypatch.setattr(script, "LIMIT", 25, raising=False)
+        monkeypatch.setattr(script, "CUT_EVERY", 12)
 
 
 UNITS = {
