@@ -24,7 +24,7 @@ ROOMS := bias-reduced-her ners ref-er sibling-rivalry ter
 help:             ##   0 | this list
 
 setup:            ##   3 | install all that training, extras and tests need into .venv (once)
-test:             ##   8 | the tests, on up to 8 cores
+test:             ##   7 | the tests, on up to 8 cores
 lint:             ##   1 | ruff and mypy
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
