@@ -145,10 +145,10 @@ class Selection:
     def set_goals(self, goals: GoalMixture) -> None:
         """The goals are distributed like this from now on. q keeps what was stored before."""
         sigma2 = self.config.sigma2
-        self.target = target_distribution(self.proposal.grid, goals.density, sigma2)
+        self.target = target_distribution(self.proposal.grid, goals, sigma2)
         if self.config.method == "her-ibs":
             self.hindsight.instruction = Instruction(
-                self.proposal, goals.density, sigma2, variance_end=sigma2, floor=self.config.floor
+                self.proposal, goals, sigma2, variance_end=sigma2, floor=self.config.floor
             )
 
     def episode(self) -> None:

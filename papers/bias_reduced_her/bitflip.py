@@ -46,7 +46,7 @@ TARGET = "papers.bias_reduced_her.bitflip:main"
 @dataclass(frozen=True)
 class Config:
     """Settings of a run. The paper trains nothing on this task (Sec. 3.2.1) and names no settings for it: defaults are
-    those of train.py, except for epochs, cycles and eval_episodes."""
+    those of train.py, except for epochs, cycles, episodes, tau and eval_episodes."""
 
     env: str = "BitFlip-10-timeout"
     """BitFlip-<n>, BitFlip-<n>-terminal or BitFlip-<n>-timeout."""
@@ -60,7 +60,7 @@ class Config:
     cycles: int = 20
     """Training cycles per epoch; fewer than train.py's 50, so that these epochs take half a minute."""
     episodes: int = 4
-    """Episodes per cycle."""
+    """Episodes per cycle; fewer than train.py's 16, for the same reason."""
     updates: int = 40
     """Gradient steps per cycle."""
     batch_size: int = 64
@@ -75,7 +75,7 @@ class Config:
     clip: float = 3.0
     """Largest gradient norm (L2)."""
     tau: float = 0.05
-    """Share of the online in the target network per update."""
+    """Share of the online in the target network per update, where train.py moves it per cycle."""
     epsilon: float = 1.0
     """First probability of a random action."""
     epsilon_decay: float = 0.95
@@ -174,7 +174,7 @@ class Trainer:
         )
         self.hindsight = Hindsight(
             0 if config.method == "none" else config.k, self.env.compute_reward, streams.numpy("virtual goals"),
-            filtered=config.method == "filtered-her",
+            keep="filtered" if config.method == "filtered-her" else "all",
         )  # fmt: skip
         bits, goals = pairs(n, streams.numpy("pairs"))
         self.pairs = np.concatenate([bits, goals], axis=2)

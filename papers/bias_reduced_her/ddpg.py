@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -14,15 +14,17 @@ from common.replay.storage import Fields
 
 HIDDEN = 64
 
+Array = TypeVar("Array", np.ndarray, Tensor)
 
-class Batch(NamedTuple):
+
+class Batch(NamedTuple, Generic[Array]):
     """Transitions, float32: inputs [n, observation + goal] of both states, action [n, a], reward and terminal [n]."""
 
-    inputs: Tensor
-    action: Tensor
-    reward: Tensor
-    next_inputs: Tensor
-    terminal: Tensor
+    inputs: Array
+    action: Array
+    reward: Array
+    next_inputs: Array
+    terminal: Array
 
 
 def replay_fields(env: Any) -> Fields:
@@ -54,17 +56,16 @@ class Critic(nn.Module):
     The input and every hidden layer are batch-normalised: by the batch while the critic learns (`learning`), else by
     running averages, so that the value of a transition does not depend on its neighbours.
 
-    spare: also have the parameters that the next normalisation cancels: biases of the layers before one, scale and
-    shift of the input's. Their true gradient is zero, so that Adam divides rounding errors by rounding errors and moves
-    them at random by its step size. The committed runs have them.
+    There are no parameters that the next normalisation would cancel: biases of the layers before one, scale and shift
+    of the input's. Their true gradient is zero, so that Adam would divide rounding errors by rounding errors and move
+    them at random by its step size.
     """
 
-    def __init__(self, n_inputs: int, n_actions: int, spare: bool = True):
+    def __init__(self, n_inputs: int, n_actions: int):
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(n, HIDDEN, bias=spare) for n in (n_inputs, HIDDEN + n_actions, HIDDEN))
-        self.norms = nn.ModuleList(nn.BatchNorm1d(n) for n in (n_inputs, HIDDEN, HIDDEN, HIDDEN))
-        if not spare:
-            self.norms[0] = nn.BatchNorm1d(n_inputs, affine=False)
+        self.layers = nn.ModuleList(nn.Linear(n, HIDDEN, bias=False) for n in (n_inputs, HIDDEN + n_actions, HIDDEN))
+        hidden = (nn.BatchNorm1d(HIDDEN) for _ in self.layers)
+        self.norms = nn.ModuleList([nn.BatchNorm1d(n_inputs, affine=False), *hidden])
         self.output = nn.Linear(HIDDEN, 1)
 
     def forward(self, inputs: Tensor, action: Tensor, learning: bool = False) -> Tensor:
@@ -95,17 +96,16 @@ class DDPG:
         action_penalty: float = 0.0,
         seed: int = 0,
         device: str = "cpu",
-        spare: bool = True,
     ):
-        """lr: Adam's step size of both networks. tau: share of the online in the target networks per update. clip:
-        largest norm of the gradient of each network. action_penalty: weight of the actions' mean square in the actor's
-        loss. seed: of the initial weights. spare: see Critic."""
+        """lr: Adam's step size of both networks. tau: share of the online in the target networks whenever these are
+        averaged. clip: largest norm of the gradient of each network. action_penalty: weight of the actions' mean square
+        in the actor's loss. seed: of the initial weights."""
         self.action_penalty = action_penalty
         self.n_actions, self.gamma, self.tau, self.clip, self.device = n_actions, gamma, tau, clip, device
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.actor, self.critic = Actor(n_inputs, n_actions), Critic(n_inputs, n_actions, spare)
-            self.target_actor, self.target_critic = Actor(n_inputs, n_actions), Critic(n_inputs, n_actions, spare)
+            self.actor, self.critic = Actor(n_inputs, n_actions), Critic(n_inputs, n_actions)
+            self.target_actor, self.target_critic = Actor(n_inputs, n_actions), Critic(n_inputs, n_actions)
         for online, target in ((self.actor, self.target_actor), (self.critic, self.target_critic)):
             target.load_state_dict(online.state_dict())
             online.to(device), target.to(device)
@@ -129,16 +129,13 @@ class DDPG:
         return np.tanh(inputs @ last[0].T + last[1])
 
     def explore(self, inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
-        """One action [a] for inputs [i]: greedy with probability 1 - epsilon, greedy plus noise with 0.8 epsilon,
-        uniform with 0.2 epsilon (App. D.1)."""
-        kind = rng.random()
-        if kind < 0.2 * epsilon:
-            return rng.uniform(-1.0, 1.0, self.n_actions).astype(np.float32)
-        action = self.act(inputs[None])[0]
-        if kind < epsilon:
-            spread = 0.05 * 2.0  # of the action's range, from -1 to 1
-            action = np.clip(action + rng.normal(0.0, spread, action.shape), -1.0, 1.0).astype(np.float32)
-        return action
+        """Actions float32 [n, a] for inputs [n, i]: each greedy with probability 1 - epsilon, greedy plus noise with
+        0.8 epsilon, uniform with 0.2 epsilon (App. D.1)."""
+        action, kind = self.act(inputs), rng.random((len(inputs), 1))
+        spread = 0.05 * 2.0  # of the action's range, from -1 to 1
+        noisy = np.clip(action + rng.normal(0.0, spread, action.shape), -1.0, 1.0)
+        uniform = rng.uniform(-1.0, 1.0, action.shape)
+        return np.select([kind < 0.2 * epsilon, kind < epsilon], [uniform, noisy], action).astype(np.float32)
 
     @torch.no_grad()
     def value(self, inputs: np.ndarray) -> np.ndarray:
@@ -149,7 +146,7 @@ class DDPG:
     # --- learning -----------------------------------------------------------------------------------------------------
 
     @torch.no_grad()
-    def targets(self, batch: Batch) -> Tensor:
+    def targets(self, batch: Batch[Tensor]) -> Tensor:
         """y [n] = r + gamma Q'(s', pi'(s')), and r alone where the goal has been reached (Sec. 2.2).
 
         Clipped to the values that are possible when every step costs 1 or nothing, as in Andrychowicz et al. 2017.
@@ -158,25 +155,37 @@ class DDPG:
         y = batch.reward + self.gamma * (1.0 - batch.terminal) * next_q
         return y.clamp(-1.0 / (1.0 - self.gamma), 0.0)
 
-    def critic_loss(self, batch: Batch, weights: Tensor) -> tuple[Tensor, Tensor]:
+    def critic_loss(self, batch: Batch[Tensor], weights: Tensor) -> tuple[Tensor, Tensor]:
         """Weighted squared TD error, and the TD errors [n] (Sec. 2.2)."""
         td = self.targets(batch) - self.critic(batch.inputs, batch.action, learning=True)
         return (weights * td.square()).mean(), td.detach()
 
-    def actor_loss(self, batch: Batch) -> Tensor:
+    def actor_loss(self, batch: Batch[Tensor]) -> Tensor:
         """-Q(s, pi(s)), averaged (Sec. 2.2); and a penalty that keeps tanh from saturating, which the paper has not."""
         action = self.actor(batch.inputs)
         loss = -self.critic(batch.inputs, action).mean()
         return loss + self.action_penalty * action.square().mean() if self.action_penalty else loss
 
-    def update(self, batch: Batch, weights: Tensor) -> tuple[float, np.ndarray]:
-        """One step of critic, actor and targets. Returns the critic's loss and the TD errors [n]."""
-        loss, td = self.critic_loss(batch, weights)
+    def update(self, batch: Batch[np.ndarray], weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """One step of critic and actor on a batch and its weights [n]. Returns the critic's loss and the TD errors [n].
+
+        The target networks stay; see `average_targets`.
+        """
+        tensors = Batch(*(torch.from_numpy(value).to(self.device) for value in batch))
+        loss, td = self.critic_loss(tensors, torch.from_numpy(weights).to(self.device))
         self._descend(loss, self.critic_parameters, self.critic_adam)
-        self._descend(self.actor_loss(batch), self.actor_parameters, self.actor_adam)
-        with torch.no_grad():
-            torch._foreach_lerp_(self.averaged, self.online, self.tau)
+        self._descend(self.actor_loss(tensors), self.actor_parameters, self.actor_adam)
         return loss.item(), td.cpu().numpy()
+
+    @torch.no_grad()
+    def average_targets(self) -> None:
+        """The target networks move a share tau towards the online ones, running averages included."""
+        torch._foreach_lerp_(self.averaged, self.online, self.tau)
+
+    def weights(self) -> dict[str, Tensor]:
+        """What a run leaves behind: all numbers of actor and critic, as ``actor.<name>`` and ``critic.<name>``."""
+        networks = {"actor": self.actor, "critic": self.critic}
+        return {f"{name}.{key}": value for name, net in networks.items() for key, value in net.state_dict().items()}
 
     def _descend(self, loss: Tensor, parameters: list[nn.Parameter], adam: torch.optim.Adam) -> None:
         for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters)):

@@ -84,16 +84,13 @@ def update(batch, weights, sizes, online, target, moments, step, lr, gamma, clip
 
 
 class FastDDPG(DDPG):
-    """As `DDPG` without spare parameters and with its other arguments, on the CPU only; batches are NumPy arrays.
-
-    Pickled, it continues identically. `update` moves the online networks only; the targets follow by `average_targets`.
-    """
+    """As `DDPG`, with its arguments, on the CPU only. Pickled, it continues identically."""
 
     def __init__(self, n_inputs: int, n_actions: int, **settings: Any):
         """ValueError for a device other than the CPU."""
         if settings.get("device", "cpu") != "cpu":
             raise ValueError(f"FastDDPG works on the CPU; for {settings['device']} there is DDPG")
-        super().__init__(n_inputs, n_actions, **settings, spare=False)
+        super().__init__(n_inputs, n_actions, **settings)
         self._arguments = n_inputs, n_actions, settings
         self._lr, self._updates = self.critic_adam.defaults["lr"], 0
         del self.actor_adam, self.critic_adam  # their moments are here:
@@ -109,13 +106,10 @@ class FastDDPG(DDPG):
         outputs = np.empty(len(inputs) * sum(self._sizes[1:]), np.float32)
         return act(np.ascontiguousarray(inputs, np.float32), self._online[0], self._sizes, outputs).copy()
 
-    def update(self, batch: Batch, weights: np.ndarray) -> tuple[float, np.ndarray]:  # type: ignore[override]
-        """One step of critic and actor. The batch and its weights [n] are NumPy arrays, shapes as `Batch` says.
-
-        Returns the critic's loss and the TD errors [n]. ValueError for other shapes, or fewer than two transitions.
-        """
+    def update(self, batch: Batch[np.ndarray], weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """As `DDPG.update`. ValueError for arrays of other shapes than `Batch` says, or fewer than two transitions."""
         n, (n_inputs, n_actions, _) = len(weights), self._arguments
-        arrays = Batch(*(np.ascontiguousarray(value, np.float32) for value in batch))  # type: ignore[arg-type]
+        arrays = Batch(*(np.ascontiguousarray(value, np.float32) for value in batch))
         weights = np.ascontiguousarray(weights, np.float32)
         # Kernels do not check array bounds.
         shapes, right = [value.shape for value in arrays], [(n, n_inputs), (n, n_actions), (n,), (n, n_inputs), (n,)]

@@ -1,10 +1,12 @@
 """Hindsight experience replay: the virtual goals of an episode, strategy `future` (Algorithms 1 and 2).
 
-The four variants of the paper are the two switches here: which future goals are preferred (`instruction`), and whether
-misleading ones are left out (`filtered`).
+The variants of the paper are the two settings here: which future goals are preferred (`instruction`), and what becomes
+of misleading ones (`keep`).
 """
 
 from __future__ import annotations
+
+from typing import Literal, get_args
 
 import numpy as np
 from numba import njit
@@ -12,6 +14,10 @@ from numba import njit
 from lab.errors import UserError
 from papers.bias_reduced_her.filtered import Reward, misleading
 from papers.bias_reduced_her.instructional import Instruction, Proposal
+
+Keep = Literal["all", "filtered", "redrawn", "thinned"]
+"""Which virtual transitions are kept: all; those that do not mislead; those, and another goal is drawn in the place of
+one that would mislead; or, for comparison, as many of all, taken at random, as the filter would have kept."""
 
 
 class Hindsight:
@@ -23,7 +29,7 @@ class Hindsight:
         reward: Reward,
         rng: np.random.Generator,
         *,
-        filtered: bool = False,
+        keep: Keep = "all",
         instruction: Instruction | None = None,
         proposal: Proposal | None = None,
     ):
@@ -33,7 +39,9 @@ class Hindsight:
             raise UserError(f"k, the number of virtual goals per transition, must not be negative, not {k}")
         if not callable(reward):
             raise UserError("hindsight needs a goal environment with a method compute_reward(achieved, desired, info)")
-        self.k, self.reward, self.rng, self.filtered = k, reward, rng, filtered
+        if keep not in get_args(Keep):
+            raise UserError(f"keep must be one of {', '.join(get_args(Keep))}, not {keep!r}")
+        self.k, self.reward, self.rng, self.keep = k, reward, rng, keep
         self.instruction = instruction
         self.proposal = proposal if instruction is None else instruction.proposal
 
@@ -43,15 +51,29 @@ class Hindsight:
         length = len(achieved) - 1
         # Algorithm 1, lines 18-19: priorities of all goals of the episode, before any of them is stored.
         weights = np.ones(length) if self.instruction is None else self.instruction.weights(achieved[1:])
-        # Algorithm 1, line 23: k goals per step, from what the episode achieved after it.
-        steps, picks = _draw_future(weights, self.rng.random((length, self.k)))
+        uniforms = self.rng.random((length, self.k))
+        # Algorithm 1, line 23 (2, line 17): k goals per step, from what the episode achieved after it.
+        if self.keep == "redrawn":
+            steps, picks = _draw_allowed(weights, self._useful(achieved), uniforms)
+        else:
+            steps, picks = _draw_future(weights, uniforms)
         goals = achieved[1 + picks]
-        if self.filtered:
-            keep = ~misleading(achieved[steps], goals, self.reward)  # Algorithm 2, lines 20-21
-            steps, goals = steps[keep], goals[keep]
+        if self.keep in ("filtered", "thinned"):
+            useful = ~misleading(achieved[steps], goals, self.reward)
+            if self.keep == "thinned":  # as many, but any
+                useful = self.rng.permutation(useful)
+            steps, goals = steps[useful], goals[useful]  # Algorithm 2, lines 20-21
         if self.proposal is not None and len(goals):
-            self.proposal.add(goals)  # Algorithm 1, line 28
+            self.proposal.add(goals)  # Algorithm 1, lines 27-28
         return steps, goals
+
+    def _useful(self, achieved: np.ndarray) -> np.ndarray:
+        """Whether the goal achieved by step u does not mislead step t <= u: bool [t, u], False below the diagonal."""
+        length = len(achieved) - 1
+        useful = np.zeros((length, length), bool)
+        t, u = np.triu_indices(length)
+        useful[t, u] = ~misleading(achieved[t], achieved[1 + u], self.reward)
+        return useful
 
 
 @njit(cache=True)
@@ -69,3 +91,22 @@ def _draw_future(weights, uniforms):
             steps[t * k + i] = t
             picks[t * k + i] = min(max(pick, t), length - 1)
     return steps, picks
+
+
+@njit(cache=True)
+def _draw_allowed(weights, allowed, uniforms):
+    """As `_draw_future`, among the u with allowed[t, u] only; steps without any are left out."""
+    length, k = uniforms.shape
+    steps = np.empty(length * k, np.int64)
+    picks = np.empty(length * k, np.int64)
+    n = 0
+    for t in range(length):
+        cumulative = np.cumsum(np.where(allowed[t], weights, 0.0))
+        if cumulative[-1] <= 0.0:
+            continue
+        last = np.searchsorted(cumulative, cumulative[-1])  # the last u that is allowed: rounding must not pass it
+        for i in range(k):
+            steps[n] = t
+            picks[n] = min(np.searchsorted(cumulative, uniforms[t, i] * cumulative[-1], side="right"), last)
+            n += 1
+    return steps[:n], picks[:n]

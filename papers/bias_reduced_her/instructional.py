@@ -8,14 +8,22 @@ histogram of the virtual goals stored so far. A goal is worth q* - q, and at lea
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from typing import Protocol
 
 import numpy as np
+from scipy.special import erf
 
 from lab.errors import UserError
 
 Density = Callable[[np.ndarray], np.ndarray]
 """A goal density, not necessarily normalised: points [n, 2] -> values [n]."""
+
+
+class GoalDistribution(Protocol):
+    """What IBS has to know of the task's goals: `UniformGoals`, or a mixture of Gaussians (goal_mixture.py)."""
+
+    def score(self, goals: np.ndarray, sigma: float) -> np.ndarray:
+        """mu of virtual goals [n, 2] for a kernel of width sigma, but for a constant factor: [n]."""
 
 
 class Grid:
@@ -48,22 +56,28 @@ def kernel(a: np.ndarray, b: np.ndarray, variance: float) -> np.ndarray:
     return np.exp(-squares / (2 * variance))  # Eq. (2)
 
 
-def target_distribution(grid: Grid, density: Density, variance: float) -> np.ndarray:
-    """q* over the cells [M * N], with the integral over goals as a sum over the cells' centres."""
-    g = density(grid.centres)
-    if not g.sum() > 0:
-        raise UserError("the goal density is zero in every cell of the grid: choose a finer grid or another density")
-    mu = kernel(grid.centres, grid.centres, variance) @ g  # Eqs. (3) and (4), but for a constant factor
+class UniformGoals:
+    """Goals that are uniform in the box from `low` (2,) to `high` (2,)."""
+
+    def __init__(self, low: np.ndarray, high: np.ndarray):
+        self.low, self.high = np.asarray(low, float), np.asarray(high, float)
+
+    def density(self, x: np.ndarray) -> np.ndarray:
+        """Density at the points x [n, 2], not normalised: 1 within and 0 elsewhere, [n]."""
+        return ((x >= self.low) & (x <= self.high)).all(axis=1).astype(float)  # Eq. (1)
+
+    def score(self, goals: np.ndarray, sigma: float) -> np.ndarray:
+        """As in `GoalDistribution`: the integral of the kernel over the box, which the error function gives."""
+        low, high = (erf((corner - goals) / (sigma * 2**0.5)) for corner in (self.low, self.high))
+        return (high - low).prod(axis=1)  # Eqs. (3) and (4), but for a constant factor
+
+
+def target_distribution(grid: Grid, goals: GoalDistribution, variance: float) -> np.ndarray:
+    """q* over the cells [M * N], from the scores of their centres. UserError where all scores are zero."""
+    mu = goals.score(grid.centres, variance**0.5)
+    if not mu.sum() > 0:
+        raise UserError("no virtual goal is near the task's goals: choose a larger sigma")
     return mu / mu.sum()  # Eq. (8)
-
-
-def uniform_density(low: np.ndarray, high: np.ndarray) -> Density:
-    """Goals uniform in the box from `low` (2,) to `high` (2,); as a density 1 within and 0 elsewhere."""
-    return partial(_within, low, high)
-
-
-def _within(low: np.ndarray, high: np.ndarray, x: np.ndarray) -> np.ndarray:
-    return ((x >= low) & (x <= high)).all(axis=1).astype(float)  # Eq. (1)
 
 
 def divergence(p: np.ndarray, q: np.ndarray) -> float:
@@ -100,7 +114,7 @@ class Instruction:
     def __init__(
         self,
         proposal: Proposal,
-        density: Density,
+        goals: GoalDistribution,
         variance: float = 2.0,
         variance_end: float = 0.2,
         variance_decay: float = 0.9,
@@ -114,14 +128,19 @@ class Instruction:
             raise UserError(f"the decay of sigma^2 must lie in (0, 1], not {variance_decay}")
         if not floor > 0:
             raise UserError(f"the smallest weight must be positive, not {floor}")
-        self.proposal, self.density, self.floor = proposal, density, floor
+        self.proposal, self.floor = proposal, floor
         self.variance, self.variance_end, self.variance_decay = variance, variance_end, variance_decay
-        self.target = target_distribution(proposal.grid, density, variance)
+        self.set_goals(goals)
+
+    def set_goals(self, goals: GoalDistribution) -> None:
+        """The task's goals are distributed like this from now on (App. A.2)."""
+        self.goals = goals
+        self.target = target_distribution(self.proposal.grid, goals, self.variance)
 
     def anneal(self) -> None:
         """One decay of sigma^2: the target becomes sharper."""
         self.variance = max(self.variance * self.variance_decay, self.variance_end)
-        self.target = target_distribution(self.proposal.grid, self.density, self.variance)
+        self.set_goals(self.goals)
 
     def weights(self, goals: np.ndarray) -> np.ndarray:
         """Weight of each goal [n, 2]: [n]. To be normalised over the goals to choose from: Eq. (7)."""

@@ -2,20 +2,20 @@
 
     .venv/bin/python -m papers.bias_reduced_her.train --env Hand --method filtered-her-ibs --seed 0
 
-The four methods share agent, memory, prioritised replay and the loop below. They differ in the virtual goals of an
-episode alone: which are preferred (``ibs``) and which are left out (``filtered``); see hindsight.py.
+The methods share agent, memory, prioritised replay and the loop below. They differ in the virtual goals of an episode
+alone: which are preferred (``ibs``) and which are left out (``filtered``); see hindsight.py.
 
-Time is counted in episodes: an epoch is 50 training cycles, a cycle some episodes and then some gradient steps.
+Time is counted in episodes. As in the original HER (Andrychowicz et al. 2017, Appendix A), an epoch is 50 training
+cycles, a cycle 16 episodes and then 40 gradient steps; the target networks move once per cycle.
 """
 
-import math
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import gymnasium
 import numpy as np
-import torch
+from gymnasium.vector import VectorEnv
 
 from common.replay.samplers import PrioritizedSampler
 from common.replay.storage import Ring, announce, ring_bytes
@@ -23,44 +23,46 @@ from lab.cli import cli
 from lab.errors import UserError
 from lab.runs import Run, Streams
 from lab.settings import check_settings
+from papers.bias_reduced_her import measure
 from papers.bias_reduced_her.ddpg import DDPG, Batch, replay_fields
-from papers.bias_reduced_her.hindsight import Hindsight
-from papers.bias_reduced_her.instructional import (
-    Grid,
-    Instruction,
-    Proposal,
-    divergence,
-    target_distribution,
-    uniform_density,
-)
+from papers.bias_reduced_her.fast_ddpg import FastDDPG
+from papers.bias_reduced_her.goals import Goals
+from papers.bias_reduced_her.hindsight import Hindsight, Keep
+from papers.bias_reduced_her.instructional import Grid, Instruction, Proposal, divergence, target_distribution
+from papers.bias_reduced_her.scaling import Scaler
+from papers.bias_reduced_her.worlds import TASKS, make_env, make_worlds
 
-TASKS = {"Hand": "envs:Hand-v0", "HandWall": "envs:HandWall-v0", "Robot": "envs:Robot-v0"}
-METHODS = ("her", "filtered-her", "her-ibs", "filtered-her-ibs")
+METHODS: dict[str, Keep] = {
+    "her": "all", "filtered-her": "filtered", "her-ibs": "all", "filtered-her-ibs": "filtered", "her-thinned": "thinned"
+}  # fmt: skip
+"""Methods and the virtual transitions that each keeps. The last one is no method but a control, see hindsight.py."""
 SAVE_EVERY = 10
 """Epochs between two checkpoints."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """Every setting of a run. Defaults are the paper's where it states a value, with the place where it does."""
+    """Every setting of a run. Defaults are the paper's where it states a value, with the place where it does, and else
+    those of the original HER, whose networks and settings the paper takes."""
 
     env: str = "Hand"
     """Task: Hand, HandWall, Robot, or the id of any gymnasium goal environment with continuous actions."""
-    method: Literal["her", "filtered-her", "her-ibs", "filtered-her-ibs", "none"] = "filtered-her-ibs"
-    """Kind of hindsight (Sec. 4.2); none replays real goals only."""
+    method: Literal["her", "filtered-her", "her-ibs", "filtered-her-ibs", "her-thinned", "none"] = "filtered-her-ibs"
+    """Kind of hindsight (Sec. 4.2); her-thinned is HER that keeps as many virtual goals as the filter would, at random;
+    none replays real goals only."""
     seed: int = 0
     """Seed of all random streams of the run."""
     epochs: int = 200
-    """Training length in epochs. Not in the paper."""
+    """Training length in epochs. HER's."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
 
     cycles: int = 50
-    """Training cycles per epoch. Not in the paper; as in the code of HER."""
-    episodes: int = 4
-    """Episodes per cycle. Not in the paper."""
+    """Training cycles per epoch. HER's."""
+    episodes: int = 16
+    """Episodes per cycle. HER's."""
     updates: int = 40
-    """Gradient steps per cycle. Not in the paper; as in the code of HER."""
+    """Gradient steps per cycle. HER's."""
     batch_size: int = 64
     """Transitions per gradient step (App. D.2)."""
     capacity: int = 1_000_000
@@ -73,7 +75,7 @@ class Config:
     clip: float = 3.0
     """Largest gradient norm (L2), actor and critic (App. D.2)."""
     tau: float = 0.05
-    """Share of the online in the target networks per update. App. D.1 prints 7, which cannot be a share."""
+    """Share of the online in the target networks per cycle. HER's; App. D.1 prints 7, which cannot be a share."""
     action_penalty: float = 0.0
     """Weight of the actions' mean square in the actor's loss. Not in the paper; 1 in the code of HER."""
     epsilon: float = 1.0
@@ -84,7 +86,9 @@ class Config:
     """Its smallest value (App. D.1)."""
 
     k: int = 4
-    """Virtual goals drawn per transition, strategy `future`. Not in the paper; HER's value."""
+    """Virtual goals drawn per transition, strategy `future`. HER's."""
+    redraw: bool = False
+    """A goal that the filter leaves out is drawn again (Sec. 3.2.2, where Algorithm 2 skips it)."""
     end_at_success: bool = True
     """Success ends an episode, for real goals and virtual ones. False: virtual successes do not, nor do real ones
     unless the environment itself terminates, as Hand, HandWall and Robot do."""
@@ -93,29 +97,36 @@ class Config:
     per_beta: float = 0.4
     """First exponent of the importance weights; reaches 1 at the end of training. Not in the paper; likewise."""
 
-    grid: int = 20
+    grid: int = 10
     """Cells of the grid of virtual goals along each side. Not in the paper."""
-    sigma2: float = 2.0
-    """IBS: first variance of the kernel, in squared lengths of the screen (Sec. 3.1.3)."""
-    sigma2_end: float = 0.2
-    """IBS: last variance (Sec. 3.1.3). Virtual goals are compared with the target distribution of this variance."""
-    sigma2_decay: float = 0.9
-    """IBS: factor on the variance (Sec. 3.1.3) ..."""
-    sigma2_cycles: int = 50
+    sigma: float = 2.0
+    """IBS: first standard deviation of the kernel, in sides of the screen (Sec. 3.1.3, Algorithm 1)."""
+    sigma_end: float = 0.2
+    """IBS: its last value (Fig. 2). Virtual goals are compared with the target distribution of this kernel."""
+    sigma_decay: float = 0.9
+    """IBS: factor on it (Sec. 3.1.3) ..."""
+    sigma_cycles: int = 50
     """IBS: ... after this many training cycles (Sec. 3.1.3)."""
+    sigma_squared: bool = False
+    """IBS: sigma and sigma_end are variances, as Secs. 3.1.2 and 3.1.3 write them."""
     floor: float = 0.002
     """IBS: smallest weight of a goal (Sec. 3.1.2)."""
+    goals: Literal["uniform", "mixture", "moving"] = "uniform"
+    """Distribution of real goals: the task's; a mixture of Gaussians (App. A.1); or one that becomes another at half of
+    the training (App. A.2)."""
 
     eval_episodes: int = 100
-    """Episodes per evaluation, one evaluation per epoch. Not in the paper."""
+    """Episodes per evaluation. Not in the paper."""
+    eval_every: int = 2
+    """Epochs between evaluations. Not in the paper."""
 
 
 def check(config: Config) -> None:
     """Raise UserError for settings that cannot work."""
     check_settings(
         config,
-        at_least_1=("epochs", "cycles", "episodes", "updates", "grid", "sigma2_cycles", "eval_episodes"),
-        positive=("lr", "clip"),
+        at_least_1=("epochs", "cycles", "episodes", "updates", "grid", "sigma_cycles", "eval_episodes", "eval_every"),
+        positive=("lr", "clip", "sigma", "sigma_end"),
         not_negative=("action_penalty",),
         in_0_1=("epsilon", "epsilon_decay", "epsilon_end", "tau", "per_alpha", "per_beta"),
     )
@@ -123,24 +134,8 @@ def check(config: Config) -> None:
         raise UserError(f"batch_size must be at least 2, which batch normalisation needs, not {config.batch_size}")
     if not 0 < config.gamma < 1:
         raise UserError(f"gamma must lie in (0, 1), not {config.gamma}")
-
-
-def make_env(name: str) -> gymnasium.Env:
-    """The task called `name`. UserError unless it is a goal environment with continuous actions in [-1, 1]."""
-    try:
-        env = gymnasium.make(TASKS.get(name, name), disable_env_checker=True)
-    except (gymnasium.error.Error, ModuleNotFoundError) as error:
-        right = ", ".join(TASKS)
-        raise UserError(f"unknown env {name!r} ({error}): right are {right} or an installed id") from None
-    space, actions = env.observation_space, env.action_space
-    names = {"observation", "achieved_goal", "desired_goal"}
-    if not isinstance(space, gymnasium.spaces.Dict) or not names <= set(space.spaces):
-        raise UserError(f"{name} is no goal environment: its observations need {', '.join(sorted(names))}")
-    if not hasattr(env.unwrapped, "compute_reward"):
-        raise UserError(f"{name} has no compute_reward(achieved, desired, info), which hindsight needs")
-    if not isinstance(actions, gymnasium.spaces.Box) or not (np.all(actions.low == -1) and np.all(actions.high == 1)):
-        raise UserError(f"{name} needs continuous actions in [-1, 1], not {actions}")
-    return env
+    if config.redraw and not config.method.startswith("filtered"):
+        raise UserError(f"redraw draws again what a filter leaves out; {config.method} has none")
 
 
 def replay_bytes(config: Config) -> int:
@@ -148,166 +143,187 @@ def replay_bytes(config: Config) -> int:
     return ring_bytes(config.capacity, replay_fields(make_env(config.env)))
 
 
+@dataclass(frozen=True)
+class Episode:
+    """T steps: states s_0 .. s_T [T + 1, o], the goals they achieve [T + 1, d] and the one that was wanted [d], actions
+    [T, a], rewards [T]. terminated: did it end for good, or run out of time?"""
+
+    states: np.ndarray
+    achieved: np.ndarray
+    goal: np.ndarray
+    actions: np.ndarray
+    rewards: np.ndarray
+    terminated: bool
+
+
 class Trainer:
-    """All that a run consists of. Pickled as a whole, so that an interrupted run goes on bit for bit."""
+    """All that a run consists of. Pickled between two cycles, so that an interrupted run goes on bit for bit."""
 
     def __init__(self, config: Config):
-        streams = Streams(config.seed)
+        c, streams, task = config, Streams(config.seed), make_env(config.env)
         self.config = config
-        self.env = make_env(config.env)
-        self.reward = self.env.unwrapped.compute_reward  # type: ignore[attr-defined]
         self.cycles_done = self.episodes_done = self.steps_done = self.virtual_done = 0
         self.exploration, self.starts = streams.numpy("exploration"), streams.numpy("starts")
-        space: Any = self.env.observation_space
-        observations, goals = (space[name].shape[0] for name in ("observation", "desired_goal"))
-        n_actions = len(self.env.action_space.low)  # type: ignore[attr-defined]
-        self.agent = DDPG(
-            observations + goals, n_actions, lr=config.lr, gamma=config.gamma, tau=config.tau, clip=config.clip,
-            action_penalty=config.action_penalty, seed=streams.integer("network"), device=config.device,
+        self.reward = task.unwrapped.compute_reward  # type: ignore[attr-defined]
+        self.goals = Goals(c.goals, task, streams)
+        space: Any = task.observation_space
+        size = space["observation"].shape[0] + space["desired_goal"].shape[0]
+        self.scale = Scaler(size)
+        self.agent = (FastDDPG if c.device == "cpu" else DDPG)(
+            size, task.action_space.shape[0], lr=c.lr, gamma=c.gamma, tau=c.tau, clip=c.clip,  # type: ignore[index]
+            action_penalty=c.action_penalty, seed=streams.integer("network"), device=c.device,
         )  # fmt: skip
-        longest = getattr(self.env.spec, "max_episode_steps", None) or 1
-        if config.capacity < max((1 + config.k) * longest, config.batch_size):
-            raise UserError(f"a capacity of {config.capacity} holds no episode of {longest} steps with virtual goals")
-        fields = replay_fields(self.env)
-        announce(config.capacity, fields)
-        self.memory = Ring(config.capacity, fields)
-        updates = config.epochs * config.cycles * config.updates
+        longest = getattr(task.spec, "max_episode_steps", None) or 1
+        if c.capacity < max((1 + c.k) * longest, c.batch_size):
+            raise UserError(f"a capacity of {c.capacity} holds no episode of {longest} steps with virtual goals")
+        fields = replay_fields(task)
+        announce(c.capacity, fields)
+        self.memory = Ring(c.capacity, fields)
         self.sampler = PrioritizedSampler(
-            config.capacity, streams.numpy("replay"), config.per_alpha, config.per_beta, beta_steps=updates, clip=None
-        )
-        self.proposal, self.instruction = self._make_instruction(goals)
-        self.hindsight = Hindsight(
-            0 if config.method == "none" else config.k, self.reward, streams.numpy("virtual goals"),
-            filtered=config.method.startswith("filtered"), instruction=self.instruction, proposal=self.proposal,
+            c.capacity, streams.numpy("replay"), c.per_alpha, c.per_beta, beta_steps=c.epochs * c.cycles * c.updates,
+            clip=None,
         )  # fmt: skip
-        self._losses: list[float] = []
-
-    def _make_instruction(self, goals: int) -> tuple[Proposal | None, Instruction | None]:
-        """The histogram of virtual goals, which needs two-dimensional ones and their box, and IBS where asked for."""
-        task: Any = self.env.unwrapped
-        c = self.config
-        if goals != 2 or not hasattr(task, "goal_low"):
-            if c.method.endswith("ibs"):
+        self.proposal = Proposal(Grid((c.grid, c.grid))) if self.goals.known is not None else None
+        self.instruction = None
+        if c.method.endswith("ibs"):
+            if self.proposal is None or self.goals.known is None:
                 raise UserError(f"{c.method} needs a task with two-dimensional goals from a box: {', '.join(TASKS)}")
-            return None, None
-        proposal = Proposal(Grid((c.grid, c.grid)))
-        self.density = uniform_density(task.goal_low, task.goal_high)
-        instruction = Instruction(proposal, self.density, c.sigma2, c.sigma2_end, c.sigma2_decay, c.floor)
-        return proposal, instruction if c.method.endswith("ibs") else None
+            self.instruction = Instruction(self.proposal, self.goals.known, *self.variances, floor=c.floor)
+        self.hindsight = Hindsight(
+            0 if c.method == "none" else c.k, self.reward, streams.numpy("virtual goals"),
+            keep="redrawn" if c.redraw else METHODS.get(c.method, "all"),
+            instruction=self.instruction, proposal=self.proposal,
+        )  # fmt: skip
+        self._make_worlds()
+
+    @property
+    def variances(self) -> tuple[float, float, float]:
+        """First and last variance of the kernel, and the factor between them after some cycles."""
+        power = 1 if self.config.sigma_squared else 2
+        return self.config.sigma**power, self.config.sigma_end**power, self.config.sigma_decay**power
 
     @property
     def epsilon(self) -> float:
         epoch = self.cycles_done // self.config.cycles
         return max(self.config.epsilon * self.config.epsilon_decay**epoch, self.config.epsilon_end)
 
-    # --- one training cycle -------------------------------------------------------------------------------------------
+    # --- Algorithms 1 and 2: one training cycle -----------------------------------------------------------------------
 
     def cycle(self) -> float:
-        """Play and store the cycle's episodes, then learn. Returns the critic's mean loss, 0 before it can learn."""
-        for _ in range(self.config.episodes):
-            self.store(*self.play())
-        enough = len(self.memory) >= self.config.batch_size
-        losses = [self.learn() for _ in range(self.config.updates)] if enough else [0.0]
+        """Play episodes, store them, learn. Returns the critic's mean loss, 0 while the memory holds less than a batch.
+
+        Lines are those of Algorithm 1; where Algorithm 2 has others, they follow after a comma.
+        """
+        c = self.config
+        seeds = 2 * self.starts.integers(2**31, size=c.episodes)  # lines 13-14: evaluation has the odd ones
+        explore = partial(self.agent.explore, epsilon=self.epsilon, rng=self.exploration)
+        for episode in self.play(self.worlds, seeds, explore):
+            self.store(episode)
+        losses = [0.0]
+        if len(self.memory) >= c.batch_size:
+            losses = [self.learn() for _ in range(c.updates)]  # lines 29-31
+        self.agent.average_targets()
         self.cycles_done += 1
-        if self.instruction is not None and self.cycles_done % self.config.sigma2_cycles == 0:
-            self.instruction.anneal()
-        self._losses.append(float(np.mean(losses)))
-        return self._losses[-1]
+        moved = self.goals.move_on(self.cycles_done / (c.epochs * c.cycles))
+        if self.instruction is not None:
+            if moved:
+                self.instruction.set_goals(self.goals.known)
+            if self.cycles_done % c.sigma_cycles == 0:
+                self.instruction.anneal()
+        return float(np.mean(losses))
 
-    def play(self) -> tuple[list[dict], list[np.ndarray], list[float], bool]:
-        """One episode of T steps: T + 1 observations, T actions and rewards, and whether it was terminated."""
-        observation, _ = self.env.reset(seed=2 * int(self.starts.integers(2**31)))
-        seen, actions, rewards = [observation], [], []
-        while True:
-            inputs = np.concatenate([observation["observation"], observation["desired_goal"]], dtype=np.float32)
-            action = self.agent.explore(inputs, self.epsilon, self.exploration)
-            observation, reward, terminated, truncated, _ = self.env.step(action)
-            terminated = terminated or (self.config.end_at_success and reward == 0)
-            seen.append(observation)
-            actions.append(action)
-            rewards.append(float(reward))
-            if terminated or truncated:
-                return seen, actions, rewards, terminated
+    def play(self, worlds: VectorEnv, seeds: np.ndarray, act: Any, **options: Any) -> list[Episode]:
+        """One episode from each seed [n], side by side until all have ended; act: scaled inputs [n, i] -> [n, a]."""
+        seen, _ = worlds.reset(seed=seeds.tolist(), options=self.goals.options(seeds) | options)
+        goals = seen["desired_goal"]
+        states, achieved, actions, rewards = [seen["observation"]], [seen["achieved_goal"]], [], []
+        length, playing, terminated = np.zeros(len(seeds), int), np.ones(len(seeds), bool), np.zeros(len(seeds), bool)
+        while playing.any():
+            actions.append(act(self.inputs(states[-1], goals)))  # lines 15-16
+            seen, reward, end, out_of_time, _ = worlds.step(actions[-1])  # line 17
+            states.append(seen["observation"]), achieved.append(seen["achieved_goal"]), rewards.append(reward)
+            length += playing
+            end = self.ends(reward, end)
+            terminated |= playing & end
+            playing &= ~(end | out_of_time)
+        s, g, a, r = (np.stack(values) for values in (states, achieved, actions, rewards))
+        return [
+            Episode(s[: n + 1, i], g[: n + 1, i], goals[i], a[:n, i], r[:n, i], bool(terminated[i]))
+            for i, n in enumerate(length)
+        ]
 
-    def store(self, seen: list[dict], actions: list[np.ndarray], rewards: list[float], terminated: bool) -> None:
+    def ends(self, rewards: np.ndarray, terminated: Any = False) -> np.ndarray:
+        """Whether steps with these rewards [n] end their episode for good. Success does, if end_at_success says so."""
+        return terminated | (rewards == 0) if self.config.end_at_success else terminated | np.zeros(len(rewards), bool)
+
+    def store(self, e: Episode) -> None:
         """Put an episode into the memory, once with its real goal and once with every virtual one."""
-        length = len(actions)
-        states = np.stack([o["observation"] for o in seen]).astype(np.float32)
-        achieved = np.stack([o["achieved_goal"] for o in seen])
-        real = np.broadcast_to(seen[0]["desired_goal"], (length, achieved.shape[1]))
-        ends = np.arange(length) == length - 1
-        self._add(states, np.stack(actions), np.arange(length), real, np.array(rewards), ends & terminated)
-        steps, goals = self.hindsight(achieved)
+        steps = np.arange(len(e.actions))  # line 20, 14
+        real = np.broadcast_to(e.goal, (len(steps), len(e.goal)))
+        last = steps == len(steps) - 1
+        self._add(e, steps, real, e.rewards, last & e.terminated)  # lines 21-22, 15-16
+        # Which inputs there are is the same question for every method: real goals, and achieved ones as often.
+        self.scale.add(np.concatenate([_joined(e.states[1:], real), _joined(e.states[1:], e.achieved[1:])]))
+        steps, goals = self.hindsight(e.achieved)  # lines 18-19 and 23, 17; and 27-28
         if len(steps):
-            virtual = np.asarray(self.reward(achieved[steps + 1], goals, None))  # Algorithm 1, line 25
-            reached = virtual == 0 if self.config.end_at_success else np.zeros(len(steps), bool)
-            self._add(states, np.stack(actions), steps, goals, virtual, reached)  # Algorithm 1, line 26
+            rewards = np.asarray(self.reward(e.achieved[steps + 1], goals, None))  # lines 24-25, 18-19
+            self._add(e, steps, goals, rewards, self.ends(rewards))  # line 26, 22
         self.episodes_done += 1
-        self.steps_done += length
+        self.steps_done += len(e.actions)
         self.virtual_done += len(steps)
 
-    def _add(self, states, actions, steps, goals, rewards, terminal) -> None:
+    def _add(self, e: Episode, steps: np.ndarray, goals: np.ndarray, rewards: np.ndarray, terminal: np.ndarray) -> None:
         """Store the transitions `steps` [n] of an episode under `goals` [n, d]."""
         slots = self.memory.extend(
-            inputs=np.concatenate([states[steps], goals], axis=1),
-            action=actions[steps],
-            reward=rewards,
-            next_inputs=np.concatenate([states[steps + 1], goals], axis=1),
-            terminal=terminal,
-        )
+            inputs=_joined(e.states[steps], goals), action=e.actions[steps], reward=rewards,
+            next_inputs=_joined(e.states[steps + 1], goals), terminal=terminal,
+        )  # fmt: skip
         self.sampler.extend(slots)
 
     def learn(self) -> float:
         """One gradient step on a prioritised batch; returns the critic's loss."""
-        slots, weights = self.sampler.sample(self.config.batch_size)
-        stored, device = self.memory.get(slots), self.config.device
-        batch = Batch(**{name: torch.from_numpy(value).to(device) for name, value in stored.items()})
-        loss, td = self.agent.update(batch, torch.from_numpy(weights).to(device))
-        if math.isfinite(loss):  # else the run is about to be stopped
+        slots, weights = self.sampler.sample(self.config.batch_size)  # line 30, 24
+        batch: Batch[np.ndarray] = Batch(**self.memory.get(slots))
+        batch = batch._replace(inputs=self.scale(batch.inputs), next_inputs=self.scale(batch.next_inputs))
+        loss, td = self.agent.update(batch, weights)  # line 31, 25
+        if np.isfinite(loss):  # else the run is about to be stopped
             self.sampler.update(slots, td)
         return loss
+
+    def inputs(self, states: np.ndarray, goals: np.ndarray) -> np.ndarray:
+        """What the networks see of states [n, o] and goals [n, d]."""
+        return self.scale(_joined(states, goals))
 
     # --- evaluation ---------------------------------------------------------------------------------------------------
 
     def evaluate(self) -> dict[str, float]:
-        """Metrics of the greedy policy and of the virtual goals stored so far.
-
-        ``q_estimate`` is Q(s_0, pi(s_0)); ``return`` the discounted return it should equal, where an episode that fails
-        counts as failing for ever, as it does in the targets.
-        """
+        """Metrics of the greedy policy, and ``kl``: how far the virtual goals stored so far are from their target."""
         rng = Streams(self.config.seed).numpy(f"evaluation at {self.episodes_done}")
-        tests = [self._test(2 * int(rng.integers(2**31)) + 1) for _ in range(self.config.eval_episodes)]
-        metrics = {name: float(np.mean([test[name] for test in tests])) for name in tests[0]}
-        metrics["env_steps"] = self.steps_done
-        metrics["virtual_per_step"] = self.virtual_done / max(self.steps_done, 1)
-        if self._losses:
-            metrics["critic_loss"] = float(np.mean(self._losses))
-        self._losses = []
-        if self.proposal is not None:
-            # Every method's virtual goals are compared with q* at the last variance of the kernel.
-            target = target_distribution(self.proposal.grid, self.density, self.config.sigma2_end)
+        seeds = 2 * rng.integers(2**31, size=self.config.eval_episodes) + 1  # training has the even ones
+        metrics = measure.summary(self, self.play(self.tests, seeds, self.agent.act))
+        if self.proposal is not None and self.goals.known is not None:
+            # Every method's virtual goals are compared with q* of the last kernel.
+            target = target_distribution(self.proposal.grid, self.goals.known, self.variances[1])
             metrics["kl"] = divergence(target, self.proposal.smoothed)
         return metrics
 
-    def _test(self, seed: int) -> dict[str, float]:
-        """One greedy episode. Training takes even seeds and evaluation odd ones: never the same draw."""
-        gamma = self.config.gamma
-        observation, _ = self.env.reset(seed=seed)
-        inputs = np.concatenate([observation["observation"], observation["desired_goal"]], dtype=np.float32)[None]
-        estimate = float(self.agent.value(inputs)[0])
-        discounted, factor, ended, reward = 0.0, 1.0, False, -1.0
-        while not ended:
-            observation, earned, terminated, truncated, _ = self.env.step(self.agent.act(inputs)[0])
-            reward = float(earned)
-            inputs = np.concatenate([observation["observation"], observation["desired_goal"]], dtype=np.float32)[None]
-            discounted += factor * reward
-            factor *= gamma
-            ended = terminated or truncated or (self.config.end_at_success and reward == 0)
-        success = reward == 0
-        if not success:
-            discounted -= factor / (1 - gamma)
-        distance = float(np.linalg.norm(observation["achieved_goal"] - observation["desired_goal"]))
-        return {"success": success, "distance": distance, "q_estimate": estimate, "return": discounted}
+    # --- pickling -----------------------------------------------------------------------------------------------------
+
+    def _make_worlds(self) -> None:
+        self.worlds = make_worlds(self.config.env, self.config.episodes)
+        self.tests = make_worlds(self.config.env, self.config.eval_episodes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the worlds, which every cycle sets back to new starts."""
+        return {name: value for name, value in vars(self).items() if name not in ("worlds", "tests")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._make_worlds()
+
+
+def _joined(states: np.ndarray, goals: np.ndarray) -> np.ndarray:
+    return np.concatenate([states, goals], axis=1, dtype=np.float32)
 
 
 def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
@@ -318,10 +334,8 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     """
     check(config)
     fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    total = config.epochs * config.cycles * config.episodes
-    with Run.open(
-        config, run_dir, total_steps=total, unit="episode", score="success", tensorboard=tensorboard, progress=progress
-    ) as run:
+    shown: Any = dict(total_steps=config.epochs * config.cycles * config.episodes, unit="episode", score="success")
+    with Run.open(config, run_dir, **shown, tensorboard=tensorboard, progress=progress) as run:
         if run.finished is not None:
             return run.finished
         state = run.load() or {"trainer": fresh, "metrics": {}}
@@ -330,20 +344,20 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
             loss = trainer.cycle()
             run.check_finite(trainer.episodes_done, critic_loss=loss)
             run.tick(trainer.episodes_done)
-            if trainer.cycles_done % config.cycles == 0:
+            epoch, rest = divmod(trainer.cycles_done, config.cycles)
+            if rest == 0 and (epoch % config.eval_every == 0 or epoch == config.epochs):
                 metrics = trainer.evaluate()
-                run.log(trainer.episodes_done, metrics)
-                if trainer.cycles_done % (config.cycles * SAVE_EVERY) == 0:
-                    run.save({"trainer": trainer, "metrics": metrics})
-        if trainer.proposal is not None:
-            run.log(trainer.episodes_done, virtual_goals(trainer.proposal))
-        return run.finish({"episodes": trainer.episodes_done, **metrics}, weights=trainer.agent.actor.state_dict())
+                run.log(trainer.episodes_done, short(metrics))
+            if rest == 0 and epoch % SAVE_EVERY == 0:
+                run.save({"trainer": trainer, "metrics": metrics})
+        run.log(trainer.episodes_done, short(measure.at_the_end(trainer)))
+        weights = trainer.agent.weights() | trainer.scale.weights()
+        return run.finish({"episodes": trainer.episodes_done, **metrics}, weights)
 
 
-def virtual_goals(proposal: Proposal) -> dict[str, float]:
-    """The proposal distribution as metrics ``virtual i j``: the share of column i, row j; empty cells are left out."""
-    shares = proposal.q.reshape(proposal.grid.shape)
-    return {f"virtual {i} {j}": float(shares[i, j]) for i, j in zip(*np.nonzero(shares))}
+def short(metrics: dict[str, float]) -> dict[str, float]:
+    """Five significant digits: more than a figure can show, and a results file has thousands of numbers."""
+    return {name: float(f"{value:.5g}") for name, value in metrics.items()}
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ COLOURS = {"her": UNIFORM, "her-ibs": PURPLE, "filtered-her": GREEN, "filtered-h
 DASHES = {"(10 x 10)": "--", "(uniform replay)": "--", "(bootstrapped)": ":", "(penalty 1)": "--"}
 HOW = "median, 33rd to 67th percentile, single runs thin"
 
+
 def styles(methods: list[str]) -> dict[str, dict]:
     """A method has one colour in all figures; its variants are dashed."""
     found = {}

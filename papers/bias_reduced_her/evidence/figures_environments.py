@@ -14,7 +14,7 @@ from envs.throwing_view import BOTTOM, LEFT, SIDE
 from lab.colours import VERMILLION
 from lab.plotting import new_figure, save
 from lab.results import Results
-from papers.bias_reduced_her.instructional import Grid, target_distribution, uniform_density
+from papers.bias_reduced_her.instructional import Grid, UniformGoals, target_distribution
 
 Policy = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -22,6 +22,8 @@ TOP = 0.75
 """Where Fig. 1 ends: no throw goes higher."""
 FLOOR = 0.002
 """Smallest weight of a virtual goal, to which Fig. 2 is clipped."""
+CELLS = 10
+"""Along each side of the grid on which training compares virtual goals."""
 
 
 def fig1(results: Results, scale: str, out: Path) -> None:
@@ -71,10 +73,10 @@ def fig2(results: Results, scale: str, out: Path) -> None:
 
 
 def draw_target(ax: Axes, variance: float) -> None:
-    """q* of goals that are uniform in their box over a 20 x 20 grid of the unit square, brighter where it is larger."""
+    """q* of goals that are uniform in their box over the grid of training, brighter where it is larger."""
     x_low, x_high, y_low, y_high = GOAL_BOX
-    grid = Grid()
-    target = target_distribution(grid, uniform_density(np.array([x_low, y_low]), np.array([x_high, y_high])), variance)
+    grid = Grid((CELLS, CELLS))
+    target = target_distribution(grid, UniformGoals(np.array([x_low, y_low]), np.array([x_high, y_high])), variance)
     values = np.maximum(target, FLOOR).reshape(grid.shape).T  # rows are y, columns are x
     image = ax.imshow(values, origin="lower", extent=(0, 1, 0, 1), cmap="viridis", interpolation="nearest")
     ax.add_patch(Rectangle((x_low, y_low), x_high - x_low, y_high - y_low, fill=False, edgecolor="white"))

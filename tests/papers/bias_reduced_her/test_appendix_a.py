@@ -127,7 +127,7 @@ def test_the_jump_changes_the_target_and_keeps_the_histogram():
     assert counts.sum() == 5 * 50 * 4
     selection.set_goals(AFTER)
     np.testing.assert_array_equal(selection.proposal.counts, counts)
-    np.testing.assert_allclose(selection.target, target_distribution(Grid(), AFTER.density, 0.04))
+    np.testing.assert_allclose(selection.target, target_distribution(Grid(), AFTER, 0.04))
     np.testing.assert_array_equal(selection.hindsight.instruction.target, selection.target)
     q = (counts + 1) / (counts + 1).sum()
     assert selection.kl() == pytest.approx((selection.target * np.log(selection.target / q)).sum())
@@ -135,7 +135,7 @@ def test_the_jump_changes_the_target_and_keeps_the_histogram():
 
 def test_both_goals_are_equally_hard():
     """One is the other seen from the opposite corner."""
-    before, after = (target_distribution(Grid(), goals.density, 0.2) for goals in (BEFORE, AFTER))
+    before, after = (target_distribution(Grid(), goals, 0.2) for goals in (BEFORE, AFTER))
     np.testing.assert_allclose(before, after[::-1])
 
 

@@ -21,6 +21,14 @@ def batch(seed: int = 0, n: int = N, *, reward: float | None = None, terminal: f
     )  # fmt: skip
 
 
+def arrays(b: Batch) -> Batch:
+    return Batch(*(value.numpy() for value in b))
+
+
+def update(agent: DDPG, b: Batch, weights: Tensor | None = None) -> tuple[float, np.ndarray]:
+    return agent.update(arrays(b), (torch.ones(len(b.reward)) if weights is None else weights).numpy())
+
+
 def state(network: nn.Module) -> dict[str, Tensor]:
     return {name: value.clone() for name, value in network.state_dict().items()}
 
@@ -33,7 +41,8 @@ def trained(updates: int = 20, **settings) -> DDPG:
     """An agent whose networks and targets differ and whose running averages have moved."""
     agent = DDPG(INPUTS, A, **settings)
     for seed in range(updates):
-        agent.update(batch(seed), torch.ones(N))
+        update(agent, batch(seed))
+        agent.average_targets()
     return agent
 
 
@@ -107,7 +116,7 @@ def test_numpy_acts_as_torch_does(n):
     actions = agent.act(inputs.numpy())
     assert actions.dtype == np.float32 and actions.shape == (n, A)
     np.testing.assert_allclose(actions, agent.actor(inputs).detach().numpy(), atol=1e-6)
-    agent.update(batch(4), torch.ones(N))  # weights are not copied once and for all
+    update(agent, batch(4))  # weights are not copied once and for all
     np.testing.assert_allclose(agent.act(inputs.numpy()), agent.actor(inputs).detach().numpy(), atol=1e-6)
 
 
@@ -122,10 +131,9 @@ def test_value_is_the_online_critics_of_the_actors_action():
 def test_three_ways_to_act(epsilon, monkeypatch):
     """Greedy with 1 - e, greedy plus noise of 0.1 (5 % of a range of 2) with 0.8 e, uniform with 0.2 e."""
     agent, n = DDPG(INPUTS, A), 4000
-    monkeypatch.setattr(agent, "act", lambda inputs: np.full((1, A), 0.5, np.float32))
-    rng = np.random.default_rng(0)
-    actions = np.array([agent.explore(np.zeros(INPUTS, np.float32), epsilon, rng) for _ in range(n)])
-    assert actions.dtype == np.float32 and abs(actions).max() <= 1
+    monkeypatch.setattr(agent, "act", lambda inputs: np.full((len(inputs), A), 0.5, np.float32))
+    actions = agent.explore(np.zeros((n, INPUTS), np.float32), epsilon, np.random.default_rng(0))
+    assert actions.shape == (n, A) and actions.dtype == np.float32 and abs(actions).max() <= 1
     greedy = (actions == 0.5).all(axis=1)
     assert (actions[~greedy] != 0.5).all()
     assert greedy.mean() == pytest.approx(1 - epsilon, abs=0.03)
@@ -140,8 +148,8 @@ def test_three_ways_to_act(epsilon, monkeypatch):
 
 def test_noise_stays_within_the_range_of_actions(monkeypatch):
     agent = DDPG(INPUTS, A)
-    monkeypatch.setattr(agent, "act", lambda inputs: np.full((1, A), 0.99, np.float32))
-    actions = np.array([agent.explore(np.zeros(INPUTS, np.float32), 1.0, np.random.default_rng(i)) for i in range(300)])
+    monkeypatch.setattr(agent, "act", lambda inputs: np.full((len(inputs), A), 0.99, np.float32))
+    actions = agent.explore(np.zeros((300, INPUTS), np.float32), 1.0, np.random.default_rng(0))
     assert actions.max() == 1.0 and (actions == 1.0).mean() > 0.2
 
 
@@ -213,7 +221,7 @@ def test_gradients_are_clipped_network_by_network(clip, monkeypatch):
     weights = torch.full((N,), 20.0)
     plain = torch.cat([g.flatten() for g in torch.autograd.grad(
         agent.critic_loss(b, weights)[0], agent.critic_parameters)])  # fmt: skip
-    agent.update(b, weights)
+    update(agent, b, weights)
     assert plain.norm() > 3
     expected = plain * min(1.0, clip / plain.norm().item())
     torch.testing.assert_close(seen[agent.critic_adam], expected, rtol=1e-3, atol=1e-5)
@@ -222,22 +230,24 @@ def test_gradients_are_clipped_network_by_network(clip, monkeypatch):
 
 def test_targets_follow_by_polyak_averaging_running_averages_included():
     agent = trained(tau=0.05)
-    old = {**state(agent.target_actor), **state(agent.target_critic)}
-    agent.update(batch(50), torch.ones(N))
-    online = {**state(agent.actor), **state(agent.critic)}
-    moved = {**state(agent.target_actor), **state(agent.target_critic)}
-    names = [name for name in moved if "num_batches" not in name]
-    assert len([name for name in names if "running" in name]) == 8 and len(names) == len(online) - 4
-    for name in names:
-        torch.testing.assert_close(moved[name], 0.95 * old[name] + 0.05 * online[name], rtol=1e-4, atol=1e-6)
-        assert not torch.equal(moved[name], old[name])
+    for target, online in ((agent.target_actor, agent.actor), (agent.target_critic, agent.critic)):
+        old = state(target)
+        update(agent, batch(50))
+        assert same(target, old), "an update leaves them where they are"
+        agent.average_targets()
+        new, moved = state(online), state(target)
+        names = [name for name in moved if "num_batches" not in name]
+        assert len([name for name in names if "running" in name]) == (8 if target is agent.target_critic else 0)
+        for name in names:
+            torch.testing.assert_close(moved[name], 0.95 * old[name] + 0.05 * new[name], rtol=1e-4, atol=1e-6)
+            assert not torch.equal(moved[name], old[name])
 
 
 def test_update_returns_the_loss_and_the_errors_of_before_the_step():
     agent, twin, b = trained(), trained(), batch(50)
     weights = torch.linspace(0.1, 1, N)
     expected, td = twin.critic_loss(b, weights)
-    loss, errors = agent.update(b, weights)
+    loss, errors = update(agent, b, weights)
     assert loss == expected.item()
     np.testing.assert_array_equal(errors, td.numpy())
 
@@ -258,7 +268,7 @@ def test_it_learns_a_task_of_one_step():
         inputs = torch.from_numpy(rng.uniform(-1, 1, (64, 1)).astype(np.float32))
         action = torch.from_numpy(rng.uniform(-1, 1, (64, 1)).astype(np.float32))
         reward = -(action - 0.8 * inputs).abs().squeeze(1)
-        losses.append(agent.update(Batch(inputs, action, reward, inputs, torch.ones(64)), torch.ones(64))[0])
+        losses.append(update(agent, Batch(inputs, action, reward, inputs, torch.ones(64)))[0])
     assert np.mean(losses[-50:]) < 0.1 * np.mean(losses[:10])
     assert before > 0.3 and distance() < 0.1
     assert abs(agent.value(s)).mean() < 0.15
@@ -269,8 +279,7 @@ def test_cuda_computes_the_same():
     cpu, cuda = DDPG(INPUTS, A), DDPG(INPUTS, A, device="cuda")
     for seed in range(5):
         b = batch(seed)
-        loss, td = cpu.update(b, torch.ones(N))
-        cuda_loss, cuda_td = cuda.update(Batch(*(value.cuda() for value in b)), torch.ones(N, device="cuda"))
+        (loss, td), (cuda_loss, cuda_td) = update(cpu, b), update(cuda, b)
         assert cuda_loss == pytest.approx(loss, rel=1e-2)
         np.testing.assert_allclose(cuda_td, td, atol=1e-2)
     inputs = batch(9).inputs.numpy()
@@ -289,6 +298,6 @@ def test_the_penalty_on_actions_by_hand_and_against_saturation():
         with torch.no_grad():
             agent.actor.layers[-1].bias.fill_(2.0)
         for seed in range(100):
-            agent.update(batch(seed, reward=-1.0, terminal=1.0), torch.ones(N))
+            update(agent, batch(seed, reward=-1.0, terminal=1.0))
         far[name] = agent.actor(b.inputs).abs().mean().item()
     assert far["kept"] < 0.3 < 0.7 < far["plain"]

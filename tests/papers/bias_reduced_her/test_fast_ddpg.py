@@ -25,19 +25,15 @@ def batch(seed: int, n: int = 32) -> tuple[Batch, np.ndarray]:
 
 
 def both(seed: int = 0, plain: type[DDPG] = DDPG, **settings) -> tuple[FastDDPG, DDPG]:
-    """The plain one averages its targets by `step` alone."""
-    other = plain(INPUTS, A, seed=seed, tau=0.0, **settings, spare=False)
-    return FastDDPG(INPUTS, A, seed=seed, tau=TAU, **settings), other
+    return FastDDPG(INPUTS, A, seed=seed, tau=TAU, **settings), plain(INPUTS, A, seed=seed, tau=TAU, **settings)
 
 
 def step(fast: FastDDPG, plain: DDPG, seed: int, n: int = 32) -> float:
     """One update and averaging of both; the largest difference of their losses and TD errors."""
     b, weights = batch(seed, n)
     loss, td = fast.update(b, weights)
-    plain_loss, plain_td = plain.update(Batch(*map(torch.from_numpy, b)), torch.from_numpy(weights))
-    fast.average_targets()
-    with torch.no_grad():
-        torch._foreach_lerp_(plain.averaged, plain.online, TAU)
+    plain_loss, plain_td = plain.update(b, weights)
+    fast.average_targets(), plain.average_targets()
     return max(abs(loss - plain_loss), abs(td - plain_td).max())
 
 

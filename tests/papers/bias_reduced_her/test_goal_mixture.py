@@ -127,10 +127,10 @@ def test_both_forms_of_z_agree(mixture, sigma, seed):
 
 @pytest.mark.parametrize("sigma", [0.2, 0.45])
 def test_scores_give_the_target_of_the_grid(sigma):
-    """q* as IBS computes it, a sum over cells, is the closed form normalised over the cells."""
+    """q* from the closed form is that from Eq. (3) as a sum over the cells of a grid."""
     grid = Grid((20, 20))
-    mu = MIXTURE.score(grid.centres, sigma)
-    np.testing.assert_allclose(target_distribution(grid, MIXTURE.density, sigma**2), mu / mu.sum(), rtol=2e-3)
+    mu = kernel(grid.centres, grid.centres, sigma**2) @ MIXTURE.density(grid.centres)
+    np.testing.assert_allclose(target_distribution(grid, MIXTURE, sigma**2), mu / mu.sum(), rtol=2e-3)
 
 
 # ---- EM --------------------------------------------------------------------------------------------------------------

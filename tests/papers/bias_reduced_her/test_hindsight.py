@@ -32,8 +32,15 @@ def origin(goals: np.ndarray) -> np.ndarray:
     return np.rint((goals[:, 0] - 0.025) / 0.05 + 20 * (goals[:, 1] - 0.025) / 0.05).astype(int)
 
 
+class Everywhere:
+    """All virtual goals are worth the same."""
+
+    def score(self, goals, sigma):
+        return np.ones(len(goals))
+
+
 def instruction(**options) -> Instruction:
-    return Instruction(Proposal(Grid((20, 20))), lambda x: np.ones(len(x)), **options)
+    return Instruction(Proposal(Grid((20, 20))), Everywhere(), **options)
 
 
 # --- where goals come from -------------------------------------------------------------------------------------------
@@ -74,7 +81,9 @@ def test_the_same_draws_in_plain_python(places, k, filtered, ibs, seed):
     proposal.counts[:3] = 1
     counts = proposal.counts.copy()
     weights = given.weights(achieved[1:]).tolist() if given else [1.0] * (len(achieved) - 1)
-    steps, goals = Hindsight(k, REWARD, rng(seed), filtered=filtered, instruction=given, proposal=proposal)(achieved)
+    steps, goals = Hindsight(
+        k, REWARD, rng(seed), keep="filtered" if filtered else "all", instruction=given, proposal=proposal
+    )(achieved)
 
     assert steps.dtype == np.int64 and goals.dtype == np.float32
     uniforms, expected, sums = rng(seed), [], list(accumulate(weights))
@@ -92,25 +101,90 @@ def test_the_same_draws_in_plain_python(places, k, filtered, ibs, seed):
     assert proposal.counts.tolist() == counts.tolist()
 
 
+def visits(seed: int, length: int = 30) -> np.ndarray:
+    """An episode among five places; neighbours are within the tolerance of 0.04."""
+    return np.stack([0.03 * rng(seed).integers(5, size=length + 1), np.zeros(length + 1)], axis=1).astype(np.float32)
+
+
+def counted(keep: str, seed: int, episodes: int = 1) -> list[tuple[int, float]]:
+    draw = Hindsight(4, REWARD, rng(seed), keep=keep)
+    return [(t, goal[0]) for _ in range(episodes) for t, goal in zip(*draw(visits(0)))]
+
+
+def test_thinning_keeps_as_many_as_the_filter_but_any():
+    """In every episode: the same draws, the same number; and misleading ones among them as often as among all."""
+    achieved = visits(0)
+    for seed in range(20):
+        assert len(counted("thinned", seed)) == len(counted("filtered", seed)) < 120
+    kept, every = counted("thinned", 1, 300), counted("all", 1, 300)
+
+    def share(found):
+        return np.mean([abs(achieved[t][0] - goal) < 0.04 for t, goal in found])
+
+    assert share(every) > 0.3 and share(kept) == pytest.approx(share(every), abs=0.02)
+    assert share(counted("filtered", 1)) == 0
+
+
+def test_a_goal_that_misleads_is_drawn_again():
+    """Four for every step that has a useful goal ahead, and each useful one as often as the others."""
+    achieved, found = visits(0), counted("redrawn", 1, 400)
+    useful = {t: [g for g in achieved[t + 1 :, 0] if abs(g - achieved[t][0]) >= 0.04] for t in range(30)}
+    for t, ahead in useful.items():
+        drawn = np.array([goal for step, goal in found if step == t])
+        assert len(drawn) == (1600 if ahead else 0)
+        places, times = np.unique(ahead, return_counts=True) if ahead else (np.empty(0), np.empty(0))
+        assert set(np.unique(drawn)) == set(places.astype(np.float32))
+        if len(places) > 1:
+            seen = [(drawn == place).sum() for place in places]
+            assert chisquare(seen, times / times.sum() * len(drawn)).pvalue > 1e-4
+    assert not useful[29] or len(useful[29]) == 1
+
+
+def test_drawing_again_follows_the_weights():
+    """Places of weight 0.05 and 0.15 that do not mislead, and one of a large weight that does."""
+    one, achieved = instruction(), line(4)
+    achieved[1] = achieved[0]  # step 0 achieves what had been achieved
+    one.floor, one.target = 1e-9, np.zeros(400)
+    one.target[one.proposal.grid.cell(achieved)] = [0.8, 0.8, 0.05, 0.15]
+    draw, first = Hindsight(4, REWARD, rng(), keep="redrawn", instruction=one), []
+    for _ in range(500):
+        one.proposal.counts[:] = 0
+        steps, goals = draw(achieved)
+        first += origin(goals[steps == 0]).tolist()
+    assert set(first) == {2, 3} and np.mean(np.array(first) == 3) == pytest.approx(0.75, abs=0.04)
+
+
 # --- what is counted -------------------------------------------------------------------------------------------------
 
 
 def test_goals_of_any_dimension_without_a_proposal():
     achieved = rng().random((11, 5))
-    steps, goals = Hindsight(2, lambda a, b, info: np.zeros(len(a)) - 1, rng(), filtered=True)(achieved)
+    steps, goals = Hindsight(2, lambda a, b, info: np.zeros(len(a)) - 1, rng(), keep="filtered")(achieved)
     assert len(steps) == 20 and goals.shape == (20, 5)
 
 
 # --- IBS over many episodes ------------------------------------------------------------------------------------------
 
 
+class ThreeToOne:
+    def score(self, goals, sigma):
+        return np.where(goals[:, 0] < 0.5, 3.0, 1.0)
+
+
 def shares_of_two_places(filtered: bool, ibs: bool) -> np.ndarray:
     """Shares of goals at two places, of which q* wants 3/4 and 1/4, after episodes that visit both by turns."""
     grid = Grid((2, 1))
-    one = Instruction(Proposal(grid), lambda x: np.where(x[:, 0] < 0.5, 3.0, 1.0), 1e-4, 1e-4)
+    one = Instruction(Proposal(grid), ThreeToOne(), 1e-4, 1e-4)
     np.testing.assert_allclose(one.target, [0.75, 0.25])
     episode = np.array([[0.25, 0.1], [0.75, 0.1]] * 10 + [[0.5, 0.9]], np.float32)[::-1]
-    draw = Hindsight(4, REWARD, rng(), filtered=filtered, instruction=one if ibs else None, proposal=one.proposal)
+    draw = Hindsight(
+        4,
+        REWARD,
+        rng(),
+        keep="filtered" if filtered else "all",
+        instruction=one if ibs else None,
+        proposal=one.proposal,
+    )
     for _ in range(200):
         draw(episode)
     return one.proposal.q
@@ -128,7 +202,7 @@ def test_ibs_brings_the_counts_to_the_target(filtered):
 @pytest.mark.parametrize("filtered", [False, True])
 def test_no_goals_without_hindsight(filtered):
     proposal = Proposal(Grid())
-    steps, goals = Hindsight(0, REWARD, rng(), filtered=filtered, proposal=proposal)(line(51))
+    steps, goals = Hindsight(0, REWARD, rng(), keep="filtered" if filtered else "all", proposal=proposal)(line(51))
     assert steps.shape == (0,) and goals.shape == (0, 2)
     assert proposal.counts.sum() == 0
 
@@ -145,3 +219,5 @@ def test_settings_that_cannot_work():
         Hindsight(-1, REWARD, rng())
     with pytest.raises(UserError, match="compute_reward"):
         Hindsight(4, None, rng())
+    with pytest.raises(UserError, match="keep must be one of all, filtered, redrawn, thinned, not 'some'"):
+        Hindsight(4, REWARD, rng(), keep="some")

@@ -12,17 +12,23 @@ from papers.bias_reduced_her.instructional import (
     Grid,
     Instruction,
     Proposal,
+    UniformGoals,
     divergence,
     kernel,
     target_distribution,
-    uniform_density,
 )
 
 BOX = np.array([0.65, 0.2]), np.array([0.95, 0.5])  # where the goals of the throwing tasks lie
 
 
-def everywhere(x):
-    return np.ones(len(x))
+class Everywhere:
+    """All virtual goals are worth the same."""
+
+    def score(self, goals, sigma):
+        return np.ones(len(goals))
+
+
+EVERYWHERE = Everywhere()
 
 
 # --- the grid --------------------------------------------------------------------------------------------------------
@@ -78,31 +84,34 @@ def test_the_kernel_by_hand():
     np.testing.assert_allclose(kernel(a, b, variance=2.0), expected, rtol=1e-15)
 
 
-@pytest.mark.parametrize("variance", [2.0, 0.2, 0.01])
-def test_the_target_distribution_is_the_double_sum(variance):
-    grid = Grid((5, 4), low=(0, -1), high=(2, 1))
+@pytest.mark.parametrize("sigma", [2.0, 0.2, 0.05])
+def test_the_score_of_uniform_goals_is_the_integral_of_the_kernel(sigma):
+    """Eq. (4), by the midpoint rule on a fine grid of the box; near, in and far from it."""
+    (low, high), n = BOX, 400
+    box = Grid((n, n), tuple(low), tuple(high)).centres
+    goals = np.array([[0.8, 0.3], [0.65, 0.2], [0.1, 0.0], [0.9, 0.9]])
+    integral = kernel(goals, box, sigma**2).mean(axis=1)
+    score = UniformGoals(*BOX).score(goals, sigma)
+    np.testing.assert_allclose(score / score[0], integral / integral[0], rtol=1e-4, atol=1e-12)
 
-    def density(x):
-        return 0.3 + x[:, 0] ** 2
 
-    mu = [
-        sum(
-            math.exp(-((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2) / (2 * variance)) * (0.3 + b[0] ** 2)
-            for b in grid.centres
-        )
-        for a in grid.centres
-    ]
-    np.testing.assert_allclose(target_distribution(grid, density, variance), np.array(mu) / sum(mu), rtol=1e-12)
+def test_the_target_distribution_is_the_normalised_score():
+    class Slope:
+        def score(self, goals, sigma):
+            return sigma * (goals[:, 0] + 2 * goals[:, 1])
+
+    target = target_distribution(Grid((2, 1)), Slope(), 0.3)
+    np.testing.assert_allclose(target, [1.25 / 3, 1.75 / 3])
 
 
 def test_the_density_of_a_box():
     points = np.array([[0.65, 0.2], [0.95, 0.5], [0.8, 0.3], [0.64, 0.3], [0.8, 0.51], [0.0, 0.0]])
-    assert uniform_density(*BOX)(points).tolist() == [1, 1, 1, 0, 0, 0]
+    assert UniformGoals(*BOX).density(points).tolist() == [1, 1, 1, 0, 0, 0]
 
 
-def test_no_goal_in_any_cell_is_refused():
-    with pytest.raises(UserError, match="goal density is zero in every cell"):
-        target_distribution(Grid((2, 2)), uniform_density(np.array([0.4, 0.4]), np.array([0.6, 0.6])), 0.2)
+def test_a_kernel_that_reaches_no_goal_is_refused():
+    with pytest.raises(UserError, match="no virtual goal is near the task's goals: choose a larger sigma"):
+        target_distribution(Grid((2, 2)), UniformGoals(np.array([0.45, 0.45]), np.array([0.55, 0.55])), 1e-6)
 
 
 # --- proposal distribution -------------------------------------------------------------------------------------------
@@ -130,10 +139,10 @@ def test_divergence_by_hand():
 # --- weights ---------------------------------------------------------------------------------------------------------
 
 
-def instruction(counts, floor=0.002, density=everywhere, shape=(2, 2), **settings) -> Instruction:
+def instruction(counts, floor=0.002, goals=EVERYWHERE, shape=(2, 2), **settings) -> Instruction:
     proposal = Proposal(Grid(shape))
     proposal.counts[:] = counts
-    return Instruction(proposal, density, floor=floor, **settings)
+    return Instruction(proposal, goals, floor=floor, **settings)
 
 
 def test_weights_by_hand():
@@ -154,15 +163,25 @@ def test_weights_follow_what_is_stored():
 
 
 def test_sigma_squared_falls_from_2_to_a_fifth_and_the_target_follows():
-    one = instruction(0, density=uniform_density(*BOX), shape=(20, 20))
+    one = instruction(0, goals=UniformGoals(*BOX), shape=(20, 20))
     assert one.variance == 2.0
     for n in range(1, 31):
         one.anneal()
         assert one.variance == pytest.approx(max(2 * 0.9**n, 0.2))
         if n in (1, 10, 30):
-            expected = target_distribution(one.proposal.grid, one.density, one.variance)
+            expected = target_distribution(one.proposal.grid, one.goals, one.variance)
             np.testing.assert_array_equal(one.target, expected)
     assert one.variance == 0.2  # from the 22nd decay on
+
+
+def test_other_goals_have_another_target_and_the_same_kernel():
+    one = instruction(0, goals=UniformGoals(*BOX), shape=(20, 20))
+    one.anneal()
+    one.set_goals(EVERYWHERE)
+    assert one.variance == pytest.approx(1.8)
+    np.testing.assert_allclose(one.target, 1 / 400)
+    one.anneal()
+    np.testing.assert_allclose(one.target, 1 / 400)
 
 
 @pytest.mark.parametrize(
