@@ -34,7 +34,7 @@ from papers.bias_reduced_her.instructional import (
     uniform_density,
 )
 
-TASKS = {"Hand": "envs:Hand-v0", "HandWall": "envs:HandWall-v0", "Robot": "envs:Robot-v0"}
+TASKS = {"Hand": "envs:Hand-v1", "HandWall": "envs:HandWall-v1", "Robot": "envs:Robot-v1"}
 METHODS = ("her", "filtered-her", "her-ibs", "filtered-her-ibs")
 SAVE_EVERY = 10
 """Epochs between two checkpoints."""
