@@ -1,4 +1,4 @@
-"""Ball-throwing tasks: a step of the physics alone, and one through gymnasium's interface."""
+"""Ball-throwing tasks: a step of the physics alone, one through gymnasium's interface, and one of many in lock-step."""
 
 from collections.abc import Callable
 
@@ -10,27 +10,34 @@ from benchmarks.rows import Row
 from benchmarks.timing import clock, interleaved, per_call
 from envs.throwing import MAX_STEPS
 from envs.throwing_physics import NO_WALL, hand_step
+from envs.throwing_vector import HandVector
 
-KERNEL_LIMIT, STEP_LIMIT = 10.0, 50.0  # us: 100,000 and 20,000 steps per second
+KERNEL_LIMIT, STEP_LIMIT, LOCK_STEP_LIMIT = 10.0, 50.0, 1.0  # us: 100,000, 20,000 and 1,000,000 steps per second
 EPISODES, ROUNDS = 40, 11
+SIDE_BY_SIDE = 16
 
 
 def measure() -> list[Row]:
-    """Both rows play the same episodes of Hand under a random policy."""
-    env = gymnasium.make("envs:Hand-v0", disable_env_checker=True)
+    """All rows play episodes of Hand under a random policy."""
+    env = gymnasium.make("envs:Hand-v1", disable_env_checker=True)
     actions = np.random.default_rng(0).uniform(-1, 1, (EPISODES, MAX_STEPS, 3)).astype(np.float32)
     starts = np.array([env.reset(seed=seed)[0]["observation"] for seed in range(EPISODES)], float)
     us = interleaved(
         {
             "kernel": per_call(lambda: _play(starts.copy(), actions), 25, EPISODES * MAX_STEPS),
             "gymnasium": _through_gymnasium(env, actions),
+            "lock-step": _in_lock_step(actions),
         },
         ROUNDS,
     )
     return [
         Row("Hand: physics of a step", us["kernel"], "us", limit=KERNEL_LIMIT, judged="ours"),
         Row("Hand: step through gymnasium", us["gymnasium"], "us", limit=STEP_LIMIT, judged="ours"),
-    ]
+        Row(
+            f"Hand: step of an episode, {SIDE_BY_SIDE} in lock-step", us["lock-step"], "us", us["gymnasium"],
+            "one by one", LOCK_STEP_LIMIT, judged="ours", note=f"{1e6 / us['lock-step']:,.0f} steps per second",
+        ),
+    ]  # fmt: skip
 
 
 @njit
@@ -54,5 +61,20 @@ def _through_gymnasium(env: gymnasium.Env, actions: np.ndarray) -> Callable[[], 
                     break
             seconds += clock() - begin
         return seconds / steps * 1e6
+
+    return task
+
+
+def _in_lock_step(actions: np.ndarray) -> Callable[[], float]:
+    """The same for the first episodes side by side, each of which counts with the steps that it took."""
+    envs: HandVector = gymnasium.make_vec("envs:Hand-v1", num_envs=SIDE_BY_SIDE).unwrapped  # type: ignore[assignment]
+    side_by_side = np.ascontiguousarray(actions[:SIDE_BY_SIDE].swapaxes(0, 1))
+
+    def task() -> float:
+        envs.reset(seed=0)
+        begin = clock()
+        for action in side_by_side:
+            envs.step(action)
+        return (clock() - begin) / envs.elapsed.sum() * 1e6
 
     return task

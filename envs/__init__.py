@@ -3,7 +3,12 @@
 from gymnasium import register
 
 for _name in ("Hand", "HandWall", "Robot"):
-    register(id=f"{_name}-v0", entry_point=f"envs.throwing:{_name}", max_episode_steps=50)
+    register(
+        id=f"{_name}-v1",
+        entry_point=f"envs.throwing:{_name}",
+        vector_entry_point=f"envs.throwing_vector:{_name}Vector",
+        max_episode_steps=50,
+    )
 register(id="Atari-v0", entry_point="envs.atari:Atari")
 register(id="Sokoban-v0", entry_point="envs.sokoban:Sokoban")
 register(id="SparsePendulum-v0", entry_point="envs.sparse_pendulum:SparsePendulum", max_episode_steps=200)

@@ -1,7 +1,8 @@
 """Ball-throwing tasks with sparse rewards: Hand, HandWall and Robot.
 
     import gymnasium
-    env = gymnasium.make("envs:Hand-v0")  # or HandWall-v0, Robot-v0
+    env = gymnasium.make("envs:Hand-v1")  # or HandWall-v1, Robot-v1
+    envs = gymnasium.make_vec("envs:Hand-v1", num_envs=16)  # many episodes in lock-step, see throwing_vector
 
 A gripper has to grab a ball and throw it into a black hole that lies outside its reach. The tasks are those of Manela
 and Biess, "Bias-reduced hindsight experience replay with virtual goal prioritization" (2021), Appendix C, which gives
@@ -17,6 +18,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from envs.throwing_options import asked_goals, check_names
 from envs.throwing_physics import (
     BASE,
     DT,
@@ -28,7 +30,9 @@ from envs.throwing_physics import (
     WALL,
     WORKSPACE,
     forward_kinematics,
+    hand_features,
     hand_step,
+    robot_features,
     robot_step,
 )
 from envs.throwing_view import View
@@ -96,31 +100,37 @@ class ThrowingTask(gymnasium.Env):
         """Distance between what the gripper can reach and `box` (x from, x to, y from, y to); 0 when they overlap."""
         raise NotImplementedError
 
-    def place(self, held: bool) -> None:
-        """Write a random initial state into `self.state`."""
+    def place(self, state: np.ndarray, rng: np.random.Generator, held: bool) -> None:
+        """Write a random initial state into `state`."""
         raise NotImplementedError
 
     def move(self, action: np.ndarray) -> None:
         """Advance `self.state` by one step."""
         raise NotImplementedError
 
-    def features(self) -> np.ndarray:
-        """The state as the learner sees it, float32."""
-        return self.state.astype(np.float32)
+    def write_features(self, out: np.ndarray) -> None:
+        """Write the state as the learner sees it into `out`, float32."""
+        raise NotImplementedError
 
     # --- gymnasium ----------------------------------------------------------------------------------------------------
 
+    def begin(self, state: np.ndarray, rng: np.random.Generator, held: bool | None = None) -> tuple[float, float]:
+        """Write a random initial state into `state`, with the ball `held` or, if None, one time in two; returns a goal.
+
+        The goal does not depend on `held`, nor does where the gripper is.
+        """
+        even, x, y = rng.random(3).tolist()
+        self.place(state, rng, even < 0.5 if held is None else held)
+        x_low, x_high, y_low, y_high = self.goal_box
+        return x_low + (x_high - x_low) * x, y_low + (y_high - y_low) * y
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
-        super().reset(seed=seed)
         options = options or {}
-        if unknown := options.keys() - {"held", "goal"}:
-            raise ValueError(f"unknown reset options {sorted(unknown)}: right are held and goal")
-        held = self.np_random.random() < 0.5
-        goal = self.np_random.uniform(self.goal_low, self.goal_high)
-        self.place(bool(options.get("held", held)))
-        self.goal = np.asarray(options.get("goal", goal), np.float32)
-        if self.goal.shape != (2,) or not ((self.goal >= 0) & (self.goal <= 1)).all():
-            raise ValueError(f"goal must be x, y within the unit square, not {options['goal']!r}")
+        check_names(options, ("held", "goal"))
+        wish, held = asked_goals(options, (2,)), bool(options["held"]) if "held" in options else None
+        super().reset(seed=seed)
+        goal = self.begin(self.state, self.np_random, held)
+        self.goal = np.array(goal, np.float32) if wish is None else wish
         if self.render_mode == "human":
             self.render()
         return self._observe(), {"is_success": False}
@@ -140,7 +150,8 @@ class ThrowingTask(gymnasium.Env):
         return (dx * dx + dy * dy < self.tolerance * self.tolerance) - 1.0
 
     def _observe(self) -> dict[str, np.ndarray]:
-        features = self.features()
+        features = np.empty(len(self.low), np.float32)
+        self.write_features(features)
         return {"observation": features, "achieved_goal": features[-4:-2].copy(), "desired_goal": self.goal.copy()}
 
     def render(self):
@@ -172,16 +183,17 @@ class Hand(ThrowingTask):
         dy = max(box[2] - y_high, y_low - box[3], 0.0)
         return math.hypot(dx, dy)
 
-    def place(self, held):
+    def place(self, state, rng, held):
         x_low, x_high, y_low, y_high = WORKSPACE
-        state, rng = self.state, self.np_random
-        state[:] = 0.0
-        state[0:2] = rng.uniform(x_low, x_high), rng.uniform(y_low, y_high)
-        on_ground = rng.uniform(x_low, x_high), 0.0
-        state[4], state[5:7] = held, state[0:2] if held else on_ground
+        x, y, ball_x = rng.random(3).tolist()
+        x, y, ball_x = x_low + (x_high - x_low) * x, y_low + (y_high - y_low) * y, x_low + (x_high - x_low) * ball_x
+        state[:] = (x, y, 0.0, 0.0, 1.0, x, y, 0.0, 0.0) if held else (x, y, 0.0, 0.0, 0.0, ball_x, 0.0, 0.0, 0.0)
 
     def move(self, action):
         hand_step(self.state, action, *self.wall)
+
+    def write_features(self, out):
+        hand_features(self.state, out)
 
 
 class HandWall(Hand):
@@ -208,22 +220,20 @@ class Robot(ThrowingTask):
         dy = max(box[2] - BASE[1], BASE[1] - box[3], 0.0)
         return max(math.hypot(dx, dy) - 2 * LINK, 0.0)
 
-    def place(self, held):
-        state, rng = self.state, self.np_random
-        state[:] = 0.0
-        state[0:2] = rng.uniform(-math.pi, math.pi, 2)
-        state[2:4] = forward_kinematics(state[0], state[1], 0.0, 0.0)[:2]
-        state[8], state[9:11] = held, state[2:4]
+    def place(self, state, rng, held):
+        angle_1, angle_2 = (math.pi * (2.0 * share - 1.0) for share in rng.random(2).tolist())
+        x, y, _, _ = forward_kinematics(angle_1, angle_2, 0.0, 0.0)
+        ball_x, ball_y = x, y
         while not held:  # anywhere in reach from where the ball falls to a place in reach
-            ball = rng.uniform([-self.falls_within, -2 * LINK], [self.falls_within, 2 * LINK])
-            if math.hypot(*ball) <= 2 * LINK:
-                state[9:11] = BASE[0] + ball[0], BASE[1] + ball[1]
+            across, up = (2.0 * share - 1.0 for share in rng.random(2).tolist())
+            across, up = self.falls_within * across, 2 * LINK * up
+            if math.hypot(across, up) <= 2 * LINK:
+                ball_x, ball_y = BASE[0] + across, BASE[1] + up
                 break
+        state[:] = angle_1, angle_2, x, y, 0.0, 0.0, 0.0, 0.0, held, ball_x, ball_y, 0.0, 0.0
 
     def move(self, action):
         robot_step(self.state, action)
 
-    def features(self):
-        state = self.state
-        angles = np.cos(state[0]), np.cos(state[1]), np.sin(state[0]), np.sin(state[1])
-        return np.concatenate([angles, state[2:]]).astype(np.float32)
+    def write_features(self, out):
+        robot_features(self.state, out)

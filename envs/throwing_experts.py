@@ -1,7 +1,7 @@
 """Scripted policies that solve the ball-throwing tasks: the proof that the tasks can be solved within their limits.
 
-Both grab the ball, carry it to where a swing begins, swing for one step and let go. They read the same observation as a
-learner, keep no state of their own, and know the physics.
+Both grab the ball, with a gripper that they open first if need be, carry it to where a swing begins, swing for one step
+and let go. They read the same observation as a learner, keep no state of their own, and know the physics.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class HandExpert:
             near = math.dist(hand, ball) <= GRIP
             if ball[1] > 0.0 and not near:
                 return np.array([0.0, 0.0, OPEN])  # it flies
-            return np.append(_velocity(ball - hand), CLOSE if near else OPEN)
+            return np.append(_velocity(ball - hand), OPEN if closed or not near else CLOSE)
         velocity = swing(self.start, np.asarray(goal, float), self.wall)
         if velocity is None:
             return np.array([0.0, 0.0, CLOSE])
@@ -105,7 +105,7 @@ class RobotExpert:
             near = math.dist(hand, ball) <= GRIP
             if not near and ball[0] > BASE[0] + 2 * LINK:
                 return np.array([0.0, 0.0, OPEN])  # it flies to the target
-            return self._turn(angles, inverse_kinematics(*ball), CLOSE if near else OPEN)
+            return self._turn(angles, inverse_kinematics(*ball), OPEN if closed or not near else CLOSE)
         # The same choice at every step: it does not depend on where the arm is.
         i = _first_hit(self.throws, float(goal[0]), float(goal[1]), self.tolerance)
         if self._at(angles, self.released[i]) and np.allclose(speeds, self.speeds[i], atol=1e-2):

@@ -10,6 +10,14 @@ State vectors (float64) hold everything there is to know, in the order of the pa
   ball x, y, vx, vy
 
 Angles are counted anticlockwise; that of the second joint is relative to the first link.
+
+The grip. A gripper that was open at the end of the step before, is within GRIP of the ball when a step begins and
+closes in this step has the ball at the step's end: at its exact centre, with its velocity. It keeps the ball until it
+opens; the ball then flies on with the velocity that it had, which is the gripper's in the step before. So a ball is
+held if, and only if, the gripper is closed and both are at the same place to the last bit: the state says so without a
+further number. A gripper that was already closed grips nothing: it has to open first. Should it come to the very place
+of a free ball, as in a corner of the workspace where a ball was dropped, the ball gives way by ASIDE. A ball that was
+let go on the floor is still at the place of the open gripper, and closing grips it again.
 """
 
 from __future__ import annotations
@@ -23,7 +31,9 @@ DT = 0.04
 """Seconds per step."""
 GRAVITY = 2.0
 GRIP = 0.03
-"""A closed gripper holds a ball that is at most this far from its centre."""
+"""A gripper that closes gets a ball that is at most this far from its centre."""
+ASIDE = 1e-9
+"""How far up a free ball gives way to a closed gripper that came to its very place."""
 HAND_SPEED = 1.5
 """Largest speed of the hand along x and along y."""
 JOINT_SPEED = 6.0
@@ -35,7 +45,7 @@ BASE = (0.27, 0.25)
 LINK = 0.125
 """Length of each of the arm's two links."""
 NO_WALL = (2.0, 0.0)
-WALL = (0.5, 0.6)
+WALL = (0.5, 0.47)
 """Place x and top y of the wall, which is infinitely thin."""
 
 
@@ -84,11 +94,15 @@ def fly(x, y, vx, vy, dt, wall_x, wall_top):
 
 
 @njit(cache=True)
-def _grip_or_fly(closed, hx, hy, hvx, hvy, x, y, vx, vy, distance, wall_x, wall_top):
-    """The ball after a step: carried by the gripper, if that is closed and was near enough at the step's start."""
-    if closed and distance <= GRIP:
+def _ball_after(was_closed, closed, distance, hx, hy, hvx, hvy, x, y, vx, vy, wall_x, wall_top):
+    """The ball after a step: (x, y, vx, vy), by the rule of the grip above. `distance`: to the gripper, before it."""
+    in_hand = distance == 0.0 if was_closed else distance <= GRIP
+    if closed and in_hand:
         return hx, hy, hvx, hvy
-    return fly(x, y, vx, vy, DT, wall_x, wall_top)
+    x, y, vx, vy = fly(x, y, vx, vy, DT, wall_x, wall_top)
+    if closed and x == hx and y == hy:  # it would count as held from the next step on
+        y += ASIDE
+    return x, y, vx, vy
 
 
 @njit(cache=True)
@@ -96,7 +110,7 @@ def hand_step(state, action, wall_x, wall_top):
     """Advance a hand's `state` (9,) by one step, in place.
 
     `action` (3,) in [-1, 1]: velocities in units of HAND_SPEED, and the gripper, closed above 0. The hand stops at the
-    edges of its workspace. A ball is let go with the velocity that it had, which is the hand's in the step before.
+    edges of its workspace.
     """
     x_low, x_high, y_low, y_high = WORKSPACE
     hx, hy = state[0], state[1]
@@ -104,11 +118,11 @@ def hand_step(state, action, wall_x, wall_top):
     state[0] = min(max(hx + HAND_SPEED * min(max(action[0], -1.0), 1.0) * DT, x_low), x_high)
     state[1] = min(max(hy + HAND_SPEED * min(max(action[1], -1.0), 1.0) * DT, y_low), y_high)
     state[2], state[3] = (state[0] - hx) / DT, (state[1] - hy) / DT
-    closed = action[2] > 0.0
+    was_closed, closed = state[4] > 0.0, action[2] > 0.0
     state[4] = 1.0 if closed else 0.0
-    state[5], state[6], state[7], state[8] = _grip_or_fly(
-        closed, state[0], state[1], state[2], state[3], state[5], state[6], state[7], state[8], distance,
-        wall_x, wall_top,
+    state[5], state[6], state[7], state[8] = _ball_after(
+        was_closed, closed, distance, state[0], state[1], state[2], state[3], state[5], state[6], state[7],
+        state[8], wall_x, wall_top,
     )  # fmt: skip
 
 
@@ -136,8 +150,7 @@ def robot_step(state, action):
     """Advance a robot's `state` (13,) by one step, in place.
 
     `action` (3,) in [-1, 1]: joint velocities in units of JOINT_SPEED, and the gripper, closed above 0. Angles are kept
-    in [-pi, pi). A ball is let go with the velocity that it had, which is the end-effector's at the end of the step
-    before.
+    in [-pi, pi).
     """
     distance = math.hypot(state[2] - state[9], state[3] - state[10])
     state[4] = JOINT_SPEED * min(max(action[0], -1.0), 1.0)
@@ -145,12 +158,31 @@ def robot_step(state, action):
     state[0] = _wrapped(state[0] + state[4] * DT)
     state[1] = _wrapped(state[1] + state[5] * DT)
     state[2], state[3], state[6], state[7] = forward_kinematics(state[0], state[1], state[4], state[5])
-    closed = action[2] > 0.0
+    was_closed, closed = state[8] > 0.0, action[2] > 0.0
     state[8] = 1.0 if closed else 0.0
-    state[9], state[10], state[11], state[12] = _grip_or_fly(
-        closed, state[2], state[3], state[6], state[7], state[9], state[10], state[11], state[12], distance,
-        NO_WALL[0], NO_WALL[1],
+    state[9], state[10], state[11], state[12] = _ball_after(
+        was_closed, closed, distance, state[2], state[3], state[6], state[7], state[9], state[10], state[11],
+        state[12], NO_WALL[0], NO_WALL[1],
     )  # fmt: skip
+
+
+@njit(cache=True)
+def hand_features(state, out):
+    """What a learner sees of a hand's `state` (9,), written to `out` (9,), float32: the state."""
+    for i in range(9):
+        out[i] = state[i]
+
+
+@njit(cache=True)
+def robot_features(state, out):
+    """What a learner sees of a robot's `state` (13,), written to `out` (15,), float32.
+
+    It is the state with cosine 1, cosine 2, sine 1, sine 2 of the two angles in their place.
+    """
+    out[0], out[1] = math.cos(state[0]), math.cos(state[1])
+    out[2], out[3] = math.sin(state[0]), math.sin(state[1])
+    for i in range(2, 13):
+        out[i + 2] = state[i]
 
 
 def inverse_kinematics(x: float, y: float) -> np.ndarray:

@@ -44,11 +44,14 @@ def fly(ball, seconds, wall):
     return fly((round(x, 9) if name == "side" else x, y, 0.0, vy), seconds - t, wall)
 
 
-def ball_after(ball, gripper_before, gripper_after, closed, wall):
-    """`gripper_before`: x, y at the start of the step; `gripper_after`: x, y, vx, vy at its end."""
-    if closed and math.dist(gripper_before, ball[:2]) <= GRIP:
-        return tuple(gripper_after)
-    return fly(ball, DT, wall)
+def ball_after(ball, before, after, was_closed, closed, wall):
+    """The gripper's x, y `before` the step, its x, y, vx, vy `after` it, and whether it was closed then and is now."""
+    away = math.dist(before, ball[:2])
+    held = was_closed and away == 0
+    if closed and (held or (not was_closed and away <= GRIP)):
+        return tuple(after)
+    x, y, *velocity = fly(ball, DT, wall)
+    return x, y + 1e-9 if closed and [x, y] == list(after[:2]) else y, *velocity
 
 
 def hand_step(state, action, wall=None):
@@ -61,7 +64,8 @@ def hand_step(state, action, wall=None):
         after.append(stopped)
         velocity.append((stopped - place) / DT)
     hand = [*after, *velocity]
-    return [*hand, float(action[2] > 0), *ball_after(state[5:9], state[0:2], hand, action[2] > 0, wall)]
+    closed = action[2] > 0
+    return [*hand, float(closed), *ball_after(state[5:9], state[0:2], hand, state[4] == 1, closed, wall)]
 
 
 def robot_step(state, action):
@@ -73,5 +77,5 @@ def robot_step(state, action):
     velocity = 1j * (turn_1 * link_1 + (turn_1 + turn_2) * link_2)
     effector = [place.real, place.imag, velocity.real, velocity.imag]
     angles = [cmath.phase(link_1), cmath.phase(link_2 / link_1)]
-    ball = ball_after(state[9:13], state[2:4], effector, action[2] > 0, None)
+    ball = ball_after(state[9:13], state[2:4], effector, state[8] == 1, action[2] > 0, None)
     return [*angles, *effector[:2], turn_1, turn_2, *effector[2:], float(action[2] > 0), *ball]

@@ -127,7 +127,7 @@ def test_a_window_shows_the_same_picture_at_the_right_pace(monkeypatch):
 def test_pictures_need_no_display_and_change_no_environment_variable():
     code = """
 import gymnasium, os
-env = gymnasium.make("envs:Robot-v0", render_mode="rgb_array")
+env = gymnasium.make("envs:Robot-v1", render_mode="rgb_array")
 before = dict(os.environ)
 env.reset(seed=0)
 picture = env.render()
