@@ -23,6 +23,7 @@ from envs.throwing import GOAL_BOX, MAX_STEPS, TOLERANCE, Hand, HandWall, Robot
 from envs.throwing_experts import HandExpert, RobotExpert, _first_hit, swing
 from envs.throwing_physics import (
     DT,
+    GRIP,
     HAND_SPEED,
     JOINT_SPEED,
     NO_WALL,
@@ -158,16 +159,23 @@ def test_the_robot_expert_knows_where_its_throws_go():
 
 @pytest.mark.parametrize("task", TASKS)
 def test_experts_open_a_gripper_that_is_closed_beside_the_ball(task):
-    env = task()
-    env.reset(seed=1, options={"held": False})
-    for _ in range(20):  # a robot's ball has fallen by then
-        observation, *_ = env.step(np.array([0.3, 0.2, 1.0]))
-    assert env.state[env.ball.start - 1] == 1 and env.state[env.ball.start + 1] == 0
-    successes = []
+    env, expert = task(), EXPERTS[task]
+    gripper = slice(2, 4) if task is Robot else slice(0, 2)
+    observation, _ = env.reset(seed=1, options={"held": False})
+    for _ in range(60):  # slowly to where the expert goes, and always closed
+        action = expert(observation["observation"], observation["desired_goal"])
+        observation, *_ = env.step(np.array([0.3 * action[0], 0.3 * action[1], 1.0]))
+        if 1e-3 < math.dist(env.state[gripper], env.state[env.ball]) < GRIP:
+            break
+    else:
+        raise AssertionError("it did not come near the ball")
+    successes, grippers = [], []
     for _ in range(MAX_STEPS):
-        observation, _, success, _, _ = env.step(EXPERTS[task](observation["observation"], observation["desired_goal"]))
+        action = expert(observation["observation"], observation["desired_goal"])
+        observation, _, success, *_ = env.step(action)
         successes.append(success)
-    assert any(successes)
+        grippers.append(action[2])
+    assert any(successes) and grippers[:2] == [-1, 1]
 
 
 def test_experts_keep_no_state():
