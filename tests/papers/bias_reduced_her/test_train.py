@@ -8,19 +8,23 @@ from gymnasium import spaces
 
 from common.replay.storage import Ring
 from envs.throwing import Hand
+from envs.throwing_vector import ThrowingVector
 from lab.errors import NonFiniteLoss, UserError
 from papers.bias_reduced_her import train
+from papers.bias_reduced_her.ddpg import DDPG
 from papers.bias_reduced_her.evidence.experiments import SCHEDULES
-from papers.bias_reduced_her.instructional import Grid, Proposal, divergence, target_distribution
-from papers.bias_reduced_her.train import METHODS, Config, Trainer, main
+from papers.bias_reduced_her.fast_ddpg import FastDDPG
+from papers.bias_reduced_her.instructional import Grid, UniformGoals, divergence, target_distribution
+from papers.bias_reduced_her.train import METHODS, Config, Episode, Trainer, main
 from tests.papers.runs import assert_resumes, rows
 
 TINY = SCHEDULES["smoke"]
-COMMON = {"success", "distance", "q_estimate", "return", "env_steps", "virtual_per_step", "critic_loss"}
+CURVES = {"success", "distance", "q_estimate", "return"}
 
 
 class Dart(gymnasium.Env):
-    """A goal environment of another make: a dart lands where the action says, and stays there until the next one.
+    """A goal environment of another make: a dart lands where the action says, and stays there until the next one. It
+    begins anywhere.
 
     Success ends nothing, goals have `size` dimensions, and the box of goals is announced only if there are two.
     """
@@ -36,7 +40,7 @@ class Dart(gymnasium.Env):
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         self.goal = self.np_random.uniform(0.2, 0.8, self.size).astype(np.float32)
-        self.place = np.zeros(self.size, np.float32)
+        self.place = self.np_random.uniform(0.0, 1.0, self.size).astype(np.float32)
         return self._observe(), {}
 
     def step(self, action):
@@ -93,11 +97,13 @@ def trainer(**settings) -> Trainer:
 # --- whole runs ------------------------------------------------------------------------------------------------------
 
 
-LONGER = dict(epochs=3, sigma2_cycles=1, capacity=700)  # sigma^2 falls, and the memory wraps round
+LONGER = dict(epochs=3, sigma_cycles=1, capacity=700)  # sigma falls, and the memory wraps round
 VARIANTS = {
     **{method: dict(method=method) for method in [*METHODS, "none"]},
     "wall": dict(env="HandWall"),
     "robot": dict(env="Robot"),
+    "redrawn": dict(redraw=True),
+    "moving goals": dict(goals="moving"),
     "another environment": dict(env="testsDart-v0", method="filtered-her", end_at_success=False),
 }
 
@@ -109,16 +115,24 @@ def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatc
     summary = assert_resumes(train, settings, tmp_path, monkeypatch, kills=[20], saved=16, save_every=1)
 
     # and what a run of each method and task leaves behind
-    assert set(summary) == COMMON | {"kl", "episodes"} and summary["episodes"] == 24
-    if settings.method in ("her", "her-ibs", "none"):
-        assert summary["virtual_per_step"] == (0 if settings.method == "none" else 4)
+    assert set(summary) == CURVES | {"kl", "episodes"} and summary["episodes"] == 24
     assert 0 <= summary["success"] <= 1 and -50 <= summary["return"] <= 0 and 0 < summary["distance"] < 1.5
     found = rows(tmp_path / "whole")
-    curves = {(step, metric) for step, metric, _ in found if not metric.startswith("virtual ")}
-    assert curves == {(step, metric) for step in ("8", "16", "24") for metric in COMMON | {"kl"}}
-    virtual = [(step, float(value)) for step, metric, value in found if metric.startswith("virtual ")]
-    assert sum(value for _, value in virtual) == pytest.approx(0 if settings.method == "none" else 1)
-    assert all(step == "24" and value > 0 for step, value in virtual)
+    assert {(step, m) for step, m, _ in found if m in CURVES | {"kl"}} == {
+        (step, m) for step in ("8", "16", "24") for m in CURVES | {"kl"}
+    }
+    once = {m: float(value) for step, m, value in found if m not in CURVES | {"kl"} and step == "24"}
+    if settings.method in ("her", "her-ibs", "none"):
+        assert once["virtual_per_step"] == (0 if settings.method == "none" else 4)
+    virtual = [value for m, value in once.items() if m.startswith("virtual ")]
+    assert sum(virtual) == pytest.approx(0 if settings.method == "none" else 1, abs=1e-3)
+    starts = {f"{m} {start}" for m in ("success", "q_estimate", "return") for start in ("held", "ground")}
+    assert (starts <= set(once)) == (name != "another environment")
+
+
+def test_evaluations_come_every_so_many_epochs_and_at_the_end(tmp_path):
+    main(config(epochs=5, eval_every=2), tmp_path)
+    assert [step for step, metric, _ in rows(tmp_path) if metric == "success"] == ["16", "32", "40"]
 
 
 def test_another_seed_gives_another_run(tmp_path):
@@ -141,71 +155,96 @@ def test_no_learning_before_there_is_a_batch():
     assert one.sampler.calls == 2 * 5
 
 
-def test_methods_share_everything_but_virtual_goals(monkeypatch):
+def episodes_of(one: Trainer, n: int = 4) -> list[Episode]:
+    """The first n episodes of a trainer that does not learn."""
+    found: list[Episode] = []
+    one.store, one.learn = found.append, lambda: 0.0
+    while len(found) < n:
+        one.cycle()
+    return found[:n]
+
+
+def test_methods_share_everything_but_virtual_goals():
     """Same first weights, same first episodes; and each has its own switches."""
     trainers = {method: trainer(method=method) for method in [*METHODS, "none"]}
-    episodes = {method: one.play() for method, one in trainers.items()}
+    kept = {"filtered-her": "filtered", "filtered-her-ibs": "filtered", "her-thinned": "thinned"}
+    first = episodes_of(trainers["her"])
     for method, one in trainers.items():
-        assert torch.equal(one.agent.actor.layers[0].weight, trainers["her"].agent.actor.layers[0].weight)
-        np.testing.assert_array_equal(episodes[method][1], episodes["her"][1])
-        assert one.hindsight.filtered == method.startswith("filtered")
+        assert one.hindsight.keep == kept.get(method, "all")
         assert (one.hindsight.instruction is not None) == method.endswith("ibs")
         assert one.hindsight.proposal is one.proposal
         assert one.hindsight.k == (0 if method == "none" else 4)
+        assert torch.equal(one.agent.actor.layers[0].weight, trainers["her"].agent.actor.layers[0].weight)
+        for mine, his in zip(episodes_of(one) if method != "her" else first, first):
+            np.testing.assert_array_equal(mine.states, his.states)
+            np.testing.assert_array_equal(mine.actions, his.actions)
 
 
 # --- what is stored --------------------------------------------------------------------------------------------------
 
 
-def made_up(length: int, seed: int = 0) -> tuple[list[dict], list[np.ndarray], list[float]]:
+def made_up(length: int, terminated: bool = True, seed: int = 0) -> Episode:
     """An episode with a ball that goes along a line, 0.05 per step, and a goal at its end."""
     rng = np.random.default_rng(seed)
-    goal = np.array([0.1 + 0.05 * length, 0.3], np.float32)
-    seen = [
-        {
-            "observation": rng.random(9).astype(np.float32),
-            "achieved_goal": np.array([0.1 + 0.05 * t, 0.3], np.float32),
-            "desired_goal": goal,
-        }
-        for t in range(length + 1)
-    ]
-    return seen, list(rng.uniform(-1, 1, (length, 3)).astype(np.float32)), [-1.0] * (length - 1) + [0.0]
+    achieved = np.array([[0.1 + 0.05 * t, 0.3] for t in range(length + 1)], np.float32)
+    rewards = np.array([-1.0] * (length - 1) + [0.0])
+    states, actions = rng.random((length + 1, 9)), rng.uniform(-1, 1, (length, 3))
+    return Episode(states.astype(np.float32), achieved, achieved[-1], actions.astype(np.float32), rewards, terminated)
 
 
 @pytest.mark.parametrize("terminated", [True, False])
 @pytest.mark.parametrize("end_at_success", [True, False])
 def test_stored_transitions_by_hand(end_at_success, terminated):
-    one = trainer(end_at_success=end_at_success)
-    seen, actions, rewards = made_up(6)
+    one, e = trainer(end_at_success=end_at_success), made_up(6, terminated)
     steps = np.array([0, 0, 3, 5, 2])
-    goals = np.array([seen[i]["achieved_goal"] for i in (1, 4, 5, 6, 6)])  # goals of the states with these numbers
+    goals = e.achieved[[1, 4, 5, 6, 6]]
     one.hindsight = lambda achieved: (steps, goals)
-    one.store(seen, actions, rewards, terminated)
+    one.store(e)
     assert len(one.memory) == 6 + 5 and (one.steps_done, one.virtual_done, one.episodes_done) == (6, 5, 1)
     stored = one.memory.get(np.arange(11))
     assert all(value.dtype == np.float32 for value in stored.values())
-    for row, (t, goal) in enumerate([*((t, seen[0]["desired_goal"]) for t in range(6)), *zip(steps, goals)]):
-        np.testing.assert_array_equal(stored["inputs"][row], [*seen[t]["observation"], *goal])
-        np.testing.assert_array_equal(stored["next_inputs"][row], [*seen[t + 1]["observation"], *goal])
-        np.testing.assert_array_equal(stored["action"][row], actions[t])
+    for row, (t, goal) in enumerate([*((t, e.goal) for t in range(6)), *zip(steps, goals)]):
+        np.testing.assert_array_equal(stored["inputs"][row], [*e.states[t], *goal])
+        np.testing.assert_array_equal(stored["next_inputs"][row], [*e.states[t + 1], *goal])
+        np.testing.assert_array_equal(stored["action"][row], e.actions[t])
     assert stored["reward"].tolist() == [-1, -1, -1, -1, -1, 0] + [0, -1, -1, 0, -1]
     virtual_ends = [1, 0, 0, 1, 0] if end_at_success else [0, 0, 0, 0, 0]
     assert stored["terminal"].tolist() == [0, 0, 0, 0, 0, int(terminated)] + virtual_ends
     assert (one.sampler.tree[:11] == 1).all() and one.sampler.tree.total == 11
 
 
+def test_inputs_are_scaled_by_what_every_method_sees():
+    """Statistics of all states but the first, each with the real goal and with the one that it achieves."""
+    seen = []
+    for method in ("her", "filtered-her-ibs", "none"):
+        one, e = trainer(method=method), made_up(6)
+        one.store(e)
+        everything = [[*e.states[t], *goal] for t in range(1, 7) for goal in (e.goal, e.achieved[t])]
+        np.testing.assert_allclose(one.scale.mean, np.mean(everything, axis=0), rtol=1e-5)
+        np.testing.assert_allclose(one.scale.deviation, np.maximum(np.std(everything, axis=0), 0.01), rtol=1e-5)
+        seen.append(one.scale.mean)
+        expected = (np.array([[*e.states[0], *e.goal]]) - one.scale.mean) / one.scale.deviation
+        np.testing.assert_allclose(one.inputs(e.states[:1], e.goal[None]), np.clip(expected, -5, 5), rtol=1e-5)
+    np.testing.assert_array_equal(seen[0], seen[1])
+    np.testing.assert_array_equal(seen[0], seen[2])
+
+
 def test_learning_replays_what_the_sampler_chose(monkeypatch):
     one, heard = trainer(env="testsDart-v0", method="her"), {}
-    for _ in range(20):
-        one.store(*one.play())
+    for seed in range(5):
+        for e in one.play(one.worlds, np.arange(4) + 4 * seed, lambda inputs: np.zeros((4, 2), np.float32)):
+            one.store(e)
     slots, weight = np.arange(64)[::-1].copy(), np.linspace(0.1, 1, 64).astype(np.float32)
     monkeypatch.setattr(one.sampler, "sample", lambda n: (slots, weight[:n]))
     monkeypatch.setattr(one.sampler, "update", lambda indices, td: heard.update(indices=indices, td=td))
     monkeypatch.setattr(one.agent, "update", lambda b, w: heard.update(batch=b, weights=w) or (0.5, np.ones(64)))
     assert one.learn() == 0.5
-    for name in ("inputs", "action", "reward", "next_inputs", "terminal"):
-        np.testing.assert_array_equal(getattr(heard["batch"], name).numpy(), one.memory[name][:64][::-1])
-    np.testing.assert_array_equal(heard["weights"].numpy(), weight)
+    for name in ("action", "reward", "terminal"):
+        np.testing.assert_array_equal(getattr(heard["batch"], name), one.memory[name][:64][::-1])
+    for name in ("inputs", "next_inputs"):
+        scaled = np.clip((one.memory[name][:64][::-1] - one.scale.mean) / one.scale.deviation, -5, 5)
+        np.testing.assert_allclose(getattr(heard["batch"], name), scaled, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(heard["weights"], weight)
     assert heard["indices"] is slots and heard["td"].tolist() == [1] * 64
 
 
@@ -219,21 +258,65 @@ def test_exploration_fades_with_the_epochs(monkeypatch):
         one.cycles_done = cycles_done
         assert one.epsilon == pytest.approx(epsilon)
     explore = one.agent.explore
-    monkeypatch.setattr(one.agent, "explore", lambda *given: asked.append(given[:2]) or explore(*given))
-    seen, *_ = one.play()
-    assert {e for _, e in asked} == {0.05}
-    for (inputs, _), o in zip(asked, seen):
-        assert inputs.dtype == np.float32
-        np.testing.assert_array_equal(inputs, [*o["observation"], *o["desired_goal"]])
+    monkeypatch.setattr(
+        one.agent,
+        "explore",
+        lambda inputs, **given: asked.append((inputs, given["epsilon"])) or explore(inputs, **given),
+    )
+    one.cycle()
+    assert {epsilon for _, epsilon in asked} == {0.05} and len(asked) == 50
 
 
-def test_sigma_squared_falls_with_the_cycles():
-    one, found = trainer(sigma2_cycles=3, episodes=1, updates=1, batch_size=2), []
-    for _ in range(7):
-        one.cycle()
-        found.append(one.instruction.variance)
-    np.testing.assert_allclose(found, [2, 2, 1.8, 1.8, 1.8, 1.62, 1.62])
-    assert Config().sigma2_cycles == 50
+def test_what_the_agent_sees_is_state_and_goal_side_by_side(monkeypatch):
+    one, seen = trainer(env="testsDart-v0", method="none"), []
+    one.scale = lambda inputs: inputs
+    episodes = one.play(one.worlds, np.array([2, 4, 6, 8]), lambda inputs: seen.append(inputs) or np.zeros((4, 2)))
+    for i, e in enumerate(episodes):
+        for t in range(len(e.actions)):
+            np.testing.assert_array_equal(seen[t][i], [*e.states[t], *e.goal])
+
+
+def test_episodes_played_side_by_side_are_those_played_alone():
+    """Hands, each with its own seed, until the last has ended; the policy looks at its own inputs alone."""
+
+    def policy(inputs):
+        return np.stack([np.sin(7 * inputs[:, i] + 3 * inputs[:, -1 - i]) for i in range(3)], axis=1).astype(np.float32)
+
+    one = trainer(method="none")
+    together = one.play(one.worlds, np.arange(4), policy)
+    for seed, e in enumerate(together):
+        env = Hand()
+        seen, _ = env.reset(seed=seed)
+        np.testing.assert_array_equal(e.states[0], seen["observation"])
+        np.testing.assert_array_equal(e.goal, seen["desired_goal"])
+        for t, action in enumerate(e.actions):
+            seen, reward, terminated, _, _ = env.step(action)
+            np.testing.assert_array_equal(e.states[t + 1], seen["observation"])
+            np.testing.assert_array_equal(e.achieved[t + 1], seen["achieved_goal"])
+            assert e.rewards[t] == reward
+        assert len(e.actions) == 50 or terminated
+        assert e.terminated == terminated
+
+
+def test_sigma_falls_with_the_cycles():
+    """As a standard deviation, and as the variance that the text of the paper writes."""
+    found: dict[bool, list[float]] = {True: [], False: []}
+    for squared, values in found.items():
+        one = trainer(sigma_cycles=3, episodes=1, updates=1, batch_size=2, sigma_squared=squared)
+        for _ in range(7):
+            one.cycle()
+            values.append(one.instruction.variance)
+    np.testing.assert_allclose(found[True], [2, 2, 1.8, 1.8, 1.8, 1.62, 1.62])
+    np.testing.assert_allclose(found[False], np.array([2, 2, 1.8, 1.8, 1.8, 1.62, 1.62]) ** 2)
+    assert one.instruction.variance_end == pytest.approx(0.04)
+    assert Config().sigma_cycles == 50 and not Config().sigma_squared
+
+
+def test_targets_move_once_per_cycle(monkeypatch):
+    one, moves = trainer(), []
+    monkeypatch.setattr(one.agent, "average_targets", lambda: moves.append(one.sampler.calls))
+    one.cycle(), one.cycle()
+    assert moves == [5, 10]
 
 
 def test_beta_reaches_1_with_the_last_update():
@@ -248,120 +331,86 @@ def test_beta_reaches_1_with_the_last_update():
 @pytest.mark.parametrize("end_at_success", [True, False])
 def test_success_ends_an_episode_or_not(end_at_success):
     """In an environment that does not end itself. Its time-out is never a terminal transition."""
-    one = trainer(env="testsDart-v0", method="none", end_at_success=end_at_success)
-    goal, steps = [], []
+    one, steps = trainer(env="testsDart-v0", method="none", end_at_success=end_at_success), []
+    one.scale = lambda inputs: inputs
+    one.scale.add = lambda inputs: None
 
     def towards_the_goal(inputs):
-        goal.append(inputs[:, 2:])
-        return (2 * inputs[:, 2:] - 1) if len(goal) % 10 >= 3 else -np.ones((1, 2), np.float32)
+        steps.append(1)
+        return (2 * inputs[:, 2:] - 1) if len(steps) >= 3 else -np.ones((4, 2), np.float32)
 
-    one.agent.act = towards_the_goal
-    one.cycles_done = 10**6  # hardly any exploration
-    for _ in range(5):
-        goal.clear()
-        seen, actions, rewards, terminated = one.play()
-        one.store(seen, actions, rewards, terminated)
-        steps.append(len(actions))
-        assert len(seen) == len(actions) + 1 == len(rewards) + 1
-        assert terminated == end_at_success
-        assert rewards == ([-1, -1, 0] if end_at_success else [-1, -1] + [0] * 7 + [-1])
-    assert steps == [3 if end_at_success else 10] * 5
-    assert one.memory["terminal"][: sum(steps)].tolist() == ([0, 0, 1] * 5 if end_at_success else [0] * 50)
+    for e in one.play(one.worlds, np.arange(4), towards_the_goal):
+        one.store(e)
+        assert len(e.actions) == (3 if end_at_success else 10)
+        assert len(e.states) == len(e.achieved) == len(e.actions) + 1 == len(e.rewards) + 1
+        assert e.terminated == end_at_success
+        assert e.rewards.tolist() == [-1, -1, 0] + ([] if end_at_success else [0] * 7)
+    n = 4 * (3 if end_at_success else 10)
+    assert one.memory["terminal"][:n].tolist() == ([0, 0, 1] * 4 if end_at_success else [0] * n)
+
+
+# --- goals of another distribution -----------------------------------------------------------------------------------
+
+
+def test_goals_of_a_mixture_are_what_is_played_and_evaluated():
+    one, low, size = trainer(goals="mixture", eval_episodes=50), np.array([0.65, 0.2]), 0.3
+    for worlds, n in ((one.worlds, 4), (one.tests, 50)):
+        for e in one.play(worlds, np.arange(n), lambda inputs: np.zeros((len(inputs), 3), np.float32)):
+            a, b = (e.goal - low) / size
+            assert min(np.hypot(a - 0.25, b - 0.75), np.hypot(a - 0.75, b - 0.25)) < 0.45
+
+
+def test_goals_that_move_move_the_target_at_half_of_the_training():
+    """From one diagonal of the box to the other; what was stored stays."""
+    one = trainer(goals="moving", epochs=2, cycles=2, sigma=0.05, sigma_end=0.05, grid=20)
+    low, size, peaks = np.array([0.65, 0.2]), 0.3, []
+    for _ in range(4):
+        one.cycle()
+        best = one.proposal.grid.centres[one.instruction.target.argsort()[-2:]]
+        peaks.append(np.sign(((best - low) / size - 0.5).prod(axis=1)).tolist())
+    assert peaks[0] == [-1, -1] and peaks[1:] == [[1, 1]] * 3, "after the second of four cycles"
+    assert one.proposal.counts.sum() == one.virtual_done
 
 
 # --- evaluation ------------------------------------------------------------------------------------------------------
 
 
-class Scripted:
-    """Episodes of at most 5 steps that succeed in step `success` (0: never) and end `far` from the goal."""
-
-    def __init__(self, script: list[tuple[int, float]]):
-        self.script, self.unwrapped = iter(script), self
-
-    def reset(self, seed):
-        (self.success, self.far), self.t = next(self.script), 0
-        return self._observe(), {}
-
-    def step(self, action):
-        self.t += 1
-        won = self.t == self.success
-        return self._observe(), 0.0 if won else -1.0, False, self.t == 5, {}
-
-    def _observe(self):
-        end = [3 * self.far, 4 * self.far] if self.t in (5, self.success) else [9.0, 9.0]
-        return {"observation": np.zeros(2, np.float32), "achieved_goal": np.array(end), "desired_goal": np.zeros(2)}
-
-
-@pytest.mark.parametrize(
-    ("script", "expected"),
-    [
-        ([(0, 0.2)], dict(success=0, distance=1.0, value=-50.0)),  # fails for ever: -1 / (1 - 0.98)
-        ([(1, 0.0)], dict(success=1, distance=0.0, value=0.0)),
-        ([(3, 0.1)], dict(success=1, distance=0.5, value=-1 - 0.98)),
-        ([(5, 0.1)], dict(success=1, distance=0.5, value=-(1 - 0.98**4) / 0.02)),
-        ([(1, 0.0), (0, 0.2), (0, 0.4), (1, 0.0)], dict(success=0.5, distance=0.75, value=-25.0)),
-    ],
-)
-def test_metrics_by_hand(script, expected, monkeypatch):
-    one = trainer(env="testsDart-v0", method="none", eval_episodes=len(script))
-    one.env = Scripted(script)
-    monkeypatch.setattr(one.agent, "value", lambda inputs: np.full(1, -7.5, np.float32))
-    one.steps_done, one.virtual_done, one._losses = 40, 100, [1.0, 2.0, 6.0]
-    metrics = one.evaluate()
-    assert metrics.pop("kl") == pytest.approx(divergence(
-        target_distribution(one.proposal.grid, one.density, 0.2), np.full(400, 1 / 400)))  # fmt: skip
-    value = metrics.pop("return")
-    assert value == pytest.approx(expected.pop("value"), abs=1e-9)
-    expected |= dict(q_estimate=-7.5, env_steps=40, virtual_per_step=2.5, critic_loss=3.0)
-    assert metrics == pytest.approx(expected)
-    one.env = Scripted(script)
-    assert "critic_loss" not in one.evaluate()  # of the time since the last evaluation
-
-
-def test_evaluation_is_greedy_and_estimates_the_first_state(monkeypatch):
-    one = trainer(eval_episodes=2)
-    acted, estimated = [], []
-    act, value = one.agent.act, one.agent.value
-    monkeypatch.setattr(one.agent, "act", lambda inputs: acted.append(inputs) or act(inputs))
-    monkeypatch.setattr(one.agent, "value", lambda inputs: estimated.append(inputs) or value(inputs))
-    monkeypatch.setattr(one.agent, "explore", None)  # would fail if asked
-    metrics = one.evaluate()
-    assert len(acted) == 100 and len(estimated) == 2
-    np.testing.assert_array_equal(estimated, [acted[0], acted[50]])
-    assert metrics["q_estimate"] == pytest.approx(np.mean([value(inputs)[0] for inputs in estimated]))
-
-
-def test_kl_compares_the_stored_goals_with_the_last_target():
-    """Every method with q* of the smallest sigma^2, also before sigma^2 has got there."""
+def test_evaluation_is_greedy_and_compares_with_the_last_target(monkeypatch):
+    """Every method with q* of the smallest sigma, also before sigma has got there."""
     found = []
     for method in ("her", "her-ibs"):
-        one = trainer(method=method, eval_episodes=1)
+        one = trainer(method=method, eval_episodes=2)
+        monkeypatch.setattr(one.agent, "explore", None)  # would fail if asked
         one.proposal.add(np.array([[0.7, 0.3]] * 50 + [[0.1, 0.0]] * 10))
-        target = target_distribution(Grid((20, 20)), one.density, 0.2)
-        found.append(one.evaluate()["kl"])
-        assert found[-1] == pytest.approx(divergence(target, one.proposal.smoothed))
+        box = UniformGoals(np.array([0.65, 0.2]), np.array([0.95, 0.5]))
+        metrics = one.evaluate()
+        target = target_distribution(Grid((10, 10)), box, 0.2**2)
+        assert metrics["kl"] == pytest.approx(divergence(target, one.proposal.smoothed))
+        found.append(metrics)
     assert found[0] == found[1]
-    box = Hand().goal_low, Hand().goal_high
-    np.testing.assert_array_equal(one.density(np.array(box)), 1)
 
 
 def test_training_and_evaluation_never_draw_the_same_start(monkeypatch):
     """Training has even seeds, evaluation odd ones: at one time the same, later others. Methods have the same."""
     drawn: list[int] = []
-    reset = Hand.reset
-    monkeypatch.setattr(Hand, "reset", lambda self, **given: drawn.append(given["seed"]) or reset(self, **given))
+    reset = ThrowingVector.reset
+    monkeypatch.setattr(
+        ThrowingVector,
+        "reset",
+        lambda self, *, seed, options: drawn.extend(seed) or reset(self, seed=seed, options=options),
+    )
 
-    def starts(function, *arguments) -> list[int]:
+    def starts(function) -> list[int]:
         drawn.clear()
-        function(*arguments)
+        function()
         return drawn.copy()
 
     played = {}
     for method in ("her", "filtered-her-ibs"):
         one = trainer(method=method, eval_episodes=5)
-        training = [start for _ in range(20) for start in starts(lambda one=one: one.store(*one.play()))]
+        training = [start for _ in range(5) for start in starts(one.cycle)]
         first, again = starts(one.evaluate), starts(one.evaluate)
-        one.store(*one.play())
+        one.cycle()
         played[method] = training, first, starts(one.evaluate)
         assert first == again
     assert played["her"] == played["filtered-her-ibs"]
@@ -371,19 +420,12 @@ def test_training_and_evaluation_never_draw_the_same_start(monkeypatch):
 
 
 def test_evaluating_leaves_training_alone():
-    one, other = trainer(), trainer()
+    one, other = trainer(goals="moving"), trainer(goals="moving")
     for _ in range(3):
-        one.evaluate()
+        one.evaluate(), train.measure.at_the_end(one)
         one.cycle(), other.cycle()
     np.testing.assert_array_equal(one.memory["inputs"], other.memory["inputs"])
     assert torch.equal(one.agent.critic.output.weight, other.agent.critic.output.weight)
-
-
-def test_the_virtual_goals_as_metrics():
-    proposal = Proposal(Grid((3, 2)))
-    proposal.add(np.array([[0.1, 0.1], [0.1, 0.9], [0.1, 0.8], [0.9, 0.2]]))  # columns 0 and 2
-    assert train.virtual_goals(proposal) == {"virtual 0 0": 0.25, "virtual 0 1": 0.5, "virtual 2 0": 0.25}
-    assert train.virtual_goals(Proposal(Grid((3, 2)))) == {}
 
 
 # --- other environments and bad settings -----------------------------------------------------------------------------
@@ -391,8 +433,7 @@ def test_the_virtual_goals_as_metrics():
 
 def test_any_goal_environment_will_do(tmp_path):
     summary = main(config(env="testsDart1-v0", method="filtered-her"), tmp_path)
-    assert set(summary) == COMMON | {"episodes"}  # no box of goals, hence no target distribution
-    assert summary["virtual_per_step"] > 0
+    assert set(summary) == CURVES | {"episodes"}  # no box of goals, hence no target distribution
 
 
 @pytest.mark.parametrize(
@@ -406,16 +447,18 @@ def test_any_goal_environment_will_do(tmp_path):
         (dict(env="testsWide-v0"), r"testsWide-v0 needs continuous actions in \[-1, 1\], not Box"),
         (dict(env="testsDart1-v0", method="her-ibs"), "her-ibs needs a task with two-dimensional goals from a box"),
         (dict(k=-1), "k, the number of virtual goals per transition, must not be negative, not -1"),
-        (dict(sigma2=0.0), r"sigma\^2 must be positive and fall: 0 < 0.2 <= 0.0"),
-        (dict(sigma2_end=-1.0), r"sigma\^2 must be positive and fall"),
-        (dict(sigma2_decay=0.0), r"the decay of sigma\^2 must lie in \(0, 1\], not 0.0"),
+        (dict(sigma=0.0), "sigma must be positive, not 0.0"),
+        (dict(sigma_end=-1.0), "sigma_end must be positive, not -1.0"),
+        (dict(sigma=0.1), r"sigma\^2 must be positive and fall"),
+        (dict(sigma_decay=0.0), r"the decay of sigma\^2 must lie in \(0, 1\], not 0.0"),
+        (dict(method="her", redraw=True), "redraw draws again what a filter leaves out; her has none"),
+        (dict(env="testsDart1-v0", method="her", goals="mixture"), "goals mixture need a task with two-dimensional"),
         (dict(floor=0.0), "the smallest weight must be positive, not 0.0"),
         (dict(grid=0), "grid must be at least 1, not 0"),
-        (dict(grid=1), "goal density is zero in every cell of the grid"),
         (dict(batch_size=1), "batch_size must be at least 2, which batch normalisation needs, not 1"),
         (dict(capacity=249), "a capacity of 249 holds no episode of 50 steps with virtual goals"),
         *[({name: 0}, f"{name} must be at least 1, not 0")
-          for name in ("epochs", "cycles", "episodes", "updates", "eval_episodes", "sigma2_cycles")],
+          for name in ("epochs", "cycles", "episodes", "updates", "eval_episodes", "eval_every", "sigma_cycles")],
         *[({name: float("nan")}, f"{name} must be positive, not nan") for name in ("lr", "clip")],
         *[({name: value}, rf"{name} must lie in \[0, 1\], not {value}") for value in (7.0, -0.1)  # tau: the paper's
           for name in ("tau", "epsilon", "epsilon_decay", "epsilon_end", "per_alpha", "per_beta")],
@@ -438,39 +481,46 @@ def test_cuda(tmp_path):
 
 
 def test_the_smallest_settings_that_are_allowed_do_run(tmp_path):
-    smallest = dict(epochs=1, cycles=1, episodes=1, updates=1, batch_size=2, eval_episodes=1, k=0, grid=2, tau=0.0)
+    smallest = dict(epochs=1, cycles=1, episodes=1, updates=1, batch_size=2, eval_episodes=1, k=0, grid=1, tau=0.0)
     assert main(config(**smallest, capacity=50, epsilon=0.0, per_alpha=0.0, per_beta=0.0), tmp_path)["episodes"] == 1
 
 
 def test_every_setting_reaches_its_place():
     one = trainer(
-        lr=0.01, gamma=0.9, tau=0.2, clip=1.0, k=3, capacity=999, per_alpha=0.3, per_beta=0.2, grid=7, sigma2=1.0,
-        sigma2_end=0.5, sigma2_decay=0.8, floor=0.01,
+        lr=0.01, gamma=0.9, tau=0.2, clip=1.0, action_penalty=0.3, k=3, capacity=999, per_alpha=0.3, per_beta=0.2,
+        grid=7, sigma=1.0, sigma_end=0.5, sigma_decay=0.8, floor=0.01, sigma_squared=True, redraw=True, episodes=5,
+        eval_episodes=7,
     )  # fmt: skip
     agent, instruction = one.agent, one.instruction
-    assert (agent.gamma, agent.tau, agent.clip, agent.actor_adam.param_groups[0]["lr"]) == (0.9, 0.2, 1.0, 0.01)
+    assert type(agent) is FastDDPG
+    assert (agent.gamma, agent.tau, agent.clip, agent.action_penalty, agent._lr) == (0.9, 0.2, 1.0, 0.3, 0.01)
     assert (one.hindsight.k, one.memory.capacity, one.sampler.tree.capacity) == (3, 999, 999)
     assert (one.sampler.alpha, one.sampler.beta, one.sampler.clip) == (0.3, 0.2, np.inf)
-    assert one.proposal.grid.shape == (7, 7)
+    assert one.proposal.grid.shape == (7, 7) and one.hindsight.keep == "redrawn"
     assert (instruction.variance, instruction.variance_end, instruction.variance_decay) == (1.0, 0.5, 0.8)
     assert instruction.floor == 0.01 and isinstance(one.memory, Ring)
+    assert (one.worlds.num_envs, one.tests.num_envs) == (5, 7)
+
+
+def test_on_another_device_the_agent_is_the_one_of_pytorch(monkeypatch):
+    """The meta device has shapes and no numbers; to be made is all that is asked of it."""
+    assert type(trainer(device="meta").agent) is DDPG
 
 
 # --- learning --------------------------------------------------------------------------------------------------------
 
 
 def hits(method: str, seed: int) -> float:
-    """Success of the greedy policy after 30 cycles of 16 darts."""
-    one = trainer(env="testsOneDart-v0", method=method, seed=seed, episodes=16, updates=20, eval_episodes=50)
-    for _ in range(30):
+    """Success of the greedy policy after 40 cycles of 16 darts."""
+    one = trainer(
+        env="testsOneDart-v0", method=method, seed=seed, episodes=16, updates=20, eval_episodes=50, tau=0.5
+    )  # fmt: skip
+    for _ in range(40):
         one.cycle()
     return one.evaluate()["success"]
 
 
 def test_darts_are_learned_in_hindsight_and_not_without():
-    """Goals are 3 % of the square each: there are too few real successes to learn from.
-
-    One seed of three is enough: now and then the actor saturates before the critic knows anything, and stays so.
-    """
-    assert any(hits("filtered-her", seed) >= 0.8 for seed in (3, 2, 0))
-    assert max(hits("none", seed) for seed in (3, 2, 0)) <= 0.4
+    """Goals are 3 % of the square each: there are too few real successes to learn from."""
+    assert min(hits("filtered-her", seed) for seed in (0, 1)) >= 0.9
+    assert max(hits("none", seed) for seed in (0, 1)) <= 0.1
