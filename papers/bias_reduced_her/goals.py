@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lab.errors import UserError
-from lab.streams import Streams
+from lab.runs import Streams
 from papers.bias_reduced_her.goal_mixture import GoalMixture, fit
 from papers.bias_reduced_her.instructional import GoalDistribution, UniformGoals
 
@@ -32,10 +32,11 @@ class Goals:
         """kind: as `train.Config.goals` says. UserError for a mixture where the task has no box of goals."""
         self.kind, self.moved = kind, False
         self.rng, self.seed = streams.numpy("goals"), streams.integer("goals")
-        box = (getattr(task.unwrapped, name, None) for name in ("goal_low", "goal_high"))
-        self.low, self.high = (None if corner is None else np.asarray(corner, float) for corner in box)
+        self.low, self.high = (
+            np.asarray(getattr(task.unwrapped, name, np.empty(0)), float) for name in ("goal_low", "goal_high")
+        )
         self.known: GoalDistribution | None = None
-        if self.low is None or self.low.shape != (2,):
+        if self.low.shape != (2,):
             if kind != "uniform":
                 raise UserError(f"goals {kind} need a task with two-dimensional goals from a box")
         elif kind == "uniform":

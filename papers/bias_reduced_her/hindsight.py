@@ -52,7 +52,7 @@ class Hindsight:
         # Algorithm 1, lines 18-19: priorities of all goals of the episode, before any of them is stored.
         weights = np.ones(length) if self.instruction is None else self.instruction.weights(achieved[1:])
         uniforms = self.rng.random((length, self.k))
-        # Algorithm 1, line 23 (2, line 17): k goals per step, from what the episode achieved after it.
+        # Algorithm 1, line 23; Algorithm 2, line 17: k goals per step, from what the episode achieved after it.
         if self.keep == "redrawn":
             steps, picks = _draw_allowed(weights, self._useful(achieved), uniforms)
         else:

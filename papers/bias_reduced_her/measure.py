@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from envs.throwing_vector import ThrowingVector
-from lab.streams import Streams
+from lab.runs import Streams
+from papers.bias_reduced_her.instructional import divergence, target_distribution
 
 ROUNDS = 5
 """Evaluations whose episodes are measured together."""
@@ -32,12 +33,29 @@ def summary(trainer: Any, episodes: list[Any]) -> dict[str, float]:
     goals = np.stack([e.goal for e in episodes])
     ends = np.stack([e.achieved[-1] for e in episodes]).astype(float) - goals
     estimates = trainer.agent.value(trainer.inputs(np.stack([e.states[0] for e in episodes]), goals))
-    return {
-        "success": float(np.mean([e.rewards[-1] == 0 for e in episodes])),
-        "distance": float(np.linalg.norm(ends, axis=1).mean()),
-        "q_estimate": float(estimates.mean()),
-        "return": float(np.mean(returns)),
-    }
+    return short(
+        {
+            "success": float(np.mean([e.rewards[-1] == 0 for e in episodes])),
+            "distance": float(np.linalg.norm(ends, axis=1).mean()),
+            "q_estimate": float(estimates.mean()),
+            "return": float(np.mean(returns)),
+        }
+    )
+
+
+def kl(trainer: Any) -> dict[str, float]:
+    """``kl``: KL(q* || q) of the virtual goals stored so far, for every method with q* of the last kernel.
+
+    {} for a task without a box of goals."""
+    if trainer.proposal is None:
+        return {}
+    target = target_distribution(trainer.proposal.grid, trainer.goals.known, trainer.variances[1])
+    return short({"kl": divergence(target, trainer.proposal.smoothed)})
+
+
+def short(metrics: dict[str, float]) -> dict[str, float]:
+    """Five significant digits: more than a figure can show, and a results file has thousands of numbers."""
+    return {name: float(f"{value:.5g}") for name, value in metrics.items()}
 
 
 def at_the_end(trainer: Any) -> dict[str, float]:
@@ -47,14 +65,15 @@ def at_the_end(trainer: Any) -> dict[str, float]:
     if trainer.proposal is not None:
         shares = trainer.proposal.q.reshape(trainer.proposal.grid.shape)
         metrics |= {f"virtual {i} {j}": float(shares[i, j]) for i, j in zip(*np.nonzero(shares))}
-    return metrics | (starts_and_line(trainer) if isinstance(trainer.tests.unwrapped, ThrowingVector) else {})
+    return short(metrics) | (starts_and_line(trainer) if isinstance(trainer.tests.unwrapped, ThrowingVector) else {})
 
 
 def starts_and_line(trainer: Any) -> dict[str, float]:
     """``<name> held`` and ``<name> ground`` of episodes that begin with the ball in the hand and without it; and for
     goals that lie on the way from ball to black hole by that share, ``estimate <share>`` and ``realised <share>``."""
     rng, n = Streams(trainer.config.seed).numpy("at the end"), trainer.config.eval_episodes
-    seeds, act, found = 2 * rng.integers(2**31, size=(ROUNDS, n)) + 1, trainer.agent.act, {}
+    seeds, act = 2 * rng.integers(2**31, size=(ROUNDS, n)) + 1, trainer.agent.act
+    found: dict[str, float] = {}
     for start, held in {"held": True, "ground": False}.items():
         measured = summary(trainer, [e for s in seeds for e in trainer.play(trainer.tests, s, act, held=held)])
         found |= {f"{name} {start}": measured[name] for name in ("success", "q_estimate", "return")}

@@ -15,8 +15,8 @@ SMALLEST_DEVIATION = 0.01
 class Scaler:
     """Statistics of inputs [n, i] seen so far; called with inputs [n, i], it returns them scaled, float32.
 
-    Before the first `add` it changes nothing but what lies beyond LARGEST. An input that is always the same in one place
-    (the first state, say) moves with the statistics, which a batch normalisation after it would blow up.
+    Before the first `add` it changes nothing but what lies beyond LARGEST. An input that is always the same in one
+    place (the first state, say) moves with the statistics, which a batch normalisation after it would blow up.
     """
 
     def __init__(self, size: int):

@@ -28,7 +28,7 @@ from papers.bias_reduced_her.ddpg import DDPG, Batch, replay_fields
 from papers.bias_reduced_her.fast_ddpg import FastDDPG
 from papers.bias_reduced_her.goals import Goals
 from papers.bias_reduced_her.hindsight import Hindsight, Keep
-from papers.bias_reduced_her.instructional import Grid, Instruction, Proposal, divergence, target_distribution
+from papers.bias_reduced_her.instructional import Grid, Instruction, Proposal
 from papers.bias_reduced_her.scaling import Scaler
 from papers.bias_reduced_her.worlds import TASKS, make_env, make_worlds
 
@@ -210,10 +210,8 @@ class Trainer:
     # --- Algorithms 1 and 2: one training cycle -----------------------------------------------------------------------
 
     def cycle(self) -> float:
-        """Play episodes, store them, learn. Returns the critic's mean loss, 0 while the memory holds less than a batch.
-
-        Lines are those of Algorithm 1; where Algorithm 2 has others, they follow after a comma.
-        """
+        """Play, store, learn; returns the critic's mean loss, 0 while the memory holds less than a batch. Lines are those
+        of Algorithm 1; where Algorithm 2 has others, they follow after a comma."""
         c = self.config
         seeds = 2 * self.starts.integers(2**31, size=c.episodes)  # lines 13-14: evaluation has the odd ones
         explore = partial(self.agent.explore, epsilon=self.epsilon, rng=self.exploration)
@@ -225,7 +223,7 @@ class Trainer:
         self.agent.average_targets()
         self.cycles_done += 1
         moved = self.goals.move_on(self.cycles_done / (c.epochs * c.cycles))
-        if self.instruction is not None:
+        if self.instruction is not None and self.goals.known is not None:
             if moved:
                 self.instruction.set_goals(self.goals.known)
             if self.cycles_done % c.sigma_cycles == 0:
@@ -241,7 +239,9 @@ class Trainer:
         while playing.any():
             actions.append(act(self.inputs(states[-1], goals)))  # lines 15-16
             seen, reward, end, out_of_time, _ = worlds.step(actions[-1])  # line 17
-            states.append(seen["observation"]), achieved.append(seen["achieved_goal"]), rewards.append(reward)
+            states.append(seen["observation"])
+            achieved.append(seen["achieved_goal"])
+            rewards.append(reward)
             length += playing
             end = self.ends(reward, end)
             terminated |= playing & end
@@ -254,7 +254,7 @@ class Trainer:
 
     def ends(self, rewards: np.ndarray, terminated: Any = False) -> np.ndarray:
         """Whether steps with these rewards [n] end their episode for good. Success does, if end_at_success says so."""
-        return terminated | (rewards == 0) if self.config.end_at_success else terminated | np.zeros(len(rewards), bool)
+        return terminated | ((rewards == 0) & self.config.end_at_success)
 
     def store(self, e: Episode) -> None:
         """Put an episode into the memory, once with its real goal and once with every virtual one."""
@@ -297,15 +297,10 @@ class Trainer:
     # --- evaluation ---------------------------------------------------------------------------------------------------
 
     def evaluate(self) -> dict[str, float]:
-        """Metrics of the greedy policy, and ``kl``: how far the virtual goals stored so far are from their target."""
+        """Metrics of the greedy policy and of the virtual goals stored so far, see measure.py."""
         rng = Streams(self.config.seed).numpy(f"evaluation at {self.episodes_done}")
         seeds = 2 * rng.integers(2**31, size=self.config.eval_episodes) + 1  # training has the even ones
-        metrics = measure.summary(self, self.play(self.tests, seeds, self.agent.act))
-        if self.proposal is not None and self.goals.known is not None:
-            # Every method's virtual goals are compared with q* of the last kernel.
-            target = target_distribution(self.proposal.grid, self.goals.known, self.variances[1])
-            metrics["kl"] = divergence(target, self.proposal.smoothed)
-        return metrics
+        return measure.summary(self, self.play(self.tests, seeds, self.agent.act)) | measure.kl(self)
 
     # --- pickling -----------------------------------------------------------------------------------------------------
 
@@ -347,17 +342,12 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
             epoch, rest = divmod(trainer.cycles_done, config.cycles)
             if rest == 0 and (epoch % config.eval_every == 0 or epoch == config.epochs):
                 metrics = trainer.evaluate()
-                run.log(trainer.episodes_done, short(metrics))
+                run.log(trainer.episodes_done, metrics)
             if rest == 0 and epoch % SAVE_EVERY == 0:
                 run.save({"trainer": trainer, "metrics": metrics})
-        run.log(trainer.episodes_done, short(measure.at_the_end(trainer)))
+        run.log(trainer.episodes_done, measure.at_the_end(trainer))
         weights = trainer.agent.weights() | trainer.scale.weights()
         return run.finish({"episodes": trainer.episodes_done, **metrics}, weights)
-
-
-def short(metrics: dict[str, float]) -> dict[str, float]:
-    """Five significant digits: more than a figure can show, and a results file has thousands of numbers."""
-    return {name: float(f"{value:.5g}") for name, value in metrics.items()}
 
 
 if __name__ == "__main__":
