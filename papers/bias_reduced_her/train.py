@@ -210,8 +210,8 @@ class Trainer:
     # --- Algorithms 1 and 2: one training cycle -----------------------------------------------------------------------
 
     def cycle(self) -> float:
-        """Play, store, learn; returns the critic's mean loss, 0 while the memory holds less than a batch. Lines are those
-        of Algorithm 1; where Algorithm 2 has others, they follow after a comma."""
+        """Play, store, learn; returns the critic's mean loss, 0 while the memory holds less than a batch. Lines are
+        those of Algorithm 1; where Algorithm 2 has others, they follow after a comma."""
         c = self.config
         seeds = 2 * self.starts.integers(2**31, size=c.episodes)  # lines 13-14: evaluation has the odd ones
         explore = partial(self.agent.explore, epsilon=self.epsilon, rng=self.exploration)

@@ -1,10 +1,4 @@
-"""The paper's statements about Tables 1 and 2 and Figures 3 and 4, as checks of tidy results.
-
-*Score.* A run's success rate, estimate and so on is the mean of its last LAST evaluations. All four methods see the
-same starts and goals and begin with the same networks, seed by seed: comparisons on one task are paired.
-
-*Sizes.* "Near zero", "almost none" and "most" need sizes. They are the constants below, fixed before the runs.
-"""
+"""The paper's statements about Tables 1 and 2 and Figures 3 and 4, as checks of tidy results; the list of claims."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -14,86 +8,31 @@ import numpy as np
 from lab.claims import Claim
 from lab.results import MissingData, Results
 from lab.scores import Runs
-from lab.verdicts import (
-    NOBODY,
-    Verdict,
-    above,
-    all_of,
-    below,
-    controlled,
-    decide,
-    difference,
-    gated,
-    judged,
-    mean_of,
-    number,
-)
+from lab.verdicts import NOBODY, Verdict, above, all_of, controlled, decide, difference, mean_of, number
 from papers.bias_reduced_her.evidence import claims_appendix_a, claims_bitflip
-from papers.bias_reduced_her.evidence.labels import NAMES, TABLE_2, with_bias
-
-TASKS = tuple(TABLE_2)
-LAST = 5
-"""Evaluations whose mean is a run's score."""
-NEAR_ZERO = 0.05
-"""Success rate up to which a method counts as failing, and above which one has succeeded."""
-LITTLE = 0.05
-"""Decrease of the distance to the goal (side of the square: 1) up to which there is almost no improvement."""
-RESAMPLED_FROM = 10
-"""Runs from which the spread of runs is compared by resampling them; with fewer, such intervals are too short."""
-FILTER_PAIRS = (("her", "filtered-her"), ("her-ibs", "filtered-her-ibs"))
-
-
-class Training(Runs):
-    """The runs of an experiment with the four methods."""
-
-    def __init__(self, results: Results, experiment: str = "training"):
-        super().__init__(results, experiment)
-        self.frame = with_bias(self.frame)
-        self.groups = {pair: rows for pair, rows in self.frame.groupby(["method", "env"])}
-
-    def score(self, metric: str, method: str, env: str) -> np.ndarray:
-        """Mean of the last evaluations of each run (runs,)."""
-        return self.last(metric, method, env, 1 if metric == "kl" else LAST)
-
-    def env_steps(self, env: str) -> int:
-        """Environment steps of the longest run."""
-        rows = self.frame[(self.frame["env"] == env) & (self.frame["metric"] == "env_steps")]
-        return int(rows["value"].max())
-
-    def compare(self, x: np.ndarray, y: np.ndarray, methods: tuple[str, str], env: str) -> Verdict:
-        """Whether scores x (runs,) are above scores y of two methods on one task, seed by seed."""
-        pair = difference(*self.pairs(x, y, methods, env), paired=True)
-        return decide(pair, above(), steps=self.env_steps(env), scale=self.scale)
-
-    def greater(self, metric: str, x: str, y: str, env: str) -> Verdict:
-        """Whether x's score is above y's; of successes, where one of them learns."""
-        verdict = self.compare(self.score(metric, x, env), self.score(metric, y, env), (x, y), env)
-        return self.gate(verdict, x, y, env) if metric == "success" else verdict
-
-    def gate(self, verdict: Verdict, x: str, y: str, env: str) -> Verdict:
-        sides = {NAMES.get(m, m).replace(" ", "_"): self.learning("success", m, env, 0.0) for m in (x, y)}
-        return gated(verdict, **sides)
-
-    def succeeds(self, env: str) -> bool:
-        """Whether any method's success rate gets above NEAR_ZERO in any evaluation, on average over its runs."""
-        methods = [method for method, where in self.groups if where == env]
-        return any(self.curve("success", m, env)[1].mean(axis=0).max() > NEAR_ZERO for m in methods)
-
-    def at_most(self, values: np.ndarray, limit: float, env: str) -> Verdict:
-        """Whether the mean of `values` (runs,) is at most `limit`."""
-        return decide(mean_of(values), below(limit), steps=self.env_steps(env), scale=self.scale, show=number)
-
-
-def every_task(judge: Callable[[Training, str], Verdict], experiment: str = "training") -> Callable[[Results], Verdict]:
-    """Check that `judge` holds in each of the three tasks."""
-
-    def check(results: Results) -> Verdict:
-        runs = Training(results, experiment)
-        return all_of(judged(TASKS, lambda env: judge(runs, env)))
-
-    check.__qualname__, check.__module__ = judge.__qualname__, judge.__module__  # which RESULTS.md names
-    return check
-
+from papers.bias_reduced_her.evidence.claims_own import (
+    filter_beats_thinning,
+    filter_elsewhere,
+    filter_with_penalty,
+    helps_from_the_ground,
+    ibs_helps_with_a_mixture,
+    recovers,
+    sharper_target,
+    skipping_beats_drawing_again,
+    too_high_by_hindsight,
+    too_high_near_the_ball,
+)
+from papers.bias_reduced_her.evidence.claims_runs import (
+    FILTER_PAIRS,
+    LITTLE,
+    NEAR_ZERO,
+    RESAMPLED_FROM,
+    TASKS,
+    Training,
+    every_task,
+    sooner,
+)
+from papers.bias_reduced_her.evidence.labels import NAMES, TABLE_2
 
 # ---- Tables 1 and 2 --------------------------------------------------------------------------------------------------
 
@@ -152,10 +91,13 @@ def filter_helps(runs: Training, env: str) -> Verdict:
 
 
 def filter_helps_sooner(runs: Training, env: str) -> Verdict:
-    """Filtered-HER succeeds more often than HER on average over training (sample efficiency)."""
-    x, y = "filtered-her", "her"
-    verdict = runs.compare(runs.area("success", x, env), runs.area("success", y, env), (x, y), env)
-    return runs.gate(verdict, x, y, env)
+    """Filtered-HER over HER, on average over training."""
+    return sooner(runs, env, "filtered-her", "her")
+
+
+def ibs_helps_sooner(runs: Training, env: str) -> Verdict:
+    """IBS over the plain filter, on average over training."""
+    return sooner(runs, env, "filtered-her-ibs", "filtered-her")
 
 
 def ibs_helps(runs: Training, env: str) -> Verdict:
@@ -242,35 +184,6 @@ def higher_estimates(runs: Training, env: str) -> Verdict:
     return all_of({f"{NAMES[x]} > {NAMES[y]}": runs.greater("q_estimate", x, y, env) for x, y in pairs})
 
 
-# ---- not in the paper ------------------------------------------------------------------------------------------------
-
-
-def coarser_grid(results: Results) -> Verdict:
-    """On Hand, IBS with a quarter of the cells against the paper's method on the grid of the other figures."""
-    coarse, fine = Training(results, "own-grid"), Training(results)
-    named = "filtered-her-ibs (10 x 10)"
-    x, y = coarse.score("success", named, "Hand"), fine.score("success", "filtered-her-ibs", "Hand")
-    verdict = decide(difference(x, y), above(), steps=coarse.env_steps("Hand"), scale=coarse.scale)
-    sides = coarse.learning("success", named, "Hand", 0.0), fine.learning("success", "filtered-her-ibs", "Hand", 0.0)
-    return gated(verdict, coarse=sides[0], fine=sides[1])
-
-
-def filter_elsewhere(results: Results) -> Verdict:
-    """On Hand, Filtered-HER against HER under two settings in which misleading transitions weigh more."""
-    runs = Training(results, "own-her")
-    return all_of(
-        judged(
-            ("uniform replay", "bootstrapped"),
-            lambda name: runs.greater("success", f"filtered-her ({name})", f"her ({name})", "Hand"),
-        )
-    )
-
-
-def filter_with_penalty(runs: Training, env: str) -> Verdict:
-    """Filtered-HER against HER when large actions are penalised."""
-    return runs.greater("success", "filtered-her (penalty 1)", "her (penalty 1)", env)
-
-
 def _divergences(env: str) -> str:
     return " / ".join(f"{value:.2f}" for value in TABLE_2[env])
 
@@ -301,8 +214,28 @@ CLAIMS = [
         every_task(filter_helps),
     ),
     Claim(
-        "own-sooner", "fig3", "Filtered-HER succeeds more often than HER on average over training, in all three tasks "
-        "(asked after these runs had been seen)", "-", every_task(filter_helps_sooner), kind="own",
+        "fig3-sooner", "fig3", "Filtered-HER is more sample efficient: it succeeds more often than HER on average over "
+        "training, in all three tasks", CURVES, every_task(filter_helps_sooner),
+    ),
+    Claim(
+        "fig3-ibs-sooner", "fig3", "IBS is more sample efficient: with it, Filtered-HER succeeds more often on average "
+        "over training, in all three tasks", CURVES, every_task(ibs_helps_sooner),
+    ),
+    Claim(
+        "own-thinned", "fig3", "Filtered-HER succeeds more often, on average over training, than HER with as few "
+        "virtual goals, in all three tasks", "-", every_task(filter_beats_thinning), kind="own",
+    ),
+    Claim(
+        "own-ground", "own-estimates", "Of episodes that begin with a free ball, Filtered-HER solves more than HER, in "
+        "all three tasks", "-", every_task(helps_from_the_ground), kind="own",
+    ),
+    Claim(
+        "own-line", "own-estimates", "HER expects more than it gets of goals near a free ball, and more so than "
+        "Filtered-HER, in all three tasks", "-", every_task(too_high_near_the_ball), kind="own",
+    ),
+    Claim(
+        "own-hindsight", "fig4", "HER over-estimates the value of the first state more than an agent without "
+        "hindsight, in all three tasks", "-", every_task(too_high_by_hindsight), kind="own",
     ),
     Claim(
         "fig3-ibs", "fig3", "IBS adds to the success rate of Filtered-HER in all three tasks", CURVES,
@@ -332,8 +265,8 @@ CLAIMS = [
         every_task(lower_bias), counted_with="fig4-high",
     ),
     Claim(
-        "own-grid", "own-grid", "Filtered-HER-IBS succeeds more often on Hand with a 10 x 10 than with a 20 x 20 grid",
-        "-", coarser_grid, kind="own",
+        "own-grid", "own-grid", "On Hand, Filtered-HER-IBS succeeds more often over training with sigma = 0.2 on 10 x "
+        "10 cells than with sigma^2 = 0.2 on 20 x 20", "-", sharper_target, kind="own",
     ),
     Claim(
         "own-her", "own-her", "On Hand, Filtered-HER succeeds more often than HER with uniform replay, and with "
@@ -342,6 +275,18 @@ CLAIMS = [
     Claim(
         "own-penalty", "own-penalty", "With a penalty on actions, Filtered-HER succeeds more often than HER in all "
         "three tasks", "-", every_task(filter_with_penalty, "own-penalty"), kind="own",
+    ),
+    Claim(
+        "own-redraw", "own-her", "On Hand, the filter that skips (Algorithm 2) succeeds more often over training than "
+        "the one that draws again (Sec. 3.2.2)", "-", skipping_beats_drawing_again, kind="own",
+    ),
+    Claim(
+        "a1-ibs", "own-goals", "On Hand with goals from a mixture of Gaussians, IBS adds to Filtered-HER's success "
+        "over training", "no experiment", ibs_helps_with_a_mixture, kind="own",
+    ),
+    Claim(
+        "a2-recovers", "own-goals", "On Hand, Filtered-HER-IBS adapts to goals that move: it ends no worse than before "
+        "they moved", "should still work fine", recovers,
     ),
     *claims_bitflip.CLAIMS,
     *claims_appendix_a.CLAIMS,

@@ -13,13 +13,19 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import PowerNorm
 from matplotlib.patches import Rectangle
 
-from lab.colours import GREEN, OWN_METHOD, PURPLE, UNIFORM
+from lab.colours import BLACK, GREEN, OWN_METHOD, PURPLE, SKY, UNIFORM
 from lab.plotting import Figure, caption, curves, legend, new_figure, save, shown
 from lab.results import Grid, MissingData, Results, final
-from papers.bias_reduced_her.evidence.labels import NAMES, TABLE_2, label, with_bias
+from papers.bias_reduced_her.evidence.labels import CONTROLS, NAMES, TABLE_2, label, with_bias
 
-COLOURS = {"her": UNIFORM, "her-ibs": PURPLE, "filtered-her": GREEN, "filtered-her-ibs": OWN_METHOD}
-DASHES = {"(10 x 10)": "--", "(uniform replay)": "--", "(bootstrapped)": ":", "(penalty 1)": "--"}
+COLOURS = {
+    "her": UNIFORM, "her-ibs": PURPLE, "filtered-her": GREEN, "filtered-her-ibs": OWN_METHOD, "her-thinned": SKY,
+    "none": BLACK,
+}  # fmt: skip
+DASHES = {
+    "(20 x 20, sigma^2)": "--", "(uniform replay)": "--", "(bootstrapped)": ":", "(drawn again)": "-.",
+    "(penalty 1)": "--", "(mixture)": "-", "(moving)": "--",
+}  # fmt: skip
 HOW = "median, 33rd to 67th percentile, single runs thin"
 
 
@@ -28,7 +34,8 @@ def styles(methods: list[str]) -> dict[str, dict]:
     found = {}
     for method in methods:
         base, _, variant = method.partition(" ")
-        found[method] = {"color": COLOURS[base], "linestyle": DASHES.get(variant, "-")}
+        dashes = ":" if base in CONTROLS else DASHES.get(variant, "-")
+        found[method] = {"color": COLOURS[base], "linestyle": dashes}
     return found
 
 
@@ -139,7 +146,7 @@ def table2(results: Results, scale: str, out: Path) -> None:
                 ours = "not run"
             row += [f"{paper:.2f}", ours]
         cells.append(row)
-    note = "mean and standard deviation over runs; target of $\\sigma^2 = 0.2$, one goal added to each cell"
+    note = "mean and standard deviation over runs; target of $\\sigma = 0.2$, one goal added to each cell"
     title = "Table 2: KL(q* || q) of the virtual goals stored in training"
     canvas, axes = data.canvas(1, 1, title, note, (9.2, 1.6))
     ax = axes[0, 0]
@@ -194,21 +201,33 @@ FIGURES: dict[str, Figure] = {
     "appendix-a": Figure(
         ("appendix-a",), _elsewhere("figures_appendix_a", "appendix_a"), "goal distributions as Gaussian mixtures"
     ),
+    "own-estimates": Figure(
+        ("training",), _elsewhere("figures_estimates", "own_estimates"),
+        "not in the paper: where the value is over-estimated",
+    ),
+    "own-goals": Figure(
+        ("own-goals",),
+        rows_of_curves(
+            "own-goals", "own experiment: goals from a mixture, and goals that move at half of the training",
+            {"success": FIG3["success"], "kl": "KL(q* || q)"},
+        ),
+        "Appendix A with a learner: goals from a mixture, and goals that move",
+    ),
     "own-grid": Figure(
         ("own-grid",),
         rows_of_curves(
-            "own-grid", "own experiment: IBS with a quarter of the grid's cells",
+            "own-grid", "own experiment: IBS on a 20 x 20 grid with $\\sigma^2$ = 0.2",
             FIG3 | {"kl": "KL(q* || q)"},
         ),
-        "not in the paper: IBS with a coarser grid",
+        "not in the paper: IBS with a flat target distribution",
     ),
     "own-her": Figure(
         ("own-her",),
         rows_of_curves(
-            "own-her", "own experiment: the filter with uniform replay, and with bootstrapped successes",
+            "own-her", "own experiment: the filter with uniform replay, bootstrapped successes, goals drawn again",
             {"success": FIG3["success"], "bias": FIG4["bias"]},
         ),
-        "not in the paper: the filter without prioritised replay, and with bootstrapped virtual successes",
+        "not in the paper: the filter without prioritised replay, with bootstrapped virtual successes, drawing again",
     ),
     "own-penalty": Figure(
         ("own-penalty",),

@@ -9,6 +9,7 @@ NAMES = {
     "filtered-her": "Filtered-HER",
     "filtered-her-ibs": "Filtered-HER-IBS",
 }
+CONTROLS = {"her-thinned": "HER, thinned", "none": "no hindsight"}
 TABLE_2 = {  # KL(q* || q), the paper's, in the order of NAMES
     "Hand": (2.0317, 1.6623, 0.3436, 0.2272),
     "HandWall": (5.0574, 4.6005, 0.9606, 0.5971),
@@ -22,9 +23,9 @@ PLAIN = "BitFlip-10"
 
 
 def label(method: str) -> str:
-    """A method's label as legends print it: "her-ibs (10 x 10)" is "HER-IBS (10 x 10)"."""
+    """A method's label as legends print it: "her-ibs (mixture)" is "HER-IBS (mixture)"."""
     base, _, variant = method.partition(" ")
-    return " ".join([NAMES.get(base, base), *([variant] if variant else [])])
+    return " ".join([(NAMES | CONTROLS).get(base, base), *([variant] if variant else [])])
 
 
 def with_bias(frame: pd.DataFrame) -> pd.DataFrame:

@@ -8,6 +8,8 @@ import numpy as np
 
 from papers.bias_reduced_her import train
 from papers.bias_reduced_her.ddpg import DDPG
+from papers.bias_reduced_her.scaling import Scaler
+from papers.bias_reduced_her.worlds import make_env
 
 HEADLINE = ("Hand", "filtered-her-ibs")
 CONFIGS = (train.Config,)
@@ -15,13 +17,15 @@ CONFIGS = (train.Config,)
 
 def player(config: train.Config, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callable[..., Any]]:
     """The run's environment and act(observation, info, rng) -> action: greedy, as in evaluation."""
-    env: Any = train.make_env(config.env)
-    sizes = (env.observation_space[name].shape[0] for name in ("observation", "desired_goal"))
+    env: Any = make_env(config.env)
+    sizes = [env.observation_space[name].shape[0] for name in ("observation", "desired_goal")]
     agent = DDPG(sum(sizes), env.action_space.shape[0])
-    agent.actor.load_state_dict(weights)
+    agent.actor.load_state_dict({name[6:]: value for name, value in weights.items() if name.startswith("actor.")})
+    scale = Scaler(sum(sizes))
+    scale.load(weights)
 
     def act(observation: dict[str, np.ndarray], info: dict[str, Any], rng: np.random.Generator) -> np.ndarray:
         inputs = np.concatenate([observation["observation"], observation["desired_goal"]], dtype=np.float32)
-        return agent.act(inputs[None])[0]
+        return agent.act(scale(inputs[None]))[0]
 
     return env, act

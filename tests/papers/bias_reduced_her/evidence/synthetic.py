@@ -8,6 +8,7 @@ import pandas as pd
 
 from lab.results import COLUMNS
 from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
+from papers.bias_reduced_her.measure import LINE
 
 POINTS = 8
 """Evaluations per run; success and distance have their last values from the fourth on."""
@@ -31,14 +32,15 @@ def write(
     kl: Level = lambda method, env: 1.0,
     floor: Level = lambda method, env: 0.25,
     spread: Level = lambda method, env: 0.0,
+    late: Level = lambda method, env: 1.0,
     seeds: int | None = None,
     keep: Callable[[str, str, int], bool] = lambda method, env, seed: True,
 ) -> None:
     """Write <root>/<scale>/<experiment>.csv.
 
     success: last success rate. bias: of the estimate. fall: of the distance to the goal. kl: divergence. floor: share
-    of virtual goals in cell (2, 0); the others are in cell (14, 7). Seeds lie evenly around these means: up to `spread`
-    away in success, and a hundredth in everything. seeds: how many, else the grid's. keep: which runs were made.
+    of virtual goals in cell (2, 0); the others are in cell (7, 3). Seeds lie evenly around these means: up to `spread`
+    away in success, and a hundredth in everything. late: factor on success in the second half. seeds: how many, else the grid's. keep: which runs were made.
     """
     rows: list[tuple] = []
     runs = dict.fromkeys((entry.method, entry.env, entry.seed) for entry in EXPERIMENTS[experiment](scale))
@@ -54,19 +56,23 @@ def write(
         for i in range(POINTS):
             rise = min(i / 3, 1.0)
             rate = float(np.clip((success(*kind) * factor + apart) * rise, 0, 1))
+            rate *= late(*kind) if i >= POINTS / 2 else 1.0
             value = -50 * (1 - rate)
             metrics = {
                 "success": rate,
                 "distance": START - fall(*kind) * factor * rise,
                 "return": value,
                 "q_estimate": value + bias(*kind) * factor,
-                "env_steps": 9_000.0 * (i + 1),
                 "kl": kl(*kind) * factor,
-                "virtual_per_step": 4.0,
             }
             if i == POINTS - 1:
                 share = floor(*kind) * factor
-                metrics |= {"virtual 2 0": share, "virtual 14 7": 1 - share}
+                metrics |= {"virtual 2 0": share, "virtual 7 3": 1 - share, "virtual_per_step": 4.0}
+                metrics |= {"env_steps": 9_000.0 * POINTS, "success ground": rate, "success held": rate}
+                metrics |= {f"q_estimate {s}": value + bias(*kind) * factor for s in ("held", "ground")}
+                metrics |= {f"return {s}": value for s in ("held", "ground")}
+                metrics |= {f"estimate {s}": value + bias(*kind) * factor for s in LINE}
+                metrics |= {f"realised {s}": value for s in LINE}
             rows += [(experiment, scale, *run, STEP * (i + 1), name, value, 0.1) for name, value in metrics.items()]
     path = root / scale / f"{experiment}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -5,19 +5,21 @@ import dataclasses
 import pytest
 
 from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
-from papers.bias_reduced_her.train import METHODS, TASKS, Config
+from papers.bias_reduced_her.train import METHODS, Config
+from papers.bias_reduced_her.worlds import TASKS
 
 SCALES = ("smoke", "quick", "full")
 
 
-@pytest.mark.parametrize(("scale", "seeds"), [("smoke", 1), ("quick", 5), ("full", 15)])
-def test_three_tasks_four_methods_and_the_seeds(scale, seeds):
+@pytest.mark.parametrize(("scale", "seeds", "control"), [("smoke", 1, 1), ("quick", 10, 5), ("full", 15, 15)])
+def test_three_tasks_five_methods_and_fresh_seeds(scale, seeds, control):
     found = [(entry.env, entry.method, entry.seed) for entry in EXPERIMENTS["training"](scale)]
-    assert len(found) == 3 * 4 * seeds
-    assert set(found) == {(env, method, seed) for env in TASKS for method in METHODS for seed in range(seeds)}
+    assert len(found) == 3 * (5 * seeds + control)
+    counts = dict.fromkeys(METHODS, seeds) | {"none": control}
+    assert set(found) == {(env, m, seed) for env in TASKS for m, n in counts.items() for seed in range(5, 5 + n)}
 
 
-@pytest.mark.parametrize(("scale", "epochs"), [("quick", 40), ("full", 200)])
+@pytest.mark.parametrize(("scale", "epochs"), [("quick", 100), ("full", 200)])
 def test_nothing_but_the_length_differs_from_the_defaults(scale, epochs):
     """The defaults are the paper's values, where it states any."""
     for entry in EXPERIMENTS["training"](scale):
@@ -34,9 +36,13 @@ def test_one_budget_for_all_methods(scale):
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
-        ("own-grid", {f"{method} (10 x 10)": dict(grid=10) for method in ("her-ibs", "filtered-her-ibs")}),
+        ("own-grid", {f"{method} (20 x 20, sigma^2)": dict(grid=20, sigma_squared=True)
+         for method in ("her-ibs", "filtered-her-ibs")}),
+        ("own-goals", {f"{method} ({goals})": dict(goals=goals) for method in ("filtered-her", "filtered-her-ibs")
+         for goals in ("mixture", "moving")}),
         ("own-her", {f"{method} (uniform replay)": dict(per_alpha=0.0) for method in ("her", "filtered-her")}
-         | {f"{method} (bootstrapped)": dict(end_at_success=False) for method in ("her", "filtered-her")}),
+         | {f"{method} (bootstrapped)": dict(end_at_success=False) for method in ("her", "filtered-her")}
+         | {"filtered-her (drawn again)": dict(redraw=True)}),
         ("own-penalty", {f"{method} (penalty 1)": dict(action_penalty=1.0) for method in ("her", "filtered-her")}),
     ],
 )  # fmt: skip

@@ -8,17 +8,28 @@ import pytest
 
 from lab.plotting import save
 from lab.results import Results
-from papers.bias_reduced_her.evidence import figures
+from papers.bias_reduced_her.evidence import figures, figures_estimates
 from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
-from papers.bias_reduced_her.evidence.figures import FIGURES, NAMES, TABLE_2, Data, heat_map, styles, with_bias
-from papers.bias_reduced_her.train import TASKS
+from papers.bias_reduced_her.evidence.figures import (
+    CONTROLS,
+    FIGURES,
+    NAMES,
+    TABLE_2,
+    Data,
+    heat_map,
+    styles,
+    with_bias,
+)
+from papers.bias_reduced_her.worlds import TASKS
 from tests.papers.bias_reduced_her.evidence.synthetic import write
 
-CURVES = {"fig3": "training", "fig4": "training"} | {name: name for name in ("own-grid", "own-her", "own-penalty")}
+CURVES = {"fig3": "training", "fig4": "training"} | {
+    name: name for name in ("own-grid", "own-her", "own-penalty", "own-goals")
+}
 
 
 def level(method, env):
-    return {"her": 0.1, "her-ibs": 0.2, "filtered-her": 0.5, "filtered-her-ibs": 0.7}[method.split()[0]]
+    return dict(zip([*NAMES, *CONTROLS], (0.1, 0.2, 0.5, 0.7, 0.3, 0.0)))[method.split()[0]]
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +96,7 @@ def test_curves_are_medians_and_bands_percentiles(tmp_path, canvases):
     frame = Results(tmp_path).at("training", "quick")
     rows = frame[(frame["method"] == "her") & (frame["env"] == "Hand") & (frame["metric"] == "distance")]
     runs = rows.pivot(index="seed", columns="step", values="value").to_numpy()
-    assert runs.shape == (5, 8)
+    assert runs.shape == (10, 8)
     ax = canvases[0].axes[3]
     np.testing.assert_allclose(curve(ax, "HER"), np.median(runs, axis=0))
     corners = ax.collections[0].get_paths()[0].vertices
@@ -113,12 +124,12 @@ def test_the_heat_map_is_the_mean_over_runs(tmp_path):
     for seed, share in shares.items():
         mine = here & (frame["seed"] == seed)
         frame.loc[mine & (frame["metric"] == "virtual 2 0"), "value"] = share
-        frame.loc[mine & (frame["metric"] == "virtual 14 7"), "value"] = 1 - share
-    frame.loc[here & (frame["seed"] == 2) & (frame["metric"] == "virtual 14 7"), "metric"] = "virtual 19 19"
+        frame.loc[mine & (frame["metric"] == "virtual 7 3"), "value"] = 1 - share
+    frame.loc[here & (frame["seed"] == 2) & (frame["metric"] == "virtual 7 3"), "metric"] = "virtual 9 9"
     frame.to_csv(path, index=False)
-    found = heat_map(Data(Results(tmp_path), "training", "quick"), "her", "Robot", 20)
-    expected = np.zeros((20, 20))
-    expected[2, 0], expected[14, 7], expected[19, 19] = 0.4, (0.8 + 0.6) / 3, 0.4 / 3
+    found = heat_map(Data(Results(tmp_path), "training", "quick"), "her", "Robot", 10)
+    expected = np.zeros((10, 10))
+    expected[2, 0], expected[7, 3], expected[9, 9] = 0.4, (0.8 + 0.6) / 3, 0.4 / 3
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
@@ -133,8 +144,8 @@ def test_table_1_has_a_map_per_task_and_method_the_right_way_up(draw, results):
         for ax, method in zip(row, NAMES):
             [image] = ax.images
             drawn = np.asarray(image.get_array())
-            np.testing.assert_array_equal(drawn, heat_map(data, method, env, 20).T)
-            assert image.origin == "lower" and drawn[0, 2] > 0 and drawn[7, 14] > 0  # rows are y
+            np.testing.assert_array_equal(drawn, heat_map(data, method, env, 10).T)
+            assert image.origin == "lower" and drawn[0, 2] > 0 and drawn[3, 7] > 0  # rows are y
             assert ax.patches[0].get_bbox().extents == pytest.approx([0.65, 0.2, 0.95, 0.5])
 
 
@@ -155,11 +166,28 @@ def test_table_2_holds_the_papers_numbers_and_ours(draw, tmp_path, canvases):
     assert cells(canvases[0])[2][2] == f"{values.mean():.2f} ± {np.std(values, ddof=1):.2f}"
 
 
-@pytest.mark.parametrize("experiment", ["training", "own-grid", "own-her", "own-penalty"])
+@pytest.mark.parametrize("experiment", ["training", "own-grid", "own-her", "own-penalty", "own-goals"])
 def test_a_method_keeps_its_colour_and_no_two_look_the_same(experiment):
     methods = list(dict.fromkeys(entry.method for entry in EXPERIMENTS[experiment]("full")))
-    found, base = styles(methods), styles(list(NAMES))
+    found, base = styles(methods), styles([*NAMES, *CONTROLS])
     assert len({tuple(style.values()) for style in found.values()}) == len(methods)
     for method, style in found.items():
         assert style["color"] == base[method.split()[0]]["color"]
-        assert (style["linestyle"] == "-") == (method in NAMES)
+        if experiment == "training":
+            assert (style["linestyle"] == "-") == (method in NAMES)
+
+
+def test_where_the_value_is_over_estimated(results, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(figures_estimates, "save", lambda canvas, path: drawn.append(canvas))
+    write(tmp_path, "training", "quick", level, bias=lambda method, env: len(env))
+    FIGURES["own-estimates"].draw(Results(tmp_path), "quick", None)
+    axes = np.array([ax for ax in drawn[0].axes]).reshape(2, 3)
+    for column, env in zip(axes.T, TASKS):
+        dots = [container.lines[0] for container in column[0].containers]
+        assert len(dots) == 2 * len([*NAMES, *CONTROLS])
+        assert all(dot.get_ydata()[0] == pytest.approx(len(env), rel=0.01) for dot in dots)
+        lines = {line.get_label(): line.get_ydata() for line in column[1].lines}
+        solid, dotted = column[1].lines[0], column[1].lines[1]
+        assert solid.get_label() == "HER" and len(lines["HER"]) == 11
+        np.testing.assert_allclose(solid.get_ydata() - dotted.get_ydata(), len(env), rtol=0.01)
