@@ -41,18 +41,20 @@ bench:            ##   8 | time the hot parts against their peers
 clean:            ##   0 | remove caches and site/; .venv, runs/ and results stay
 clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); results stay
 
-bias-reduced-her:            ## 170 | Bias-reduced hindsight experience replay: every figure below
+bias-reduced-her:            ## 270 | Bias-reduced hindsight experience replay: every figure below
 bias-reduced-her-fig1:       ##   0 | pictures of the three ball-throwing tasks
 bias-reduced-her-fig2:       ##   0 | target distribution of virtual goals
-bias-reduced-her-table1:     ##  80 | where virtual goals lie (the runs of fig3)
-bias-reduced-her-table2:     ##  80 | how far they are from their target distribution (the runs of fig3)
-bias-reduced-her-fig3:       ##  80 | success rate and distance to the goal: HER, Filtered-HER, IBS, both
-bias-reduced-her-fig4:       ##  80 | estimated against realised value (the runs of fig3)
+bias-reduced-her-table1:     ## 180 | where virtual goals lie (the runs of fig3)
+bias-reduced-her-table2:     ## 180 | how far they are from their target distribution (the runs of fig3)
+bias-reduced-her-fig3:       ## 180 | success rate and distance to the goal: HER, Filtered-HER, IBS, both
+bias-reduced-her-fig4:       ## 180 | estimated against realised value (the runs of fig3)
 bias-reduced-her-bitflip:    ##  10 | bit flipping: the bias of a useless action's value, exactly
 bias-reduced-her-appendix-a: ##   1 | goal distributions as Gaussian mixtures; a goal distribution that moves
-bias-reduced-her-own-grid:   ##  15 | not in the paper: IBS on a coarser grid
-bias-reduced-her-own-penalty:##  35 | not in the paper: the filter with a penalty on actions
-bias-reduced-her-own-her:    ##  30 | not in the paper: two settings in which the filter could matter more
+bias-reduced-her-own-estimates: ## 180 | not in the paper: where the value is over-estimated (the runs of fig3)
+bias-reduced-her-own-goals:  ##  20 | Appendix A with a learner: goals from a mixture, goals that move
+bias-reduced-her-own-grid:   ##  10 | not in the paper: IBS with the other reading of sigma, on a finer grid
+bias-reduced-her-own-penalty:##  30 | not in the paper: the filter with a penalty on actions
+bias-reduced-her-own-her:    ##  25 | not in the paper: three settings in which the filter could matter more, or less
 
 ners:            ## 300 | Neural experience replay sampler: every figure and table below
 ners-fig1:       ##   6 | transitions of the pendulum drawn by TD error, by Q and uniformly

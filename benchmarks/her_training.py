@@ -1,21 +1,22 @@
 """Training on Hand: time of an environment step, acting, hindsight, replay and updates included, against
 Stable-Baselines3's DDPG with its HerReplayBuffer; and of one update, by kernels and by PyTorch.
 
-Both play the same task, make 40 gradient steps of batch 64 per 200 environment steps, and have three hidden layers of
-64, the same optimiser, step size, tau and discount, and 4 virtual goals per real transition. We replay by priority,
-normalise the critic's layers and clip the gradients, which the peer does not; and we store virtual transitions when an
-episode ends, which it makes when a batch is drawn.
+Both play the same task, 16 episodes side by side, make 40 gradient steps of batch 64 per 800 environment steps, and
+have three hidden layers of 64, the same optimiser, step size and discount, and 4 virtual goals per real transition. We
+replay by priority, scale the inputs, normalise the critic's layers and clip the gradients, which the peer does not; and
+we store virtual transitions when an episode ends, which it makes when a batch is drawn. It moves its targets with every
+gradient step, we with every 40.
 """
 
 import contextlib
 import io
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import gymnasium
 import numpy as np
-import torch
 from torch import nn
 
 from benchmarks.floor import matmul_rate
@@ -24,12 +25,14 @@ from benchmarks.timing import Stopwatch, clock, interleaved, per_call
 from lab.errors import UserError
 from papers.bias_reduced_her.ddpg import DDPG, Batch
 from papers.bias_reduced_her.fast_ddpg import FastDDPG
-from papers.bias_reduced_her.train import TASKS, Config, Trainer
+from papers.bias_reduced_her.train import Config, Trainer
+from papers.bias_reduced_her.worlds import TASKS
 
 try:
     with contextlib.redirect_stderr(io.StringIO()):  # gym, which it looks for, prints that it has a successor
         import stable_baselines3 as sb3
-        from stable_baselines3.common.noise import NormalActionNoise
+        from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.noise import NormalActionNoise, VectorizedActionNoise
 except ImportError as error:
     missing = error.name or "stable_baselines3"
     raise UserError(f"make bench needs {missing}: pip install -r requirements-bench.txt") from None
@@ -38,9 +41,10 @@ METHODS = ("her", "filtered-her-ibs")
 ENV = "Hand"
 LIMIT = 1 / 3  # of the peer: three times its steps per second
 WARMUP = 20_000  # environment steps before the first update
-CYCLES, CYCLE_STEPS, ROUNDS = 2, 200, 9
+CYCLES, CYCLE_STEPS, ROUNDS = 2, 800, 9
 UPDATE_LIMIT = 500  # microseconds of one update by kernels
 UPDATES = 100  # timed at once
+EPOCH_LIMIT = 2.0  # seconds
 
 
 def measure() -> list[Row]:
@@ -53,7 +57,8 @@ def measure() -> list[Row]:
         "SB3, its defaults": _peer(config, config.capacity, {}),
     }
     updates = _updates(trainers["her"])
-    results = interleaved({**ours, **peers, **updates, "rate": matmul_rate()}, ROUNDS)
+    epoch = {"epoch": _epoch(warmed_up("her", Config().capacity // 5))}
+    results = interleaved({**ours, **peers, **updates, **epoch, "rate": matmul_rate()}, ROUNDS)
     rate = results.pop("rate")
     rows = []
     for method, trainer in trainers.items():
@@ -65,29 +70,29 @@ def measure() -> list[Row]:
     flops = operations(trainers["her"])
     note = (
         f"{flops / 1e6:.1f} million operations per environment step, at the {rate / 1e9:.0f} GFLOP/s that large dense "
-        "float32 matrix products reached on this core in the same rounds. But an update is some 250 operations of "
-        "PyTorch, 38 of them matrix products of at most 64 x 67 by 67 x 64, which run far below that rate"
+        "float32 matrix products reached on this core in the same rounds; ours are of at most 64 x 67 by 67 x 64"
     )
     rows.append(Row("her: step", results["her"], "us", flops / rate * 1e6, "arithmetic floor", note=note))
     fast, plain = results["kernels"], results["PyTorch"]
     rows.append(Row("one update", fast, "us", plain, "the same by PyTorch", UPDATE_LIMIT, "ours"))
-    alike = FastDDPG(trainers["her"].agent.actor.layers[0].in_features, trainers["her"].agent.n_actions)
-    floor = config.batch_size * update_operations(alike) / rate * 1e6
+    floor = config.batch_size * update_operations(trainers["her"].agent) / rate * 1e6
     note = "products of 64 x 64 by 64 x 64 run below the rate of large ones, those with observation or action further"
     rows.append(Row("one update", fast, "us", floor, "arithmetic floor", note=note))
+    note = "50 cycles: 40,000 environment steps at most, 2,000 updates; and an evaluation of 100 episodes; memory full"
+    peer = floor * config.cycles * config.updates * 1e-6
+    rows.append(Row("her: epoch", results["epoch"], "s", peer, "its updates' floor", EPOCH_LIMIT, "ours", note=note))
     return rows
 
 
 def _updates(trainer: Trainer) -> dict[str, Callable[[], float]]:
     """Tasks for `interleaved`: microseconds per update by the kernels and by PyTorch, of the same batches."""
     shape, action = trainer.memory["inputs"].shape, trainer.memory["action"].shape
-    fast, plain = FastDDPG(shape[1], action[1]), DDPG(shape[1], action[1], spare=False)
+    fast, plain = FastDDPG(shape[1], action[1]), DDPG(shape[1], action[1])
     drawn = [trainer.sampler.sample(trainer.config.batch_size) for _ in range(UPDATES)]
     batches: list[Any] = [(Batch(**trainer.memory.get(slots)), weights) for slots, weights in drawn]  # type: ignore[arg-type]
-    tensors = [(Batch(*map(torch.from_numpy, batch)), torch.from_numpy(weights)) for batch, weights in batches]
     return {
         "kernels": per_call(lambda: [fast.update(*each) for each in batches], 1, UPDATES),
-        "PyTorch": per_call(lambda: [plain.update(*each) for each in tensors], 1, UPDATES),
+        "PyTorch": per_call(lambda: [plain.update(*each) for each in batches], 1, UPDATES),
     }
 
 
@@ -95,15 +100,31 @@ def warmed_up(method: str, steps: int = WARMUP) -> Trainer:
     """A trainer with the paper's settings whose memory holds `steps` environment steps, not yet trained."""
     with contextlib.redirect_stdout(io.StringIO()):  # the size of its memory
         trainer = Trainer(Config(env=ENV, method=method))  # type: ignore[arg-type]
+    explore, seed = partial(trainer.agent.explore, epsilon=1.0, rng=trainer.exploration), 0
     while trainer.steps_done < steps:
-        trainer.store(*trainer.play())
+        for episode in trainer.play(trainer.worlds, np.arange(seed, seed + trainer.config.episodes), explore):
+            trainer.store(episode)
+        seed += trainer.config.episodes
     return trainer
+
+
+def _epoch(trainer: Trainer) -> Callable[[], float]:
+    """A task for `interleaved`: seconds of an epoch with an evaluation."""
+
+    def task() -> float:
+        begin = clock()
+        for _ in range(trainer.config.cycles):
+            trainer.cycle()
+        trainer.evaluate()
+        return clock() - begin
+
+    return task
 
 
 def _ours(trainer: Trainer) -> Callable[[], float]:
     """A task for `interleaved`: microseconds per environment step of CYCLES training cycles.
 
-    A cycle is 4 episodes, at most 200 steps: success ends an episode, and the updates are then spread over fewer steps.
+    A cycle is 16 episodes, at most 800 steps: success ends an episode; the updates are then spread over fewer steps.
     """
 
     def task() -> float:
@@ -117,13 +138,14 @@ def _ours(trainer: Trainer) -> Callable[[], float]:
 
 def _peer(config: Config, capacity: int, adam: dict[str, Any]) -> Callable[[], float]:
     """The same of Stable-Baselines3; `adam` are arguments of its optimiser."""
-    env = gymnasium.make(TASKS[ENV], disable_env_checker=True)
+    n = config.episodes
+    env = make_vec_env(lambda: gymnasium.make(TASKS[ENV], disable_env_checker=True), n)
     n_actions = len(env.action_space.low)  # type: ignore[attr-defined]
     model = sb3.DDPG(
         "MultiInputPolicy", env, learning_rate=config.lr, tau=config.tau, gamma=config.gamma,
         batch_size=config.batch_size, buffer_size=capacity, learning_starts=WARMUP,
-        train_freq=(CYCLE_STEPS, "step"), gradient_steps=config.updates,
-        action_noise=NormalActionNoise(np.zeros(n_actions), np.full(n_actions, 0.1)),
+        train_freq=(CYCLE_STEPS // n, "step"), gradient_steps=config.updates,
+        action_noise=VectorizedActionNoise(NormalActionNoise(np.zeros(n_actions), np.full(n_actions, 0.1)), n),
         replay_buffer_class=sb3.HerReplayBuffer,
         replay_buffer_kwargs={"n_sampled_goal": config.k, "goal_selection_strategy": "future", "copy_info_dict": False},
         policy_kwargs={"net_arch": [64, 64, 64], "optimizer_kwargs": adam}, seed=0, device="cpu",
@@ -173,8 +195,7 @@ def update_operations(agent: DDPG) -> int:
     joined: Any = agent.critic.layers[1]  # where the action joins
     action_weights = agent.n_actions * joined.out_features
     targets = sum(actor) + sum(critic)
-    norm: Any = agent.critic.norms[0]
-    critic_step = 3 * sum(critic) - (0 if norm.affine else critic[0])  # the input's gradient is that of its scale
+    critic_step = 3 * sum(critic) - critic[0]  # nothing asks for the gradient of the input
     # From Q back to the action; the observation has none here either, nor in the actor.
     back_to_action = sum(critic[2:]) + 2 * action_weights
     actor_step = sum(critic) + back_to_action + 3 * sum(actor) - actor[0]

@@ -25,26 +25,25 @@ def test_operations_of_an_update_by_hand(her_training):
     actor = [2 * 5 * 64, 2 * 64 * 64, 2 * 64 * 64, 2 * 64 * 2]  # a product and a sum per weight
     critic = [2 * 5 * 64, 2 * 66 * 64, 2 * 64 * 64, 2 * 64 * 1]
     targets = sum(actor) + sum(critic)
-    critic_step = 3 * sum(critic)  # the input is normalised with weights that learn, too
+    critic_step = 3 * sum(critic) - critic[0]  # the input's normalisation has nothing to learn
     actor_loss = sum(actor) + sum(critic)
     gradient_of_actions = critic[3] + critic[2] + 2 * 2 * 64
     gradient_of_actor = 2 * sum(actor) - actor[0]
     by_hand = targets + critic_step + actor_loss + gradient_of_actions + gradient_of_actor
     assert her_training.update_operations(DDPG(5, 2)) == by_hand
-    assert her_training.update_operations(DDPG(5, 2, spare=False)) == by_hand - critic[0]
 
 
 def test_a_trainer_is_warmed_up_but_not_trained(her_training):
     trainer = her_training.warmed_up("her", steps=60)
-    assert 60 <= trainer.steps_done < 60 + 50 and trainer.cycles_done == 0
+    assert 60 <= trainer.steps_done <= 16 * 50 and trainer.cycles_done == 0
     assert len(trainer.memory) == 5 * trainer.steps_done  # each step and its four virtual goals
     acting = 2 * (11 * 64 + 64 * 64 + 64 * 64 + 64 * 3)
     update = her_training.update_operations(trainer.agent)
-    assert her_training.operations(trainer) == pytest.approx(40 / 200 * 64 * update + acting)
+    assert her_training.operations(trainer) == pytest.approx(40 / 800 * 64 * update + acting)
 
 
 def test_the_peer_learns_as_often_as_ours(her_training, monkeypatch):
-    monkeypatch.setattr(her_training, "WARMUP", 200)
+    monkeypatch.setattr(her_training, "WARMUP", 1600)
     counts = []
     algorithm = her_training.sb3.DDPG
     train = algorithm.train
@@ -54,10 +53,10 @@ def test_the_peer_learns_as_often_as_ours(her_training, monkeypatch):
         train(self, 1, batch_size)
 
     monkeypatch.setattr(algorithm, "train", counted)
-    task = her_training._peer(Config(), 1_000, {"fused": True})
+    task = her_training._peer(Config(), 10_000, {"fused": True})
     assert counts == []  # warming up
     assert task() > 0.0
-    assert counts == [(400, 40, 64), (600, 40, 64)]
+    assert counts == [(2400, 40, 64), (3200, 40, 64)]
 
 
 # ---- FetchReach ------------------------------------------------------------------------------------------------------

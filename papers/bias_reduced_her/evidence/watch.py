@@ -11,7 +11,7 @@ from papers.bias_reduced_her.ddpg import DDPG
 from papers.bias_reduced_her.scaling import Scaler
 from papers.bias_reduced_her.worlds import make_env
 
-HEADLINE = ("Hand", "filtered-her-ibs")
+HEADLINE = ("Hand", "filtered-her")
 CONFIGS = (train.Config,)
 
 

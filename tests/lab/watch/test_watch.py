@@ -26,7 +26,7 @@ from papers.ter import train as ter_train
 AGENTS = {(paper, *key): agent for paper in agents.papers() for key, agent in agents.trained(paper).items()}
 NAMES = ["-".join(key) for key in AGENTS]
 GAINS = {
-    ("bias_reduced_her", "Hand", "filtered-her-ibs"): (60, 3.0),
+    ("bias_reduced_her", "Hand", "filtered-her"): (60, 3.0),
     ("bias_reduced_her", "Hand", "her"): (60, 3.0),
     ("ners", "LunarLanderContinuous-v3", "sac-ners"): (2, 250.0),
     ("ners", "LunarLanderContinuous-v3", "sac-random"): (2, 250.0),
@@ -83,7 +83,8 @@ def test_committed_agents_are_small_and_play_as_they_did(key):
     assert sum(path.stat().st_size for path in folder.iterdir()) < 1_000_000
     assert {path.name for path in folder.iterdir()} == {"config.json", "weights.pt"}
     origin = json.loads((folder / "config.json").read_text())
-    assert origin["config"]["seed"] == 0 and origin["dirty"] is False
+    first = 5 if key[0] == "bias_reduced_her" else 0  # of its quick runs
+    assert origin["config"]["seed"] == first and origin["dirty"] is False
     episodes, gain = GAINS[key]
     env, act = agents.load(AGENTS[key])
     env.action_space.seed(0)

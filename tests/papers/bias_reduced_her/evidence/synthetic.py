@@ -40,7 +40,8 @@ def write(
 
     success: last success rate. bias: of the estimate. fall: of the distance to the goal. kl: divergence. floor: share
     of virtual goals in cell (2, 0); the others are in cell (7, 3). Seeds lie evenly around these means: up to `spread`
-    away in success, and a hundredth in everything. late: factor on success in the second half. seeds: how many, else the grid's. keep: which runs were made.
+    away in success, and a hundredth in everything. late: factor on success in the second half. seeds: how many,
+    else the grid's. keep: which runs were made.
     """
     rows: list[tuple] = []
     runs = dict.fromkeys((entry.method, entry.env, entry.seed) for entry in EXPERIMENTS[experiment](scale))
