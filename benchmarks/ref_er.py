@@ -73,9 +73,9 @@ def measure() -> list[Row]:
     )
     agent = ddpg.agent
     ddpg_parts = [
-        (ddpg, "play", "playing"), (agent, "update", "gradient step"), (agent.actor_target, "act", "of that the targets' actor"),
-        (agent.critic_target, "act", "and critic"),
-        (agent.critic_optimizer, "step", "the critic's Adam"), (agent.actor_optimizer, "step", "the actor's Adam"),
+        (ddpg, "play", "playing"), (agent, "update", "gradient step"), (agent.actor_target, "act", "of it targets"),
+        (agent.critic_target, "act", "and their values"), (agent.critic_optimizer, "step", "the critic's Adam"),
+        (agent.actor_optimizer, "step", "the actor's Adam"),
     ]  # fmt: skip
     peer_parts = [(fused, "collect_rollouts", "playing"), (fused, "train", "gradient step")]
     ddpg_floor = ddpg_operations(ddpg) / rate * 1e6
