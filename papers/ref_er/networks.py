@@ -186,15 +186,15 @@ class Adam:
         """Move all parameters by their gradients."""
         self.steps += 1
         for (values, gradient), (mean, square) in zip(self._vectors(), self.moments):
-            if values.is_cuda:
-                gradient = gradient.add(values, alpha=self.weight_decay)
-                mean.lerp_(gradient, 1 - 0.9)
-                square.mul_(0.999).addcmul_(gradient, gradient, value=1 - 0.999)
-                size = (square / (1 - 0.999**self.steps)).sqrt_().add_(ADAM_EPSILON)
-                values.addcdiv_(mean, size, value=-lr / (1 - 0.9**self.steps))
-            else:
+            if values.device.type == "cpu" and values.dtype == torch.float32:
                 numbers = (vector.numpy() for vector in (values, gradient, mean, square))
                 _adam(*numbers, self.steps, lr, self.weight_decay)
+                continue
+            gradient = gradient.add(values, alpha=self.weight_decay)
+            mean.lerp_(gradient, 1 - 0.9)
+            square.mul_(0.999).addcmul_(gradient, gradient, value=1 - 0.999)
+            size = (square / (1 - 0.999**self.steps)).sqrt_().add_(ADAM_EPSILON)
+            values.addcdiv_(mean, size, value=-lr / (1 - 0.9**self.steps))
 
 
 @torch.no_grad()

@@ -166,11 +166,17 @@ def test_first_weights():
 
 @pytest.mark.parametrize("decay", [0.0, 0.3])
 @pytest.mark.parametrize("residual", [False, True])
-def test_ten_steps_of_adam_are_pytorchs(residual, decay):
-    """Of a network and a parameter beside it, on a twin; the decay is part of the gradient."""
+@pytest.mark.parametrize("double", [False, True])
+def test_ten_steps_of_adam_are_pytorchs(double, residual, decay):
+    """Of a network and a parameter beside it, on a twin; the decay is part of the gradient.
+
+    double: in the form for GPUs, which is that for other precisions, too.
+    """
     sizes = SIZES[1]
     one, reference = network(sizes, residual=residual), network(sizes, residual=residual)
     beside, twin = (torch.nn.Parameter(torch.tensor([1.0, -2.0])) for _ in range(2))
+    if double:
+        one.double(), reference.double()
     ours = Adam(one, beside, weight_decay=decay)
     theirs = torch.optim.Adam([*reference.parameters(), twin], 0.01, eps=ADAM_EPSILON, weight_decay=decay)
     target = torch.zeros(9, 3)
@@ -182,7 +188,10 @@ def test_ten_steps_of_adam_are_pytorchs(residual, decay):
         beside.grad = 2 * beside.detach() * seed
         ours.step(0.01)
         theirs.zero_grad()
-        ((reference(torch.from_numpy(x)) - target).square().sum() + seed * twin.square().sum()).backward()
+        (
+            (reference(torch.from_numpy(x).to(next(reference.parameters()))) - target).square().sum()
+            + seed * twin.square().sum()
+        ).backward()
         theirs.step()
         close(one.act(x), outputs(one, x))
     close(one.act(x), outputs(reference, x))
