@@ -18,7 +18,7 @@ from papers.ref_er.refer import ReFER
 
 
 def action_slope(critic: MLP, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
-    """Gradient [B, d] by the actions, at those of the policy, that decreases
+    """Minus the gradient [B, d] by the actions, at those of the policy, of
 
     loss = -critic(torch.cat([states, actions], dim=1)).sum()  # Eq. (3)
     """

@@ -19,7 +19,7 @@ from papers.ref_er.vracer import VRACER, Array, penalty, policy_gradient, value_
 
 
 def advantage_gradient(rho: Array, q_ret: Array, q: Array, slope: Array, c_max: float) -> Array:
-    """Gradient [B, k] by the advantage's coefficients, where A has the `slope` [B, k], that decreases
+    """Minus the gradient [B, k] by the advantage's coefficients, in which A has the `slope` [B, k], of
 
     loss = (rho.clamp(max=c_max) * 0.5 * (advantage + value - q_ret).square()).mean()  # Eq. (23)
 

@@ -33,7 +33,7 @@ Array = np.ndarray
 def policy_gradient(
     actions: Array, mean: Array, std: Array, rho: Array, q_ret: Array, value: Array
 ) -> tuple[Array, Array]:
-    """Gradients [B, d] by the policy's mean and deviation that decrease
+    """Minus the gradients [B, d] by the policy's mean and deviation, each sample's own, of
 
     loss = -(rho * (q_ret - value.detach())).mean()  # Eq. (5)
 
@@ -45,7 +45,7 @@ def policy_gradient(
 
 
 def value_gradient(rho: Array, q_ret: Array, q: Array) -> Array:
-    """Gradient [B] by the value that decreases
+    """Minus the gradient [B] by the value, each sample's own, of
 
     v_tbc = (value + rho.clamp(max=1) * (q_ret - q)).detach()  # Eq. (7)
     loss = 0.5 * (value - v_tbc).square().mean()  # Eq. (9)
@@ -54,7 +54,7 @@ def value_gradient(rho: Array, q_ret: Array, q: Array) -> Array:
 
 
 def penalty(mean: Array, std: Array, old_mean: Array, old_std: Array, reverse: bool = False) -> tuple[Array, Array]:
-    """Gradients [B, d] by the policy's mean and deviation that increase Rule 2's divergence
+    """Gradients [B, d] by the policy's mean and deviation, each sample's own, of Rule 2's divergence
 
     loss = kl_divergence(Normal(old_mean, old_std), Normal(mean, std)).sum(-1).mean()  # Eq. (11)
 
