@@ -70,14 +70,17 @@ ners-own-law:    ## 225 | not in the paper: how far each sampler is from uniform
 ners-own-td3-lr: ##  12 | not in the paper: the learning rate of TD3 with uniform sampling
 
 ref-er:        ## 910 | Remember and Forget for Experience Replay: every figure below
-ref-er-fig1:   ## 250 | DDPG: returns with plain and prioritised replay and with ReF-ER, rule by rule
-ref-er-fig2:   ## 250 | DDPG: divergence of the policy from the replayed behaviour (the runs of fig1)
-ref-er-fig3:   ##  75 | NAF: returns, as fig1
-ref-er-fig4:   ## 250 | V-RACER with ReF-ER, rule by rule, PPO and ACER: returns
-ref-er-fig5:   ## 250 | V-RACER, PPO and ACER: divergence (the runs of fig4)
-ref-er-fig7:   ## 250 | V-RACER: sensitivity to C, D, memory, batch, steps per update, learning rate
-ref-er-fig8:   ##  75 | V-RACER: sensitivity to annealing and width; closed-form advantages
-ref-er-own-kl: ##  15 | not in the paper: the other direction of the divergence
+ref-er-fig1:   ## 180 | DDPG: returns with plain and prioritised replay and with ReF-ER, rule by rule
+ref-er-fig2:   ## 180 | DDPG: divergence of the policy from the replayed behaviour (the runs of fig1)
+ref-er-fig3:   ##  80 | NAF: returns, as fig1
+ref-er-fig4:   ## 290 | V-RACER with ReF-ER, rule by rule, PPO and ACER: returns
+ref-er-fig5:   ## 290 | V-RACER, PPO and ACER: divergence (the runs of fig4)
+ref-er-fig7:   ## 200 | V-RACER: sensitivity to C, D, memory, batch, steps per update, learning rate
+ref-er-fig8:   ##  60 | V-RACER: sensitivity to annealing and width; closed-form advantages
+ref-er-own-kl: ##  10 | not in the paper: the other direction of the divergence
+ref-er-own-memory:    ##  25 | not in the paper: DDPG's divergence with a larger memory
+ref-er-own-annealing: ##  40 | not in the paper: DDPG and PPO without annealing
+ref-er-own-million:   ##  60 | not in the paper: V-RACER's first million steps with the paper's settings
 
 sibling-rivalry:      ## 180 | Sibling Rivalry: every figure below
 sibling-rivalry-fig1: ##   1 | a track on which the distance to the goal is a trap, and a way out

@@ -29,6 +29,8 @@ EPSILON = np.float32(1e-5)  # of batch normalisation
 MOMENTUM = np.float32(0.1)  # of its running statistics
 NEW1, OLD2, NEW2 = np.float32(1 - 0.9), np.float32(0.999), np.float32(1 - 0.999)  # shares in Adam's moments
 ADAM_EPSILON = np.float32(1e-8)
+RELU, SOFTSIGN = 0, 1
+"""Units of the hidden layers of a plain network."""
 
 
 # --- layers -----------------------------------------------------------------------------------------------------------
@@ -60,6 +62,16 @@ def linear_relu(x, weight, bias, out):
 
 
 @njit(cache=True, **OPTIONS)
+def linear_softsign(x, weight, bias, out):
+    """As `linear`, and an output h becomes h / (1 + |h|)."""
+    np.dot(x, weight.T, out)
+    for row in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            value = out[row, j] + bias[j]
+            out[row, j] = value / (ONE + abs(value))
+
+
+@njit(cache=True, **OPTIONS)
 def linear_backward(grad_out, x, grad_weight, grad_bias):
     """Gradients of `linear` for its weight [o, i] and bias [o], from those of its output [n, o]."""
     np.dot(grad_out.T, x, grad_weight)
@@ -85,6 +97,15 @@ def relu_backward(grad, out):
 
 
 @njit(cache=True, **OPTIONS)
+def softsign_backward(grad, out):
+    """The gradient [n, o] for the outputs `out` of Softsign becomes that for its inputs, in place."""
+    for row in range(grad.shape[0]):
+        for j in range(grad.shape[1]):
+            slope = ONE - abs(out[row, j])
+            grad[row, j] *= slope * slope
+
+
+@njit(cache=True, **OPTIONS)
 def tanh(x):
     """x [n, o] becomes tanh(x), in place."""
     for row in range(x.shape[0]):
@@ -100,7 +121,7 @@ def tanh_backward(grad, out):
             grad[row, j] *= ONE - out[row, j] * out[row, j]
 
 
-# --- plain networks: linear layers with ReLU between them, as `common.networks.mlp` -----------------------------------
+# --- plain networks: linear layers with ReLU or Softsign between them, as `common.networks.mlp` -----------------------
 
 
 def n_parameters(sizes: tuple[int, ...]) -> int:
@@ -128,13 +149,16 @@ def mlp_outputs(outputs, n, sizes, layer):
 
 
 @njit(cache=True, **OPTIONS)
-def mlp_forward(x, parameters, sizes, outputs):
+def mlp_forward(x, parameters, sizes, outputs, units=RELU):
     """The network for x [n, i]: fills `outputs` of all layers (see `mlp_outputs`) and returns the last one's [n, o]."""
     n, last = x.shape[0], len(sizes) - 2
     for layer in range(last):
         weight, bias = mlp_layer(parameters, sizes, layer)
         out = mlp_outputs(outputs, n, sizes, layer)
-        linear_relu(x, weight, bias, out)
+        if units == SOFTSIGN:
+            linear_softsign(x, weight, bias, out)
+        else:
+            linear_relu(x, weight, bias, out)
         x = out
     weight, bias = mlp_layer(parameters, sizes, last)
     out = mlp_outputs(outputs, n, sizes, last)
@@ -143,8 +167,17 @@ def mlp_forward(x, parameters, sizes, outputs):
 
 
 @njit(cache=True, **OPTIONS)
-def mlp_backward(x, parameters, sizes, outputs, grad_outputs, gradient):
-    """Gradient [p] of the parameters, after `mlp_forward` of the same x, parameters and outputs.
+def units_backward(grad, out, units):
+    """`relu_backward` or `softsign_backward`."""
+    if units == SOFTSIGN:
+        softsign_backward(grad, out)
+    else:
+        relu_backward(grad, out)
+
+
+@njit(cache=True, **OPTIONS)
+def mlp_backward(x, parameters, sizes, outputs, grad_outputs, gradient, units=RELU):
+    """Gradient [p] of the parameters, after `mlp_forward` of the same x, parameters, outputs and units.
 
     `grad_outputs` has the layout of `outputs`; the caller has filled its last layer with the gradient of the network's
     output. The other layers are filled here. The gradient for x, where wanted, is `linear_backward_inputs` of the
@@ -158,9 +191,22 @@ def mlp_backward(x, parameters, sizes, outputs, grad_outputs, gradient):
         below, grad_below = mlp_outputs(outputs, n, sizes, layer - 1), mlp_outputs(grad_outputs, n, sizes, layer - 1)
         linear_backward(grad_out, below, grad_weight, grad_bias)
         linear_backward_inputs(grad_out, weight, grad_below)
-        relu_backward(grad_below, below)
+        units_backward(grad_below, below, units)
     grad_weight, grad_bias = mlp_layer(gradient, sizes, 0)
     linear_backward(mlp_outputs(grad_outputs, n, sizes, 0), x, grad_weight, grad_bias)
+
+
+@njit(cache=True, **OPTIONS)
+def mlp_backward_inputs(parameters, sizes, outputs, grad_outputs, grad_x, units=RELU):
+    """The gradient grad_x [n, i] for the inputs and none for the parameters; else as `mlp_backward`."""
+    n = grad_x.shape[0]
+    for layer in range(len(sizes) - 2, 0, -1):
+        weight, _ = mlp_layer(parameters, sizes, layer)
+        grad_below = mlp_outputs(grad_outputs, n, sizes, layer - 1)
+        linear_backward_inputs(mlp_outputs(grad_outputs, n, sizes, layer), weight, grad_below)
+        units_backward(grad_below, mlp_outputs(outputs, n, sizes, layer - 1), units)
+    weight, _ = mlp_layer(parameters, sizes, 0)
+    linear_backward_inputs(mlp_outputs(grad_outputs, n, sizes, 0), weight, grad_x)
 
 
 # --- batch normalisation ----------------------------------------------------------------------------------------------
@@ -263,17 +309,17 @@ def clip_norm(gradient, largest):
 
 
 @njit(cache=True, **OPTIONS)
-def adam(parameters, gradient, mean, square, step, lr):
+def adam(parameters, gradient, mean, square, step, lr, epsilon=ADAM_EPSILON):
     """Adam's step number `step`, from 1 on, of parameters [p] and the moments `mean` and `square` [p], in place.
 
     As `torch.optim.Adam`: both moments are corrected for starting at 0, and epsilon stands outside the root.
     """
-    rate = np.float32(lr / (1.0 - 0.9**step))
+    rate, epsilon = np.float32(lr / (1.0 - 0.9**step)), np.float32(epsilon)
     root = np.float32(1.0 / math.sqrt(1.0 - 0.999**step))
     for i in range(parameters.size):
         mean[i] += NEW1 * (gradient[i] - mean[i])
         square[i] = OLD2 * square[i] + NEW2 * gradient[i] * gradient[i]
-        parameters[i] -= rate * mean[i] / (math.sqrt(square[i]) * root + ADAM_EPSILON)
+        parameters[i] -= rate * mean[i] / (math.sqrt(square[i]) * root + epsilon)
 
 
 @njit(cache=True, **OPTIONS)

@@ -15,6 +15,7 @@ import torch
 from numba import njit
 from torch import nn
 
+from papers.ref_er.episode import TERMINATED
 from papers.ref_er.gaussian import (
     importance_weight,
     inverse_softplus,
@@ -25,7 +26,7 @@ from papers.ref_er.gaussian import (
     softplus_slope,
     truncated_normal,
 )
-from papers.ref_er.memory import TERMINATED, EpisodeMemory
+from papers.ref_er.memory import EpisodeMemory
 from papers.ref_er.networks import MLP, soft_update
 
 

@@ -13,14 +13,23 @@ import torch
 
 from papers.ref_er.gaussian import importance_weight, kl, kl_gradient
 from papers.ref_er.memory import EpisodeMemory
-from papers.ref_er.networks import MLP, soft_update
+from papers.ref_er.networks import MLP, Adam, soft_update
 from papers.ref_er.refer import ReFER
+
+
+def action_slope(critic: MLP, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    """Minus the gradient [B, d] by the actions, at those of the policy, of
+
+    loss = -critic(torch.cat([states, actions], dim=1)).sum()  # Eq. (3)
+    """
+    return critic.input_gradient(np.concatenate([states, actions], axis=1))[:, states.shape[1] :]  # Eq. (3)
 
 
 class DDPG:
     """The learner (Algorithm 4). n_states, n_actions: components of a state and of an action; hidden: units of the
     hidden layers; lr: of the critic; noise: standard deviation of the exploration; polyak: share of the new parameters
-    in the targets; seed: of the networks' initial weights."""
+    in the targets; linear: an actor without tanh; residual: of the networks, see MLP; seed: of their initial weights.
+    """
 
     def __init__(
         self,
@@ -33,64 +42,68 @@ class DDPG:
         weight_decay: float = 1e-4,
         noise: float = 0.2,
         polyak: float = 0.01,
+        linear: bool = False,
+        residual: bool = False,
         seed: int = 0,
         device: str = "cpu",
     ):
-        self.lr, self.actor_lr, self.polyak = lr, actor_lr, polyak
+        self.lr, self.actor_lr, self.polyak, self.linear = lr, actor_lr, polyak, linear
         self.std = np.full(n_actions, noise, np.float32)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.actor = MLP([n_states, *hidden, n_actions]).to(device)  # tanh follows, App. A
-            self.critic = MLP([n_states + n_actions, *hidden, 1]).to(device)
+            self.actor = MLP([n_states, *hidden, n_actions], residual).to(device)
+            self.critic = MLP([n_states + n_actions, *hidden, 1], residual).to(device)
         self.actor_target, self.critic_target = deepcopy(self.actor), deepcopy(self.critic)
-        self._trained = [*self.actor.parameters(), *self.critic.parameters()]
-        self._targets = [*self.actor_target.parameters(), *self.critic_target.parameters()]
-        self.actor_optimizer = torch.optim.Adam(self.actor.parameters(), actor_lr, eps=1.2e-7, fused=True)
-        self.critic_optimizer = torch.optim.Adam(
-            self.critic.parameters(), lr, eps=1.2e-7, weight_decay=weight_decay, fused=True
-        )
+        self.actor_optimizer = Adam(self.actor)
+        self.critic_optimizer = Adam(self.critic, weight_decay=weight_decay)
+
+    def squash(self, outputs: np.ndarray) -> np.ndarray:
+        """The policy's mean, from the actor's outputs: in (-1, 1) (App. A), unless the actor is linear."""
+        return outputs if self.linear else np.tanh(outputs)
 
     def act(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Mean [d] and deviation [d] of the exploring policy at a state; it keeps no values."""
-        return np.tanh(self.actor.act(state)), self.std, 0.0
+        return self.squash(self.actor.act(state)), self.std, 0.0
 
     def update(
         self, memory: EpisodeMemory, slots: np.ndarray, weights: np.ndarray, refer: ReFER, lr_factor: float
     ) -> np.ndarray:
         """One gradient step (Algorithm 4) on the steps `slots` [B], whose gradients count `weights` [B] times; returns
         the TD errors [B]. Both networks' gradients are taken before either is changed."""
-        states, actions = memory.states[slots], memory.actions[slots]
-        old_mean, old_std = memory.means[slots], memory.stds[slots]
-        mean = np.tanh(self.actor.evaluate(states))
-        rho = importance_weight(actions, mean, self.std, old_mean, old_std)  # Algorithm 4, line 5
-        mask = refer.mask(rho)
-
+        # Algorithm 4, lines 1 and 15: all steps of the batch at once
+        states, actions, old_mean, old_std, _ = memory.fetch(slots)  # Algorithm 4, line 2
+        mean = self.squash(self.actor.evaluate(states))  # Algorithm 4, line 3
         q = self.critic.evaluate(np.concatenate([states, actions], axis=1))[:, 0]
-        errors = self.targets(memory, slots) - q
-        critic_ascent = (weights * mask * errors)[:, None]  # Eq. (2): Rule 1 cuts the critic's errors, beta does not
-
-        slope = self.critic.input_gradient(np.concatenate([states, mean], axis=1))[:, states.shape[1] :]  # Eq. (3)
-        kl_mean, _ = kl_gradient(mean, self.std, old_mean, old_std)
-        actor_ascent = weights[:, None] * refer.gradient(slope, kl_mean, mask) * (1.0 - mean * mean)  # tanh's slope
-
-        self._step(self.critic_optimizer, self.lr * lr_factor, self.critic, critic_ascent)
-        self._step(self.actor_optimizer, self.actor_lr * lr_factor, self.actor, actor_ascent)
-        soft_update(self._targets, self._trained, self.polyak)  # Algorithm 4, last line
+        rho = importance_weight(actions, mean, self.std, old_mean, old_std)  # Algorithm 4, lines 4 and 5
         memory.store(slots, memory.values[slots], rho, kl(mean, self.std, old_mean, old_std))
+        near = refer.mask(rho)  # Algorithm 4, lines 6 and 11-13: 0 for far samples, whose gradients it takes away
+        errors = self.targets(memory, slots) - q  # Algorithm 4, lines 7 and 8
+        critic_ascent = weights * near * errors  # Algorithm 4, line 9; Eq. (2)
+        slope = action_slope(self.critic, states, mean)  # Algorithm 4, line 10
+        kl_mean, _ = kl_gradient(mean, self.std, old_mean, old_std)
+        actor_ascent = weights[:, None] * refer.gradient(slope, kl_mean, near)  # Algorithm 4, line 14
+        if not self.linear:
+            actor_ascent *= 1.0 - mean * mean  # tanh's slope
+        n = len(slots)
+        self.descend(actor_ascent / -n, critic_ascent[:, None] / -n, lr_factor)  # Algorithm 4, lines 16 and 17
         return errors
+
+    def descend(self, of_actor: np.ndarray, of_critic: np.ndarray, lr_factor: float) -> None:
+        """Take Adam's steps down losses with these gradients by the outputs of actor [B, d] and critic [B, 1]; the
+        targets follow."""
+        self.critic.backward(of_critic)
+        self.actor.backward(of_actor)
+        self.critic_optimizer.step(self.lr * lr_factor)  # Eq. (13)
+        self.actor_optimizer.step(self.actor_lr * lr_factor)
+        for target, trained in ((self.actor_target, self.actor), (self.critic_target, self.critic)):
+            soft_update(target.flat()[:1], trained.flat()[:1], self.polyak)
 
     def targets(self, memory: EpisodeMemory, slots: np.ndarray) -> np.ndarray:
         """TD targets [B] by the target networks, in units of the scaled reward; the time limit is no end."""
         following = memory.states[memory.after(slots)]
-        best = np.tanh(self.actor_target.act(following))
+        best = self.squash(self.actor_target.act(following))
         value = self.critic_target.act(np.concatenate([following, best], axis=1))[:, 0]
         return memory.td_targets(slots, value)
-
-    def _step(self, optimizer: torch.optim.Adam, lr: float, network: MLP, ascent: np.ndarray) -> None:
-        """Follow the samples' gradients with respect to a network's outputs [B, outputs]."""
-        optimizer.param_groups[0]["lr"] = lr  # Eq. (13)
-        network.backward(ascent / -len(ascent))
-        optimizer.step()
 
     def weights(self) -> dict[str, dict]:
         """All trained parameters."""

@@ -8,7 +8,6 @@ the return estimate Qret, from which Vtbc follows. Episodes leave in the order i
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,38 +15,19 @@ from numba import njit
 
 from common.replay.storage import Fields, announce
 from lab.errors import UserError
+from papers.ref_er import retrace
+from papers.ref_er.episode import CUT, TERMINATED, Batch, Episode
+from papers.ref_er.far_count import FarCount
 
 EPSILON = 1e-7
 """Added to every scale (App. B)."""
-TERMINATED, CUT = 1, 2
 _ARRAYS = "states actions means stds rewards values advantages rho kl returns steps ends".split()
-
-
-@dataclass
-class Episode:
-    """What is recorded while an episode is played: T + 1 states and values, T of everything else."""
-
-    states: list[np.ndarray] = field(default_factory=list)
-    actions: list[np.ndarray] = field(default_factory=list)
-    """In the policy's units."""
-    means: list[np.ndarray] = field(default_factory=list)
-    """Of the behaviour mu."""
-    stds: list[np.ndarray] = field(default_factory=list)
-    rewards: list[float] = field(default_factory=list)
-    """rewards[t] is r_{t+1}, which followed action t; not scaled."""
-    values: list[float] = field(default_factory=list)
-    """V(s_t) when the action was taken; that of a terminal state is 0."""
-    terminated: bool = False
-    """Ended by a terminal state, not by the time limit."""
-
-    def __len__(self) -> int:
-        return len(self.actions)
 
 
 def layout(capacity: int, n_states: int, n_actions: int, longest: int) -> tuple[int, Fields]:
     """How many slots an `EpisodeMemory` has, and what one takes."""
     slots = 2 * (capacity + longest)  # an episode of one step takes two
-    return slots, {"slot": ((4 * (n_states + 3 * n_actions + 6) + 17,), np.uint8)}
+    return slots, {"slot": ((4 * (n_states + 3 * n_actions + 7) + 2,), np.uint8)}
 
 
 class EpisodeMemory:
@@ -75,23 +55,25 @@ class EpisodeMemory:
         """Steps that can be drawn."""
 
     def _allocate(self, slots: int) -> None:
-        self.states = np.zeros((slots, self._n_states), np.float32)
-        self.actions = np.zeros((slots, self._n_actions), np.float32)
-        self.means = np.zeros((slots, self._n_actions), np.float32)
-        self.stds = np.ones((slots, self._n_actions), np.float32)
+        n, d = self._n_states, self._n_actions
+        rows = np.zeros((slots, n + 3 * d), np.float32)  # what is drawn together lies together
+        self.states, self.actions, self.means, self.stds = np.split(rows, [n, n + d, n + 2 * d], axis=1)
+        self.stds[:] = 1.0
         self.rewards = np.zeros(slots, np.float32)
         self.values = np.zeros(slots, np.float32)
         self.advantages = np.zeros(slots, np.float32)
         """Q - V of the action taken; V-RACER takes Q = V, so that it stays 0 (Sec. 2)."""
         self.rho = np.ones(slots, np.float32)
+        """Changed by `store` alone, as the far-policy steps are counted there."""
+        self._far = FarCount(self.rho)
         self.kl = np.zeros(slots, np.float32)
         self.returns = np.zeros(slots, np.float32)
         """Qret in units of the scaled reward."""
-        self.steps = np.full(slots, -1, np.int64)
+        self.steps = np.full(slots, -1, np.int32)
         """t of each slot, -1 in slots that cannot be drawn: last states and free ones."""
         self.ends = np.zeros(slots, np.uint8)
         """How the episode ended after this step: TERMINATED, CUT by the time limit, or 0: it went on."""
-        self._latest = np.full(slots, -1, np.int64)  # scratch of the kernels, all -1 between calls
+        self._taken = np.zeros(slots, np.bool_)  # scratch of `sample`, all False between calls
 
     def __len__(self) -> int:
         """Number of episodes."""
@@ -114,7 +96,7 @@ class EpisodeMemory:
         self.actions[steps], self.means[steps] = np.stack(episode.actions), np.stack(episode.means)
         self.stds[steps], self.rewards[steps] = np.stack(episode.stds), episode.rewards
         self.values[slots] = episode.values
-        self.rho[slots], self.kl[slots], self.advantages[slots] = 1.0, 0.0, 0.0
+        self.kl[slots], self.advantages[slots] = 0.0, 0.0  # rho of free slots is 1
         self.steps[steps], self.steps[last] = np.arange(length), -1
         self.ends[slots] = 0
         self.ends[steps[-1]] = TERMINATED if episode.terminated else CUT
@@ -125,7 +107,7 @@ class EpisodeMemory:
         self._used += length + 1
         self.n += length
         self._episodes.append((int(slots[0]), length))
-        self._backward(slots[0], length)
+        self._retrace(slots[0], length)
         return steps, float(np.sum(episode.rewards))
 
     def forget(self) -> np.ndarray:
@@ -135,7 +117,8 @@ class EpisodeMemory:
         while self._episodes and self.n - self._episodes[0][1] >= self.capacity:  # Algorithm 1, lines 11-13
             first, length = self._episodes.popleft()
             slots = (first + np.arange(length + 1)) % len(self.rho)
-            self.steps[slots], self.rho[slots], self.kl[slots] = -1, 1.0, 0.0  # free slots count nothing
+            self.steps[slots], self.kl[slots] = -1, 0.0  # free slots count nothing
+            self._far.put(slots, np.ones(len(slots), np.float32))
             self._tail = (self._tail + length + 1) % len(self.rho)
             self._used -= length + 1
             self.n -= length
@@ -152,9 +135,13 @@ class EpisodeMemory:
         done = 0
         while done < n:
             drawn = (self._tail + rng.integers(self._used, size=n - done + n // 8 + 1)) % len(self.rho)
-            done = _distinct(drawn, self.steps, self._latest, found, done)
-        self._latest[found] = -1
+            done = _distinct(drawn, self.steps, self._taken, found, done)
+        self._taken[found] = False
         return found
+
+    def fetch(self, slots: np.ndarray) -> Batch:
+        """Copies of what is stored at the steps `slots` [B]."""
+        return Batch(*(array[slots] for array in (self.states, self.actions, self.means, self.stds, self.returns)))
 
     def after(self, slots: np.ndarray) -> np.ndarray:
         """The slots [n] of the states that follow those of `slots` [n]."""
@@ -169,7 +156,8 @@ class EpisodeMemory:
 
     def store(self, slots: np.ndarray, values: np.ndarray, rho: np.ndarray, kl: np.ndarray) -> None:
         """Keep what the learner now finds at the steps `slots`, all [n]."""
-        self.values[slots], self.rho[slots], self.kl[slots] = values, rho, kl
+        self.values[slots], self.kl[slots] = values, kl
+        self._far.put(slots, rho)
 
     def renew_end(self, slots: np.ndarray, values: np.ndarray) -> None:
         """New values [n] of the last states of episodes cut by the time limit, whose last steps are `slots` [n]."""
@@ -180,29 +168,28 @@ class EpisodeMemory:
     def correct(self, slots: np.ndarray) -> None:
         """Carry the stored V and rho of the steps `slots` [n] back to all earlier steps of their episodes.
 
-        Algorithm 3: Qret of every step before the latest drawn one is computed anew; no network is asked.
+        Qret of every step before a drawn one is computed anew, as far as it changes; no network is asked.
         """
-        _correct(
-            slots, self.steps, self._latest, self.rewards, self.values, self.advantages, self.rho, self.returns,
-            self.gamma, self.reward_scale,
-        )  # fmt: skip
+        retrace.correct(slots, self._tail, self.steps, *self._stored())
 
     def correct_all(self) -> None:
-        """`correct` for every step of the memory, as is due when the scale of the rewards has changed."""
+        """Qret of every step in the memory, as is due when the scale of the rewards has changed."""
         for first, length in self._episodes:
-            self._backward(first, length)
+            self._retrace(first, length)
 
-    def _backward(self, first: int, length: int) -> None:
-        _backward(
-            first, length, self.rewards, self.values, self.advantages, self.rho, self.returns, self.gamma,
-            self.reward_scale,
-        )  # fmt: skip
+    def _retrace(self, first: int, length: int) -> None:
+        retrace.retrace(first, length, *self._stored())
+
+    def _stored(self) -> tuple[Any, ...]:
+        """What Retrace works on."""
+        of_steps = self.rewards, self.values, self.advantages, self.rho, self.returns
+        return *of_steps, self.gamma, self.reward_scale
 
     # ---- statistics --------------------------------------------------------------------------------------------------
 
     def count_far(self, c_max: float) -> int:
         """How many of the n steps are far-policy by their stored rho: rho <= 1/c_max or rho >= c_max."""
-        return int(_count_far(self.rho, self._tail, self._used, np.float32(1.0 / c_max), np.float32(c_max)))
+        return self._far.count(c_max, self._tail, self._used)
 
     def mean_kl(self) -> float:
         """Mean of the divergences stored when each step was last drawn; of steps that never were it is 0."""
@@ -238,7 +225,7 @@ class EpisodeMemory:
     def __getstate__(self) -> dict[str, Any]:
         """The slots in use; what is free need not be kept."""
         used = self._occupied()
-        state = {name: value for name, value in self.__dict__.items() if name != "_latest"}
+        state = {name: value for name, value in self.__dict__.items() if name not in ("_taken", "_far")}
         return state | {name: state[name][used] for name in _ARRAYS} | {"slots": len(self.rho)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -250,62 +237,14 @@ class EpisodeMemory:
             getattr(self, name)[used] = array
 
 
-# ---- kernels: sequential by nature ---------------------------------------------------------------------------------
-
-
 @njit(cache=True)
 def _distinct(drawn, steps, taken, found, done):
     """Append to `found` the drawn slots that can be drawn and are not in it yet; returns how many it then holds."""
     for slot in drawn:
         if done == found.size:
             break
-        if steps[slot] >= 0 and taken[slot] < 0:
-            taken[slot] = 1
+        if steps[slot] >= 0 and not taken[slot]:
+            taken[slot] = True
             found[done] = slot
             done += 1
     return done
-
-
-@njit(cache=True)
-def _backward(first, length, rewards, values, advantages, rho, returns, gamma, scale):
-    """Qret of the `length` steps from slot `first` on, from the last one to the first."""
-    after = (first + length) % rewards.size
-    estimate = np.float64(returns[after])
-    for _ in range(length):
-        slot = after - 1 if after > 0 else rewards.size - 1
-        # Eq. (6): r + gamma Vtbc with Vtbc = V + min(1, rho) (Qret - Q), Eqs. (7) and (8), written as fixed part plus
-        # factor times the later Qret: only that last product has to wait for the step before.
-        trace = min(np.float32(1.0), rho[after])
-        kept = values[after] - trace * (values[after] + advantages[after])
-        estimate = (rewards[slot] * scale + gamma * kept) + (gamma * trace) * estimate
-        returns[slot] = estimate
-        after = slot
-
-
-@njit(cache=True)
-def _correct(drawn, steps, latest, rewards, values, advantages, rho, returns, gamma, scale):
-    """`_backward` over the steps before the latest drawn one of each episode. `latest` [slots] is all -1, also after.
-
-    Where several steps of an episode are drawn, the recursion runs once, from the latest of them.
-    """
-    slots = rewards.size
-    for slot in drawn:
-        first = (slot - steps[slot]) % slots
-        latest[first] = max(latest[first], steps[slot])
-    for slot in drawn:
-        first = (slot - steps[slot]) % slots
-        if latest[first] > 0:
-            _backward(first, latest[first], rewards, values, advantages, rho, returns, gamma, scale)
-        latest[first] = -1
-
-
-@njit(cache=True)
-def _count_far(rho, tail, used, low, high):
-    """Two stretches of the ring, so that the compiler can vectorise each."""
-    far = 0
-    stop = min(tail + used, rho.size)
-    for k in range(tail, stop):
-        far += (rho[k] <= low) | (rho[k] >= high)
-    for k in range(used - (stop - tail)):
-        far += (rho[k] <= low) | (rho[k] >= high)
-    return far

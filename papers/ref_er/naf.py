@@ -14,14 +14,15 @@ import torch
 
 from papers.ref_er.gaussian import importance_weight, kl, kl_gradient, softplus, softplus_slope
 from papers.ref_er.memory import EpisodeMemory
-from papers.ref_er.networks import MLP, soft_update
+from papers.ref_er.networks import MLP, Adam, soft_update
 from papers.ref_er.refer import ReFER
 
 
 class NAF:
     """The learner. n_states, n_actions: components of a state and of an action; hidden: units of the hidden layers;
-    noise: standard deviation of the exploration; polyak: share of the new parameters in the target network; seed: of
-    the network's initial weights. The network's outputs are V, the entries of L row by row, and m."""
+    noise: standard deviation of the exploration; polyak: share of the new parameters in the target network;
+    residual: of the network, see MLP; seed: of its initial weights. Its outputs are V, the entries of L row by row, and
+    m."""
 
     def __init__(
         self,
@@ -32,6 +33,7 @@ class NAF:
         lr: float = 1e-4,
         noise: float = 0.2,
         polyak: float = 0.01,
+        residual: bool = False,
         seed: int = 0,
         device: str = "cpu",
     ):
@@ -43,10 +45,9 @@ class NAF:
         self.std = np.full(n_actions, noise, np.float32)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.network = MLP([n_states, *hidden, self.first_mean + n_actions]).to(device)
+            self.network = MLP([n_states, *hidden, self.first_mean + n_actions], residual).to(device)
         self.target = deepcopy(self.network)
-        self._trained, self._targets = list(self.network.parameters()), list(self.target.parameters())
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr, eps=1.2e-7, fused=True)
+        self.optimizer = Adam(self.network)
 
     def act(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Mean [d] and deviation [d] of the exploring policy at a state, and V. The mean has no bounds."""
@@ -73,25 +74,26 @@ class NAF:
     ) -> np.ndarray:
         """One gradient step on the steps `slots` [B], whose gradients count `weights` [B] times; returns the TD errors
         [B]. Rule 1 cuts a far sample's error; Rule 2 acts on the outputs m."""
-        actions, old_mean, old_std = memory.actions[slots], memory.means[slots], memory.stds[slots]
-        outputs = self.network.evaluate(memory.states[slots])
+        states, actions, old_mean, old_std, _ = memory.fetch(slots)
+        outputs = self.network.evaluate(states)
         mean = outputs[:, self.first_mean :]
         rho = importance_weight(actions, mean, self.std, old_mean, old_std)
-        mask = refer.mask(rho)
-
+        memory.store(slots, outputs[:, 0], rho, kl(mean, self.std, old_mean, old_std))
+        near = refer.mask(rho)
         q, gradient = self.q(outputs, actions)
         errors = self.targets(memory, slots) - q
         ascent = errors[:, None] * gradient  # Eq. (2): half the squared error decreases
         kl_mean, _ = kl_gradient(mean, self.std, old_mean, old_std)
-        ascent[:, self.first_mean :] = refer.gradient(ascent[:, self.first_mean :], kl_mean, mask)
-        ascent[:, : self.first_mean] *= mask[:, None]
-
-        self.optimizer.param_groups[0]["lr"] = self.lr * lr_factor  # Eq. (13)
-        self.network.backward(ascent * (-weights / len(slots))[:, None])
-        self.optimizer.step()
-        soft_update(self._targets, self._trained, self.polyak)
-        memory.store(slots, outputs[:, 0], rho, kl(mean, self.std, old_mean, old_std))
+        ascent[:, self.first_mean :] = refer.gradient(ascent[:, self.first_mean :], kl_mean, near)
+        ascent[:, : self.first_mean] *= near[:, None]
+        self.descend(ascent * (-weights / len(slots))[:, None], lr_factor)
         return errors
+
+    def descend(self, gradient: np.ndarray, lr_factor: float) -> None:
+        """Take Adam's step down a loss with this gradient by the outputs [B, outputs]; the target follows."""
+        self.network.backward(gradient)
+        self.optimizer.step(self.lr * lr_factor)  # Eq. (13)
+        soft_update(self.target.flat()[:1], self.network.flat()[:1], self.polyak)
 
     def targets(self, memory: EpisodeMemory, slots: np.ndarray) -> np.ndarray:
         """TD targets [B] by the target network, whose V is its best Q; the time limit is no end."""

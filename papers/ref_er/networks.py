@@ -1,10 +1,10 @@
-"""The network that all of the paper's methods use: an MLP with Softsign units, made fast for small batches on a CPU.
+"""The network that all of the paper's methods use, an MLP with Softsign units, and Adam.
 
 The learners work on a network's outputs: they ask for them (`evaluate`), work out in which direction each should move,
 and hand that back (`backward`), as Algorithms 3 and 4 do. On batches of 128 or 256 states PyTorch's own graph spends
-about as much time around its matrix products as in them; on a CPU both directions are therefore written out in NumPy,
-on the parameters' own memory. On a GPU they are PyTorch's. Another network, recurrent say, needs the same methods:
-`act`, `evaluate`, `backward` and, as DDPG's critic, `input_gradient`.
+about as much time around its matrix products as in them; on a CPU both directions and Adam are therefore kernels, on
+one flat vector of which the module's parameters are views. On a GPU they are PyTorch's. Another network, recurrent say,
+needs the same methods: `act`, `evaluate`, `backward`, `flat` and, as DDPG's critic, `input_gradient`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,14 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import softsign
 
+from common import mlp_kernels as k
 from common.networks import mlp
+from common.numba_cache import njit_calling
+
+ADAM_EPSILON = 1.2e-7
+"""Not in the paper; the authors' program has it."""
 
 
 class MLP(nn.Module):
@@ -25,12 +31,15 @@ class MLP(nn.Module):
     Hidden weights and biases are uniform in +-sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010, which the paper
     cites; its own formula lacks the root), the last layer's weights in +-0.1 / sqrt(fan_in), its biases 0: outputs are
     near zero at first. As a module it maps [..., inputs] to [..., outputs].
+
+    residual: a hidden layer adds what it gets from one of its own width, as in the authors' program; by PyTorch alone.
     """
 
-    def __init__(self, sizes: Sequence[int]):
+    def __init__(self, sizes: Sequence[int], residual: bool = False):
         super().__init__()
+        self.sizes, self.residual = tuple(sizes), residual
         self.layers = mlp(sizes, nn.Softsign)
-        *hidden, last = (layer for layer in self.layers if isinstance(layer, nn.Linear))
+        *hidden, last = self._linear()
         for layer in hidden:
             bound = math.sqrt(6.0 / (layer.in_features + layer.out_features))
             nn.init.uniform_(layer.weight, -bound, bound)
@@ -38,110 +47,154 @@ class MLP(nn.Module):
         bound = 0.1 / math.sqrt(last.in_features)
         nn.init.uniform_(last.weight, -bound, bound)
         nn.init.zeros_(last.bias)
-        self._graph: Tensor | None = None
-        self._weights: list[np.ndarray] = []  # views, see _look
-        self._biases: list[np.ndarray] = []
-        self._weight_gradients: list[np.ndarray] = []
-        self._bias_gradients: list[np.ndarray] = []
-        self._passed: list[np.ndarray] = []
+        self._flat: tuple[Tensor, Tensor] | None
+        self._graph: Tensor | None
+        self._forget()
 
-    @property
-    def _device(self) -> torch.device:
-        return next(self.parameters()).device
+    def _linear(self) -> list[nn.Linear]:
+        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.layers(x)
+        if not self.residual:
+            return self.layers(x)
+        first, *hidden, last = self._linear()
+        x = softsign(first(x))
+        for layer in hidden:
+            out = softsign(layer(x))
+            x = out + x if out.shape == x.shape else out
+        return last(x)
 
     def act(self, x: np.ndarray) -> np.ndarray:
         """Outputs [..., outputs] for states [..., inputs], float32, where no gradient is needed."""
         if not self._look():
             with torch.no_grad():
-                return self.layers(torch.from_numpy(x).to(self._device)).cpu().numpy()
-        return self._run(x)[-1]
+                return self(torch.from_numpy(x).to(self.flat()[0])).cpu().numpy()
+        batch = np.ascontiguousarray(x, np.float32).reshape(-1, self.sizes[0])
+        outputs = self._forward(batch, self._room(0, len(batch)))
+        return outputs.reshape(*x.shape[:-1], self.sizes[-1])
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         """As `act` for a batch [batch, inputs], remembered for `backward`."""
         if not self._look():
-            self._graph = self.layers(torch.from_numpy(x).to(self._device))
+            self._graph = self(torch.from_numpy(x).to(self.flat()[0]))
             return self._graph.detach().cpu().numpy()
-        self._passed = [x, *self._run(x)]
-        return self._passed[-1]
+        self._batch = np.ascontiguousarray(x, np.float32)
+        return self._forward(self._batch, self._room(1, len(x)))
 
     def backward(self, gradient: np.ndarray) -> None:
         """Set the parameters' gradients; `gradient` [batch, outputs] is a loss's at the outputs last evaluated.
 
         They are overwritten where they lie: there is nothing to set to zero, and nothing must replace them.
         """
+        parameters, grad_parameters = self.flat()
         if not self._look():
-            self.zero_grad()
-            self._graph.backward(torch.from_numpy(gradient).to(self._device))  # type: ignore[union-attr]
+            grad_parameters.zero_()
+            self._graph.backward(torch.from_numpy(gradient).to(self._graph))  # type: ignore[union-attr]
             return
-        gradient = gradient.astype(np.float32, copy=False)
-        for k in reversed(range(len(self._weights))):
-            np.matmul(gradient.T, self._passed[k], out=self._weight_gradients[k])
-            np.sum(gradient, axis=0, out=self._bias_gradients[k])
-            if k:
-                gradient = gradient @ self._weights[k]
-                gradient *= _softsign_slope(self._passed[k])
+        n = len(self._batch)
+        of_outputs = self._room(2, n)
+        of_outputs[-gradient.size :] = gradient.ravel()
+        k.mlp_backward(
+            self._batch, parameters.numpy(), self.sizes, self._room(1, n), of_outputs, grad_parameters.numpy(),
+            k.SOFTSIGN,
+        )  # fmt: skip
 
     def input_gradient(self, x: np.ndarray) -> np.ndarray:
         """Gradient of the sum of all outputs with respect to the inputs x, [batch, inputs] float32."""
         if not self._look():
-            inputs = torch.from_numpy(x).to(self._device).requires_grad_()
-            return torch.autograd.grad(self.layers(inputs).sum(), inputs)[0].cpu().numpy()
-        outputs = self._run(x)
-        gradient = np.ones_like(outputs[-1])
-        for k in reversed(range(1, len(self._weights))):
-            gradient = gradient @ self._weights[k]
-            gradient *= _softsign_slope(outputs[k - 1])
-        return gradient @ self._weights[0]
+            inputs = torch.from_numpy(x).to(self.flat()[0]).requires_grad_()
+            return torch.autograd.grad(self(inputs).sum(), inputs)[0].cpu().numpy()
+        n, x = len(x), np.ascontiguousarray(x, np.float32)
+        outputs, of_outputs, gradient = self._room(0, n), self._room(2, n), np.empty_like(x)
+        self._forward(x, outputs)
+        of_outputs[-n * self.sizes[-1] :] = 1.0
+        k.mlp_backward_inputs(self.flat()[0].numpy(), self.sizes, outputs, of_outputs, gradient, k.SOFTSIGN)
+        return gradient
 
-    # ---- NumPy's view of the parameters: what the optimiser changes is seen at once ----------------------------------
+    # ---- one flat vector --------------------------------------------------------------------------------------------
+
+    def flat(self) -> tuple[Tensor, Tensor]:
+        """All parameters and their gradient as a vector [p] each, of which those of the module are views."""
+        if self._flat is None:
+            parameters = list(self.parameters())
+            flat = torch.cat([parameter.detach().flatten() for parameter in parameters])
+            self._flat = flat, torch.zeros_like(flat)
+            counts = [parameter.numel() for parameter in parameters]
+            for parameter, values, gradient in zip(parameters, *(vector.split(counts) for vector in self._flat)):
+                parameter.data, parameter.grad = values.view_as(parameter), gradient.view_as(parameter)
+        return self._flat
 
     def _look(self) -> bool:
-        """Have the views at hand; False where there are none to be had, on a GPU."""
-        if self._weights:
-            return True
-        parameters = list(self.parameters())
-        if parameters[0].is_cuda:
-            return False
-        for parameter in parameters:
-            parameter.grad = torch.zeros_like(parameter)
-        views = [(parameter.detach().numpy(), parameter.grad.numpy()) for parameter in parameters]  # type: ignore[union-attr]
-        self._weights, self._weight_gradients = (list(column) for column in zip(*views[0::2]))
-        self._biases, self._bias_gradients = (list(column) for column in zip(*views[1::2]))
-        return True
+        """Whether the kernels can be used: not on a GPU, in another precision or for a residual network."""
+        flat, _ = self.flat()
+        return flat.device.type == "cpu" and flat.dtype == torch.float32 and not self.residual
 
-    def _run(self, x: np.ndarray) -> list[np.ndarray]:
-        """Outputs of every layer, [..., units] each; the last one is linear."""
-        outputs = []
-        for k, (weight, bias) in enumerate(zip(self._weights, self._biases)):
-            x = x @ weight.T
-            x += bias
-            if k < len(self._weights) - 1:
-                size = np.abs(x)
-                size += 1.0
-                x /= size  # Softsign
-            outputs.append(x)
-        return outputs
+    def _room(self, which: int, n: int) -> np.ndarray:
+        """Room for the outputs of all layers, see `mlp_outputs`: 0 of `act`, 1 of `evaluate`, 2 for gradients."""
+        size = n * sum(self.sizes[1:])
+        if len(self._rooms[which]) < size:
+            self._rooms[which] = np.empty(size, np.float32)
+        return self._rooms[which][:size]
+
+    def _forward(self, x: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """The network's outputs [n, outputs], a copy."""
+        return k.mlp_forward(x, self.flat()[0].numpy(), self.sizes, outputs, k.SOFTSIGN).copy()
+
+    def _forget(self) -> None:
+        self._flat = self._graph = None
+        self._batch = np.empty((0, 0), np.float32)
+        self._rooms = [np.empty(0, np.float32)] * 3
 
     def _apply(self, fn, recurse=True):
         """Called by `to` and its like, which move parameters to other memory."""
-        self._weights = []
+        self._forget()
+        for parameter in self.parameters():
+            parameter.grad = None
         return super()._apply(fn, recurse)
 
     def __getstate__(self) -> dict:
-        """Copies, pickled ones too, look at their own parameters."""
-        views = ("_weights", "_biases", "_weight_gradients", "_bias_gradients", "_passed")
-        return self.__dict__ | {name: [] for name in views} | {"_graph": None}
+        """Copies, pickled ones too, have a vector of their own."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_flat", "_graph", "_rooms")}
+
+    def __setstate__(self, state: dict) -> None:
+        super().__setstate__(state)
+        self._forget()
 
 
-def _softsign_slope(y: np.ndarray) -> np.ndarray:
-    """Derivative of Softsign where its value is y: (1 - |y|)^2."""
-    slope = np.abs(y)
-    np.subtract(1.0, slope, out=slope)
-    slope *= slope
-    return slope
+@njit_calling(k, **k.OPTIONS)
+def _adam(parameters, gradient, mean, square, step, lr, decay):
+    if decay != 0.0:
+        for i in range(parameters.size):
+            gradient[i] += np.float32(decay) * parameters[i]
+    k.adam(parameters, gradient, mean, square, step, lr, ADAM_EPSILON)
+
+
+class Adam:
+    """Adam (App. A) for a network and for further parameters, whose gradients it finds in `grad`.
+
+    weight_decay: L2 coefficient, times which the parameters are added to their gradients.
+    """
+
+    def __init__(self, network: MLP, *others: nn.Parameter, weight_decay: float = 0.0):
+        self.network, self.others, self.weight_decay, self.steps = network, others, weight_decay, 0
+        self.moments = [(torch.zeros_like(values), torch.zeros_like(values)) for values, _ in self._vectors()]
+
+    def _vectors(self) -> list[tuple[Tensor, Tensor]]:
+        return [self.network.flat(), *((one.data, one.grad) for one in self.others)]  # type: ignore[list-item]
+
+    def step(self, lr: float) -> None:
+        """Move all parameters by their gradients."""
+        self.steps += 1
+        for (values, gradient), (mean, square) in zip(self._vectors(), self.moments):
+            if values.device.type == "cpu" and values.dtype == torch.float32:
+                numbers = (vector.numpy() for vector in (values, gradient, mean, square))
+                _adam(*numbers, self.steps, lr, self.weight_decay)
+                continue
+            gradient = gradient.add(values, alpha=self.weight_decay)
+            mean.lerp_(gradient, 1 - 0.9)
+            square.mul_(0.999).addcmul_(gradient, gradient, value=1 - 0.999)
+            size = (square / (1 - 0.999**self.steps)).sqrt_().add_(ADAM_EPSILON)
+            values.addcdiv_(mean, size, value=-lr / (1 - 0.9**self.steps))
 
 
 @torch.no_grad()

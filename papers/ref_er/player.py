@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from papers.ref_er.episode import Episode
 from papers.ref_er.gaussian import truncated_normal
-from papers.ref_er.memory import Episode
 from papers.ref_er.tasks import make_env, to_env
 
 Act = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, float]]

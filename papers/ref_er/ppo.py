@@ -14,6 +14,7 @@ import torch
 from numba import njit
 from torch import nn
 
+from papers.ref_er.episode import CUT, TERMINATED, Episode
 from papers.ref_er.gaussian import (
     importance_weight,
     inverse_softplus,
@@ -22,7 +23,7 @@ from papers.ref_er.gaussian import (
     softplus,
     softplus_slope,
 )
-from papers.ref_er.memory import CUT, EPSILON, TERMINATED, Episode
+from papers.ref_er.memory import EPSILON
 from papers.ref_er.networks import MLP
 
 

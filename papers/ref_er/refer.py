@@ -68,9 +68,10 @@ class ReFER:
         """Rule 1 as a factor [B] on a sample's gradient: 1 for near samples, 0 for far ones; without the rule all 1."""
         return self.near(rho).astype(np.float32) if self.rule1 else np.ones(len(rho), np.float32)
 
-    def gradient(self, g: np.ndarray, g_kl: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    def gradient(self, g: np.ndarray, g_kl: np.ndarray | float, mask: np.ndarray) -> np.ndarray:
         """The gradient [B, d] to follow, from the learner's g and the divergence's g_kl, both [B, d], and `mask`.
 
+        g_kl is 0 for what is no part of the policy.
         All are directions of increase: of the learner's objective and, with a minus, of the divergence. (The paper's
         own losses are to be decreased; with them, the minus of Eq. 10 would reward the divergence.)
         """

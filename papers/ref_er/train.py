@@ -10,8 +10,8 @@ The kinds of replay:
     er         plain experience replay, all steps with the same probability
     per        rank-based prioritised replay
 
-Time is counted in environment steps after the warm-up; a gradient step follows every `steps_per_update` of them
-(Algorithm 1). Returns are those of training episodes, exploration included, when they enter the memory.
+Algorithm 1 is in `main`, `Trainer.warm_up` and `Trainer.learn`. Time is counted in environment steps after the warm-up.
+Returns are those of training episodes, exploration included, when they enter the memory.
 """
 
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ from common.replay.rank_based import RankBasedSampler
 from common.replay.storage import ring_bytes
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Streams
+from lab.runs import Run, Streams
 from lab.settings import check_settings
-from papers.ref_er import loop
 from papers.ref_er.advantages import Gaussian, Quadratic
-from papers.ref_er.ddpg import DDPG
-from papers.ref_er.memory import Episode, EpisodeMemory, layout
-from papers.ref_er.naf import NAF
+from papers.ref_er.episode import Episode
+from papers.ref_er.fast import FastDDPG, FastNAF, FastVRACER
+from papers.ref_er.memory import EpisodeMemory, layout
 from papers.ref_er.player import OrnsteinUhlenbeck, Player, WhiteNoise, return_statistics, sizes
+from papers.ref_er.progress import Progress
+from papers.ref_er.racer import RACER
 from papers.ref_er.refer import RULES, ReFER
 from papers.ref_er.tasks import make_env
-from papers.ref_er.vracer import VRACER
 
 METHODS = ("vracer", "ddpg", "naf")
 REPLAYS = (*RULES, "per")
@@ -85,6 +85,8 @@ class Config:
     """Steps per gradient step. None: 256, or 128 for DDPG (App. A)."""
     hidden: int = 128
     """Units in each of two hidden layers (App. A)."""
+    residual: bool = False
+    """Let the second hidden layer add the first one's output to its own, as the authors' program does. Slower."""
     lr: float = 1e-4
     """Adam's step size; with DDPG the critic's (App. A)."""
     gamma: float = 0.995
@@ -98,6 +100,8 @@ class Config:
     """DDPG, NAF: standard deviation of the exploration noise (App. A)."""
     polyak: float = 0.01
     """DDPG, NAF: share of the new parameters in each update of the target networks (App. A)."""
+    linear_actor: bool = False
+    """DDPG: an actor without the tanh of App. A, as the authors' scripts have it with ReF-ER."""
     actor_lr: float = 1e-5
     """DDPG: Adam's step size for the actor (App. A)."""
     weight_decay: float = 1e-4
@@ -127,6 +131,8 @@ def check(config: Config) -> None:
             raise UserError(f"unknown {name} {value!r}; right are: {', '.join(known)}")
     if c.advantage != "none" and c.method != "vracer":
         raise UserError(f"advantage {c.advantage!r} is an option of vracer, not of {c.method}")
+    if c.linear_actor and c.method != "ddpg":
+        raise UserError(f"linear_actor is an option of ddpg, not of {c.method}")
     if min(c.capacity, c.warmup) < batch_size(c):
         raise UserError(
             f"a memory of {c.capacity} steps, learning from step {c.warmup} on, is smaller than a batch of "
@@ -179,24 +185,27 @@ class Trainer:
 
     def _make_agent(self, n_states: int, n_actions: int, seed: int) -> Any:
         c = self.config
-        settings: dict[str, Any] = dict(hidden=(c.hidden, c.hidden), lr=c.lr, seed=seed, device=c.device)
+        settings: dict[str, Any] = dict(
+            hidden=(c.hidden, c.hidden), lr=c.lr, residual=c.residual, seed=seed, device=c.device
+        )  # fmt: skip
         if c.method == "vracer":
-            settings |= dict(std=c.variance**0.5, reverse_kl=c.reverse_kl, advantage=ADVANTAGES[c.advantage])
-            return VRACER(n_states, n_actions, **settings)
+            settings |= dict(std=c.variance**0.5, reverse_kl=c.reverse_kl)
+            if advantage := ADVANTAGES[c.advantage]:
+                return RACER(n_states, n_actions, advantage=advantage, **settings)
+            return FastVRACER(n_states, n_actions, **settings)
         settings |= dict(noise=c.noise, polyak=c.polyak)
         if c.method == "naf":
-            return NAF(n_states, n_actions, **settings)
-        return DDPG(n_states, n_actions, actor_lr=c.actor_lr, weight_decay=c.weight_decay, **settings)
+            return FastNAF(n_states, n_actions, **settings)
+        settings |= dict(actor_lr=c.actor_lr, weight_decay=c.weight_decay, linear=c.linear_actor)
+        return FastDDPG(n_states, n_actions, **settings)
 
     def _make_sampler(self) -> RankBasedSampler:
         c = self.config
         steps = max(round(1.0 / (self.refer.annealing * c.steps_per_update)), 1) if self.refer.annealing else None
         return RankBasedSampler(len(self.memory.rho), self.replay, c.per_alpha, c.per_beta, beta_steps=steps)
 
-    # --- playing ------------------------------------------------------------------------------------------------------
-
     def play(self) -> Episode | None:
-        """One environment step; a finished episode enters the memory and is returned."""
+        """One environment step (Algorithm 2); a finished episode enters the memory and is returned."""
         episode = self.player.step(self.agent.act, self.memory.scale)
         if episode is not None:
             slots, total = self.memory.add(episode)
@@ -207,39 +216,33 @@ class Trainer:
 
     def warm_up(self) -> None:
         """Fill the memory with the initial policy, then fix the units of states and rewards (App. B)."""
-        while self.memory.n < self.config.warmup:  # Algorithm 1, lines 3-5
-            self.play()
-        self.memory.standardise()
-        self.memory.rescale_rewards()
+        while self.memory.n < self.config.warmup:  # Algorithm 1, lines 3 and 5
+            self.play()  # Algorithm 1, line 4
+        self.memory.standardise()  # Algorithm 1, line 6
+        self.memory.rescale_rewards()  # Algorithm 1, line 7
         self._returns.clear()
 
-    def advance(self) -> bool:
-        """One environment step, after the gradient steps that are due; True when it ended an episode (Algorithm 1)."""
-        while self.t >= self.config.steps_per_update * self.k:  # Algorithm 1, line 9
-            self.learn()
-        over = self.play() is not None
-        self.t += 1
-        return over
-
-    # --- learning -----------------------------------------------------------------------------------------------------
-
-    def learn(self) -> None:
-        """One gradient step, ReF-ER's bookkeeping, and what is due every thousand steps (Algorithm 1)."""
-        forgotten = self.memory.forget()
+    def draw(self) -> tuple[np.ndarray, np.ndarray]:
+        """A batch: slots [B], and how often the gradients of each count [B]; the oldest episodes leave before."""
+        forgotten = self.memory.forget()  # Algorithm 1, lines 11-13
         n = batch_size(self.config)
         if self.sampler is None:
-            slots, weights = self.memory.sample(n, self.replay), np.ones(n, np.float32)
-        else:
-            self.sampler.remove(forgotten)
-            slots, weights = self.sampler.sample(n)
+            return self.memory.sample(n, self.replay), np.ones(n, np.float32)
+        self.sampler.remove(forgotten)
+        return self.sampler.sample(n)
+
+    def learn(self) -> None:
+        """One gradient step, ReF-ER's bookkeeping, and what is due every thousand steps."""
+        slots, weights = self.draw()
         lr_factor = self.refer.anneal(self.t)
-        errors = self.agent.update(self.memory, slots, weights, self.refer, lr_factor)
+        errors = self.agent.update(self.memory, slots, weights, self.refer, lr_factor)  # Algorithm 1, lines 16 and 17
         if self.sampler is not None:
             self.sampler.update(slots, errors)
-        self.refer.update(self.memory.count_far(self.refer.c_max), self.memory.n)
-        self.k += 1
-        if self.k % RESCALE_EVERY == 0:
-            self.memory.rescale_rewards()
+        if self.refer.rule2:
+            self.refer.update(self.memory.count_far(self.refer.c_max), self.memory.n)  # Algorithm 1, line 18
+        self.k += 1  # Algorithm 1, line 22
+        if self.k % RESCALE_EVERY == 0:  # Algorithm 1, lines 19 and 21
+            self.memory.rescale_rewards()  # Algorithm 1, line 20
         if self.k % 100 == 0:
             self._errors.append(float(np.mean(errors * errors)))
 
@@ -263,7 +266,19 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     """
     check(config)
     fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    return loop.train(config, run_dir, fresh, tensorboard=tensorboard, progress=progress)
+    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
+        if run.finished is not None:
+            return run.finished
+        record = Progress(run, config, fresh)  # Algorithm 1, lines 1-7: `fresh` is warmed up, unless the run goes on
+        trainer = record.trainer
+        while trainer.t < config.steps:  # Algorithm 1, lines 8 and 23
+            while trainer.t < min(config.steps_per_update * trainer.k, config.steps):  # Algorithm 1, lines 9 and 15
+                over = trainer.play() is not None  # Algorithm 1, line 10
+                trainer.t += 1  # Algorithm 1, line 14
+                record.after_step(over)
+            if trainer.t < config.steps:
+                trainer.learn()  # Algorithm 1, lines 11-13 and 16-22
+        return record.finish()
 
 
 if __name__ == "__main__":

@@ -16,12 +16,13 @@ import numpy as np
 from common.replay.storage import ring_bytes
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Streams
+from lab.runs import Run, Streams
 from lab.settings import check_settings
-from papers.ref_er import loop
 from papers.ref_er.acer import ACER, SegmentMemory
-from papers.ref_er.memory import Episode, layout
+from papers.ref_er.episode import Episode
+from papers.ref_er.memory import layout
 from papers.ref_er.player import Player, WhiteNoise, return_statistics, sizes
+from papers.ref_er.progress import Progress
 from papers.ref_er.tasks import make_env
 
 RESCALE_EVERY = 1000
@@ -135,14 +136,6 @@ class Trainer:
         self.memory.rescale_rewards()
         self._returns.clear()
 
-    def advance(self) -> bool:
-        """One environment step, after the gradient steps that are due; True when it ended an episode."""
-        while self.t >= self.config.steps_per_update * self.k:
-            self.learn()
-        over = self.play() is not None
-        self.t += 1
-        return over
-
     def learn(self) -> None:
         """One gradient step, and what is due every thousand of them."""
         c = self.config
@@ -178,7 +171,19 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     """
     check(config)
     fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    return loop.train(config, run_dir, fresh, tensorboard=tensorboard, progress=progress)
+    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
+        if run.finished is not None:
+            return run.finished
+        record = Progress(run, config, fresh)
+        trainer = record.trainer
+        while trainer.t < config.steps:  # as in train.py
+            while trainer.t < min(config.steps_per_update * trainer.k, config.steps):
+                over = trainer.play() is not None
+                trainer.t += 1
+                record.after_step(over)
+            if trainer.t < config.steps:
+                trainer.learn()
+        return record.finish()
 
 
 if __name__ == "__main__":

@@ -15,12 +15,12 @@ import numpy as np
 
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Streams
+from lab.runs import Run, Streams
 from lab.settings import check_settings
-from papers.ref_er import loop
 from papers.ref_er.memory import EpisodeMemory
 from papers.ref_er.player import Player, WhiteNoise, return_statistics
 from papers.ref_er.ppo import PPO, Rollout
+from papers.ref_er.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -131,13 +131,6 @@ class Trainer:
         self.t += 1
         return over
 
-    def advance(self) -> bool:
-        """One environment step, and learning when the rollout is full; True when the step ended an episode."""
-        over = self.play()
-        if self.rollout.full:
-            self.learn()
-        return over
-
     def learn(self) -> None:
         """Improve policy and value by the rollout, and begin a new one, in the middle of an episode as a rule."""
         lr_factor = 1.0 / (1.0 + self.config.annealing * self.t)  # Eq. (13)
@@ -170,7 +163,17 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     """
     check(config)
     fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    return loop.train(config, run_dir, fresh, tensorboard=tensorboard, progress=progress)
+    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
+        if run.finished is not None:
+            return run.finished
+        record = Progress(run, config, fresh)
+        trainer = record.trainer
+        while trainer.t < config.steps:
+            over = trainer.play()
+            if trainer.rollout.full:
+                trainer.learn()
+            record.after_step(over)
+        return record.finish()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 from common import mlp_kernels as k
 from common.networks import mlp
@@ -13,6 +14,7 @@ from common.networks import mlp
 few = settings(max_examples=25, deadline=None)  # the first example compiles
 widths = st.integers(1, 9)
 seeds = st.integers(0, 2**32 - 1)
+units = st.sampled_from([k.RELU, k.SOFTSIGN])
 
 
 def normal(seed: int, *shape: int) -> np.ndarray:
@@ -30,9 +32,9 @@ def flat(tensors) -> np.ndarray:
 
 
 @few
-@given(st.integers(1, 8), st.tuples(widths, widths) | st.tuples(widths, widths, widths, widths), seeds)
-def test_a_network_and_its_gradients(n, sizes, seed):
-    network = mlp(sizes)
+@given(st.integers(1, 8), st.tuples(widths, widths) | st.tuples(widths, widths, widths, widths), units, seeds)
+def test_a_network_and_its_gradients(n, sizes, units, seed):
+    network = mlp(sizes, nn.Softsign if units == k.SOFTSIGN else nn.ReLU)
     parameters = normal(seed, k.n_parameters(sizes))
     torch.nn.utils.vector_to_parameters(torch.from_numpy(parameters), network.parameters())
     x, grad = normal(seed + 1, n, sizes[0]), normal(seed + 2, n, sizes[-1])
@@ -42,16 +44,19 @@ def test_a_network_and_its_gradients(n, sizes, seed):
 
     outputs, grad_outputs = np.full((2, n * sum(sizes[1:])), np.nan, np.float32)
     gradient, grad_x = np.full_like(parameters, np.nan), np.full_like(x, np.nan)
-    out = k.mlp_forward(x, parameters, sizes, outputs)
+    out = k.mlp_forward(x, parameters, sizes, outputs, units)
     k.tanh(out)
     close(out, expected)
     grad_out = k.mlp_outputs(grad_outputs, n, sizes, len(sizes) - 2)
     grad_out[:] = grad
     k.tanh_backward(grad_out, out)
-    k.mlp_backward(x, parameters, sizes, outputs, grad_outputs, gradient)
+    k.mlp_backward(x, parameters, sizes, outputs, grad_outputs, gradient, units)
     close(gradient, flat(parameter.grad for parameter in network.parameters()))
     weight, _ = k.mlp_layer(parameters, sizes, 0)
     k.linear_backward_inputs(k.mlp_outputs(grad_outputs, n, sizes, 0), weight, grad_x)
+    close(grad_x, inputs.grad)
+    grad_x[:] = np.nan
+    k.mlp_backward_inputs(parameters, sizes, outputs, grad_outputs, grad_x, units)
     close(grad_x, inputs.grad)
 
 
@@ -87,11 +92,11 @@ def test_batch_normalisation_and_its_gradients(n, width, seed):
 
 
 @few
-@given(st.integers(1, 40), st.sampled_from([0.1, 3.0, 1e6]), seeds)
-def test_steps_of_adam_with_clipped_gradients(size, clip, seed):
+@given(st.integers(1, 40), st.sampled_from([0.1, 3.0, 1e6]), st.sampled_from([1e-8, 0.1]), seeds)
+def test_steps_of_adam_with_clipped_gradients(size, clip, epsilon, seed):
     parameters, mean, square = normal(seed, size), np.zeros(size, np.float32), np.zeros(size, np.float32)
     twin = torch.nn.Parameter(torch.tensor(parameters))
-    optimiser = torch.optim.Adam([twin], lr=0.01)
+    optimiser = torch.optim.Adam([twin], lr=0.01, eps=epsilon)
     for step in range(1, 6):
         gradient = normal(seed + step, size) * 10.0 ** (step - 3)
         twin.grad = torch.tensor(gradient)
@@ -99,7 +104,7 @@ def test_steps_of_adam_with_clipped_gradients(size, clip, seed):
         optimiser.step()
         k.clip_norm(gradient, clip)
         close(gradient, twin.grad)
-        k.adam(parameters, gradient, mean, square, step, 0.01)
+        k.adam(parameters, gradient, mean, square, step, 0.01, epsilon)
         np.testing.assert_allclose(parameters, twin.detach(), rtol=1e-5, atol=1e-6)
 
 
@@ -111,10 +116,13 @@ def test_averaging():
 
 
 def test_what_is_not_a_number_stays_so():
-    """A run that diverges must be noticed: no ReLU, and no comparison in clipping, makes numbers of it."""
+    """A run that diverges must be noticed: no ReLU or Softsign, and no comparison in clipping, makes numbers of it."""
     x, one = np.full((2, 3), np.nan, np.float32), np.ones(3, np.float32)
     out = np.zeros_like(x)
     k.linear_relu(x, np.eye(3, dtype=np.float32), one, out)
+    assert np.isnan(out).all()
+    out[:] = 0
+    k.linear_softsign(x, np.eye(3, dtype=np.float32), one, out)
     assert np.isnan(out).all()
     out[:] = 0
     k.affine_relu(x, one, one, out)

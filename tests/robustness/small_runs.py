@@ -16,7 +16,7 @@ from lab.runs import Run
 from lab.sweep import sweep as sweep_over
 from papers.bias_reduced_her.evidence import experiments as bias_reduced_her
 from papers.ners.evidence import experiments as ners
-from papers.ref_er import loop as ref_er_loop
+from papers.ref_er import progress as ref_er_progress
 from papers.ref_er.evidence import experiments as ref_er
 from papers.sibling_rivalry.evidence import experiments as sibling_rivalry
 from papers.ter.evidence import experiments as ter
@@ -52,7 +52,7 @@ def train(config: Any, run_dir: Path, **_: bool) -> None:
     Run.load, Run.log = load_and_say, log_and_wait  # type: ignore[assignment,method-assign]
     name, function = TARGETS[config].split(":")
     script = importlib.import_module(name)
-    for module in (script, ref_er_loop):  # in so short a run, no other checkpoint would be due
+    for module in (script, ref_er_progress):  # in so short a run, no other checkpoint would be due
         module.SAVE_EVERY = 1  # type: ignore[attr-defined]
     getattr(script, function)(config, run_dir)
 

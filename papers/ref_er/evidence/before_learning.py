@@ -35,7 +35,7 @@ def kind_of(method: str) -> str:
     """The kind of first policy of a method, as experiments label it: "ddpg er", "ppo", "vracer refer (C 2)"."""
     if method.split()[0] not in ("ddpg", "naf"):
         return "wide"
-    return "correlated" if method in ("ddpg er", "ddpg per") else "narrow"
+    return "correlated" if method.startswith(("ddpg er", "ddpg per")) and "(untuned)" not in method else "narrow"
 
 
 def before(method: str, env: str) -> float:

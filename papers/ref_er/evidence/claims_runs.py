@@ -11,8 +11,8 @@ replays them: their comparisons are paired by seed. Two learners have different 
 began (before_learning.py). "Not worse" and "the same" allow the house's margin, a fifth of what the better side gained
 over that score in its best stretch.
 
-*Parts.* The tasks that the claim speaks of: for "most tasks" all ten of the paper's, of which `quick` plans three for
-DDPG and V-RACER and one for NAF, PPO and ACER.
+*Parts.* The tasks that the claim speaks of: for "most tasks" all ten of the paper's, of which `quick` plans five for
+V-RACER and PPO, three for DDPG and NAF and one for ACER.
 
 *Sizes.* "Large", "orders of magnitude" need sizes. They are constants here and in the other files. They and the claims
 were written down while the first runs were under way and without use of them: V-RACER with ReF-ER and with plain replay

@@ -33,12 +33,12 @@ def against(x: str, y: str, rule: Sized = better, *, training: bool = False) -> 
     return compared(with_(x), with_(y), rule, training=training)
 
 
-def largest_memory(runs: Runs, env: str) -> str:
+def largest_memory(runs: Runs, env: str, usual: str = DEFAULT) -> str:
     """The label of the runs with the largest memory that was tried on a task; its size depends on the scale."""
     sizes = {
         int(found[1]): method
         for method, task in runs.groups
-        if task == env and (found := re.fullmatch(r"vracer refer \(N 2\^(\d+)\)", method))
+        if task == env and (found := re.fullmatch(rf"{usual} \(N 2\^(\d+)\)", method))
     }
     if not sizes:
         raise MissingData(f"no runs with another N on {env}")

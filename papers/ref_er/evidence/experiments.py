@@ -1,10 +1,10 @@
 """What is run for each figure, at each scale.
 
 ``smoke`` only proves that everything is wired. ``full`` is the paper's protocol: ten tasks, 10 million steps, 5 seeds.
-``quick`` has 200,000 steps, 5 seeds where methods are compared and 3 where settings are (Figs. 7 and 8, own-kl), and
-everything that depends on the length of training is scaled with it: the annealing reaches the same end (A times steps
-is 5), the memory holds 16,384 steps (the smallest power of two with room for ten episodes of 1,000 steps), and beta,
-whose rate follows the size of the memory, starts at 0.3.
+``quick`` has 200,000 steps, 5 seeds where methods are compared and 3 where settings are (Figs. 7 and 8, own-kl,
+own-memory), and everything that depends on the length of training is scaled with it: the annealing reaches the same
+end (A times steps is 5), the memory holds 16,384 steps (the smallest power of two with room for ten episodes of 1,000
+steps), and beta, whose rate follows the size of the memory, starts at 0.3.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,7 +24,7 @@ HEADLINE = {"fig4": _hopper, "fig5": _hopper}
 
 SEEDS = {"smoke": 1, "quick": 5, "full": 5}
 SENSITIVITY_SEEDS = {**SEEDS, "quick": 3}
-"""Of Figs. 7 and 8, and of own-kl."""
+"""Of Figs. 7 and 8, own-kl, own-memory and own-million."""
 SCHEDULES: dict[str, dict[str, Any]] = {
     "smoke": dict(steps=300, bins=2, capacity=1024, warmup=600, batch_size=32, beta=0.3, annealing=5 / 300),
     "quick": dict(steps=200_000, bins=20, capacity=2**14, warmup=2**14, beta=0.3, annealing=5 / 200_000),
@@ -47,8 +47,10 @@ ENVS: dict[str, tuple[str, ...]] = {
     "quick": ("HalfCheetah-v5", "Walker2d-v5", "Hopper-v5"),
     "full": tuple(TASKS),
 }
-SOME_ENVS = {**ENVS, "quick": ("HalfCheetah-v5",)}
-"""For NAF, PPO and ACER, of which quick shows one task."""
+FIG4_ENVS = {**ENVS, "quick": (*ENVS["quick"], "Ant-v5", "Humanoid-v5")}
+"""Of V-RACER and PPO, which are the fastest."""
+ONE_ENV = {**ENVS, "quick": ("HalfCheetah-v5",)}
+"""Of ACER, the slowest, and of NAF with one rule alone."""
 SENSITIVITY_ENVS: dict[str, tuple[str, ...]] = {
     "smoke": ("InvertedPendulum-v5",),
     "quick": ("Walker2d-v5", "HalfCheetah-v5"),
@@ -85,24 +87,32 @@ def fig1(scale: str) -> list[Entry]:
 
 
 def fig3(scale: str) -> list[Entry]:
-    """NAF."""
-    return [entry for env in SOME_ENVS[scale] for entry in entries(scale, env, "naf", REPLAYS)]
+    """NAF; at quick with one rule alone on one task only."""
+    return [
+        entry
+        for env in ENVS[scale]
+        for entry in entries(scale, env, "naf", REPLAYS if env in ONE_ENV[scale] else ("er", "per", "refer"))
+    ]
 
 
 def fig4(scale: str) -> list[Entry]:
     """Figs. 4 and 5: V-RACER, PPO, and ACER with two learning rates of its policy."""
-    found = [
-        entry for env in ENVS[scale] for entry in entries(scale, env, "vracer", ("refer", "refer-1", "refer-2", "er"))
-    ]
-    for env in SOME_ENVS[scale]:
-        for seed in range(SEEDS[scale]):
-            ppo = train_ppo.Config(env, seed=seed, **PPO_SCHEDULES[scale])
-            found.append(Entry("ppo", env, seed, f"{train_ppo.__name__}:main", ppo))
+    found = []
+    for env in FIG4_ENVS[scale]:
+        found += entries(scale, env, "vracer", ("refer", "refer-1", "refer-2", "er"))
+        found += ppo(scale, env)
+    for env in ONE_ENV[scale]:
         for lr in (1e-5, 1e-4):
             for seed in range(SEEDS[scale]):
                 acer = train_acer.Config(env, seed=seed, lr=lr, **ACER_SCHEDULES[scale])
                 found.append(Entry(f"acer (lr {lr:g})", env, seed, f"{train_acer.__name__}:main", acer))
     return found
+
+
+def ppo(scale: str, env: str, suffix: str = "", **settings) -> list[Entry]:
+    """PPO on one task; `suffix` names what `settings` change."""
+    configs = [train_ppo.Config(env, seed=seed, **(PPO_SCHEDULES[scale] | settings)) for seed in range(SEEDS[scale])]
+    return [Entry(f"ppo{suffix}", env, c.seed, f"{train_ppo.__name__}:main", c) for c in configs]
 
 
 def fig7(scale: str) -> list[Entry]:
@@ -158,6 +168,49 @@ def own_kl(scale: str) -> list[Entry]:
     ]
 
 
+MEMORIES = {"smoke": 2**11, "quick": 2**18, "full": 2**20}
+"""Of own-memory: a larger one. That of quick is the paper's, in which all of a run has room."""
+
+
+def own_memory(scale: str) -> list[Entry]:
+    """DDPG with plain replay and a larger memory, with nothing else changed: the question of Fig. 2."""
+    size = MEMORIES[scale]
+    return [
+        entry
+        for env in SENSITIVITY_ENVS[scale]
+        for suffix, changed in (("", {}), (f" (N 2^{size.bit_length() - 1})", dict(capacity=size)))
+        for entry in entries(scale, env, "ddpg", ("er",), suffix, seeds=SENSITIVITY_SEEDS[scale], **changed)
+    ]
+
+
+def own_annealing(scale: str) -> list[Entry]:
+    """What annealing hides: DDPG with ReF-ER at the constant learning rate that plain replay has, and PPO with one."""
+    [env] = SENSITIVITY_ENVS[scale][-1:]
+    return [
+        *entries(scale, env, "ddpg", ("er", "refer")),
+        *entries(scale, env, "ddpg", ("refer",), " (A 0)", annealing=0.0),
+        *entries(scale, env, "vracer", ("refer",)),
+        *ppo(scale, env),
+        *ppo(scale, env, " (A 0)", annealing=0.0),
+    ]
+
+
+MILLION: dict[str, dict[str, Any]] = {"smoke": SCHEDULES["smoke"], "quick": dict(steps=10**6, bins=20), "full": {}}
+"""The paper's settings, memory and warm-up included, up to a tenth of its steps; at full the runs of fig4."""
+
+
+def own_million(scale: str) -> list[Entry]:
+    """V-RACER with ReF-ER and with plain replay as in the paper, at quick for its first million steps."""
+    [env] = SENSITIVITY_ENVS[scale][-1:]
+    seeds = SENSITIVITY_SEEDS[scale]
+    configs = [
+        train.Config(env, "vracer", replay, seed, **MILLION[scale])  # type: ignore[arg-type]
+        for replay in ("refer", "er")
+        for seed in range(seeds)
+    ]
+    return [Entry(f"vracer {c.replay}", env, c.seed, f"{train.__name__}:main", c) for c in configs]
+
+
 EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "fig1": fig1,
     "fig3": fig3,
@@ -165,4 +218,7 @@ EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "fig7": fig7,
     "fig8": fig8,
     "own-kl": own_kl,
+    "own-memory": own_memory,
+    "own-annealing": own_annealing,
+    "own-million": own_million,
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lab.plotting import Figure, legend, save
 from lab.results import Results
+from papers.ref_er.evidence.figures_own import own_annealing, own_kl, own_memory, own_million
 from papers.ref_er.evidence.figures_panels import (
     BAND,
     HOW,
@@ -21,13 +22,13 @@ from papers.ref_er.evidence.figures_panels import (
     best,
     cut_below,
     draw_implied,
+    draw_largest,
     label,
     lay_out,
     left_labels,
     panel,
 )
 from papers.ref_er.evidence.figures_sensitivity import fig7, fig8
-from papers.ref_er.evidence.paper_values import ACTIONS, NOISE
 
 
 def returns(experiment: str, number: int, title: str, proposed: str) -> Figure:
@@ -64,37 +65,13 @@ def divergences(experiment: str, number: int, title: str, bounded: bool) -> Figu
         for ax, env in panels:
             panel(ax, data, env, "kl", KL, log=True)
             draw_implied(ax, data, env)
-            if bounded and env in ACTIONS and ax.lines:
-                height, style = 2 * ACTIONS[env] / NOISE**2, {"color": "0.4", "linestyle": ":", "linewidth": 1.2}
-                ax.axhline(height, **style, label="largest possible, 2 d / σ²")
+            if bounded:
+                draw_largest(ax, env)
         left_labels(ax for ax, _ in panels)
         legend(canvas)
         save(canvas, out)
 
     return Figure((experiment,), draw, title)
-
-
-def own_kl(results: Results, scale: str, out: Path) -> None:
-    """Not in the paper's figures: Rule 2 with the paper's divergence, and with that of the authors' program."""
-    data = Data(results, "own-kl", scale)
-    names = {
-        "vracer refer": "penalty KL(μ‖π), the paper's",
-        "vracer refer (reverse KL)": "penalty KL(π‖μ), the authors' program's",
-    }
-    note = f"{HOW}; shaded in returns: {BAND}; {IMPLIED}"
-    title = "own experiment: direction of Rule 2's divergence, V-RACER"
-    canvas, axes = data.canvas(1, 3 * len(data.shown), title, note)
-    for i, env in enumerate(data.shown):
-        of_return, of_kl, of_std = axes[0, 3 * i : 3 * i + 3]
-        panel(of_return, data, env, "return", RETURN, banded=data.methods, names=names)
-        cut_below(of_return)
-        panel(of_kl, data, env, "kl", KL, log=True, names=names)
-        draw_implied(of_kl, data, env)
-        panel(of_std, data, env, "std", "mean σ", names=names)
-        if of_std.lines:
-            of_std.set_ylim(0, None)
-    legend(canvas)
-    save(canvas, out)
 
 
 FIGURES: dict[str, Figure] = {
@@ -106,4 +83,7 @@ FIGURES: dict[str, Figure] = {
     "fig7": Figure(("fig7",), fig7, "V-RACER with ReF-ER, hyper-parameters"),
     "fig8": Figure(("fig8",), fig8, "annealing, network size and advantage"),
     "own-kl": Figure(("own-kl",), own_kl, "not in the paper: both directions of the divergence"),
+    "own-memory": Figure(("own-memory",), own_memory, "not in the paper: DDPG's divergence with a larger memory"),
+    "own-annealing": Figure(("own-annealing",), own_annealing, "not in the paper: DDPG and PPO without annealing"),
+    "own-million": Figure(("own-million",), own_million, "not in the paper: V-RACER's first million steps"),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from lab.colours import BLACK, GREEN, OWN_METHOD, PRIORITISED, PURPLE, SKY, UNIF
 from lab.plotting import caption, new_figure, shown
 from lab.results import Grid, MissingData, Results, matrix
 from papers.ref_er.evidence.implied_kl import implied_kl
-from papers.ref_er.evidence.paper_values import TOLERANCE
+from papers.ref_er.evidence.paper_values import ACTIONS, NOISE, TOLERANCE
 
 NAMES = {"ddpg": "DDPG", "naf": "NAF", "vracer": "V-RACER", "ppo": "PPO", "acer": "ACER"}
 REPLAYS = {"er": "ER", "per": "PER", "refer": "ReF-ER", "refer-1": "ReF-ER-1", "refer-2": "ReF-ER-2"}
@@ -24,6 +24,7 @@ COLOURS = {"er": UNIFORM, "per": PRIORITISED, "refer": OWN_METHOD, "refer-1": GR
 STYLES: dict[str, dict] = {
     "ddpg er (untuned)": {"color": UNIFORM, "linestyle": "--"},
     "ppo": {"color": BLACK, "linestyle": "-"},
+    "ppo (A 0)": {"color": BLACK, "linestyle": "--"},
     "acer (lr 1e-05)": {"color": SKY, "linestyle": "-"},
     "acer (lr 0.0001)": {"color": SKY, "linestyle": "--"},
     "vracer refer (reverse KL)": {"color": BLACK, "linestyle": "-"},
@@ -59,8 +60,12 @@ def short(value: str) -> str:
 
 
 def styles(methods: Iterable[str]) -> dict[str, dict]:
-    """A kind of replay has one colour with all learners."""
-    return {m: STYLES.get(m) or {"color": COLOURS[m.split()[1]], "linestyle": "-"} for m in methods}
+    """A kind of replay has one colour with all learners; variants are dashed, further learners dotted."""
+    found: dict[str, dict] = {}
+    for m in methods:
+        look = STYLES.get(m) or {"color": COLOURS[m.split()[1]], "linestyle": "--" if "(" in m else "-"}
+        found[m] = look if look not in found.values() else look | {"linestyle": ":"}
+    return found
 
 
 class Data(Grid):
@@ -156,14 +161,17 @@ def best(frame: pd.DataFrame, methods: Iterable[str], env: str) -> str | None:
 
 def panel(
     ax: Axes, data: Data, env: str, metric: str, ylabel: str, *, banded: Iterable[str] = (), log: bool = False,
-    names: Mapping[str, str] | None = None,
+    names: Mapping[str, str] | None = None, only: Sequence[str] | None = None,
 ) -> None:  # fmt: skip
     """One metric of one task over environment steps: mean over the runs of each method, and single runs thin.
 
-    banded: methods with the band of returns. names: in the legend, instead of the labels.
+    banded: methods with the band of returns. names: in the legend, instead of the labels. only: the methods drawn, by
+    default all.
     """
     frame, banded = data.of(env), set(banded)
     for method, style in styles(data.methods).items():
+        if only is not None and method not in only:
+            continue
         try:
             steps, values = matrix(frame, metric, method, env)
         except MissingData:
@@ -228,6 +236,13 @@ def draw_implied(ax: Axes, data: Data, env: str) -> None:
             label=f"implied by D = {TOLERANCE:g}",
         )  # fmt: skip
         return
+
+
+def draw_largest(ax: Axes, env: str) -> None:
+    """The largest divergence that the means of DDPG, in [-1, 1], can have, where something else is drawn."""
+    if env in ACTIONS and ax.lines:
+        height = 2 * ACTIONS[env] / NOISE**2
+        ax.axhline(height, color="0.4", linestyle=":", linewidth=1.2, label="largest possible, 2 d / σ²")
 
 
 def lay_out(data: Data, title: str, note: str):

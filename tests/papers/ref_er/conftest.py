@@ -10,7 +10,8 @@ import pytest
 import torch
 from gymnasium import spaces
 
-from papers.ref_er.memory import Episode, EpisodeMemory
+from papers.ref_er.episode import Episode
+from papers.ref_er.memory import EpisodeMemory
 
 N_STATES, N_ACTIONS = 3, 2
 LENGTHS, TERMINAL = (6, 1, 9, 4, 12), (True, False, False, True, False)

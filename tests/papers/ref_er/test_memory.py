@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, chisquare
 
 from lab.errors import UserError
-from papers.ref_er.memory import CUT, EPSILON, TERMINATED, Episode, EpisodeMemory
+from papers.ref_er.episode import CUT, TERMINATED, Episode
+from papers.ref_er.memory import EPSILON, EpisodeMemory
 
 GAMMA = 0.9
 N_STATES, N_ACTIONS = 3, 2

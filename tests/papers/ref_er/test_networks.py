@@ -9,16 +9,16 @@ import pytest
 import torch
 from scipy.stats import kstest
 
-from papers.ref_er.networks import MLP, soft_update
+from papers.ref_er.networks import ADAM_EPSILON, MLP, Adam, soft_update
 
-SIZES = [[3, 2], [4, 8, 2], [5, 16, 16, 3], [17, 128, 128, 7]]
+SIZES = [[4, 8, 9, 2], [5, 16, 16, 3], [17, 128, 128, 7]]
 every_size = pytest.mark.parametrize("sizes", SIZES, ids=str)
 
 
-def network(sizes, seed: int = 0, *, large: bool = True) -> MLP:
+def network(sizes, seed: int = 0, *, large: bool = True, residual: bool = False) -> MLP:
     """With outputs that are not near zero, and biases everywhere."""
     torch.manual_seed(seed)
-    one = MLP(sizes)
+    one = MLP(sizes, residual)
     if large:
         with torch.no_grad():
             for parameter in one.parameters():
@@ -49,7 +49,7 @@ def parameters(one: MLP) -> list[np.ndarray]:
 
 def test_a_network_by_hand():
     """1 - 1 - 1: y = 4 h / (1 + |h|) + 5 with h = 2 x + 3."""
-    one = MLP([1, 1, 1])
+    one = MLP((1, 1, 1))
     with torch.no_grad():
         for parameter, value in zip(one.parameters(), (2.0, 3.0, 4.0, 5.0)):
             parameter.fill_(value)
@@ -73,15 +73,28 @@ def test_outputs_against_the_module(sizes):
     assert one.act(x[0]).shape == (sizes[-1],)
 
 
+def test_a_residual_network_by_hand():
+    """The second hidden layer adds the first one's output, if it is as wide; then it is no longer a plain MLP."""
+    one, x = network([2, 3, 3, 1], residual=True), inputs([2])
+    first, second, last = (layer for layer in one.layers if hasattr(layer, "weight"))
+    h = torch.nn.functional.softsign(first(torch.from_numpy(x)))
+    expected = last(h + torch.nn.functional.softsign(second(h))).detach().numpy()
+    close(one.act(x), expected)
+    assert abs(expected - one.layers(torch.from_numpy(x)).detach().numpy()).max() > 0.05
+    wide, plain = network([2, 3, 4, 1], residual=True), network([2, 3, 4, 1])
+    close(wide.evaluate(x), plain.evaluate(x))
+
+
+@pytest.mark.parametrize("residual", [False, True])
 @every_size
-def test_gradients_of_the_parameters_against_autograd(sizes):
-    one, x = network(sizes), inputs(sizes)
+def test_gradients_of_the_parameters_against_autograd(sizes, residual):
+    one, x = network(sizes, residual=residual), inputs(sizes)
     gradient = np.random.default_rng(1).normal(size=(9, sizes[-1]))  # float64 is accepted
     kept = gradient.copy()
     weighted = (one(torch.from_numpy(x)) * torch.from_numpy(gradient).float()).sum()
     expected = torch.autograd.grad(weighted, list(one.parameters()))
-    one.evaluate(x)
     for _ in range(2):  # set, not accumulated
+        one.evaluate(x)
         one.backward(gradient)
         for parameter, value in zip(one.parameters(), expected):
             close(parameter.grad.numpy(), value.numpy())
@@ -100,7 +113,7 @@ def test_gradient_of_the_inputs_against_autograd(sizes):
 
 def test_backward_is_of_the_batch_last_evaluated():
     """Other calls in between do not change what it remembers; a batch of another size does."""
-    sizes = SIZES[1]
+    sizes = SIZES[0]
     one, reference = network(sizes), network(sizes)
     first, second = inputs(sizes), inputs(sizes, 4, seed=1)
     reference.evaluate(second)
@@ -117,7 +130,7 @@ def test_backward_is_of_the_batch_last_evaluated():
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_on_a_gpu_as_on_the_cpu():
-    sizes = SIZES[2]
+    sizes = SIZES[1]
     cpu, x, gradient = network(sizes), inputs(sizes), np.ones((9, 3), np.float32)
     gpu = copy.deepcopy(cpu).to("cuda")
     np.testing.assert_allclose(gpu.evaluate(x), cpu.evaluate(x), rtol=1e-3, atol=1e-4)
@@ -151,28 +164,43 @@ def test_first_weights():
 # --- the parameters' memory ------------------------------------------------------------------------------------------
 
 
-def test_the_optimisers_steps_are_seen():
-    """Ten steps of fused Adam as with PyTorch's own graph, on a twin; NumPy's view is always that of the module."""
-    sizes = SIZES[2]
-    one, reference = network(sizes), network(sizes)
-    optimizers = [torch.optim.Adam(net.parameters(), 0.01, fused=True) for net in (one, reference)]
+@pytest.mark.parametrize("decay", [0.0, 0.3])
+@pytest.mark.parametrize("residual", [False, True])
+@pytest.mark.parametrize("double", [False, True])
+def test_ten_steps_of_adam_are_pytorchs(double, residual, decay):
+    """Of a network and a parameter beside it, on a twin; the decay is part of the gradient.
+
+    double: in the form for GPUs, which is that for other precisions, too.
+    """
+    sizes = SIZES[1]
+    one, reference = network(sizes, residual=residual), network(sizes, residual=residual)
+    beside, twin = (torch.nn.Parameter(torch.tensor([1.0, -2.0])) for _ in range(2))
+    if double:
+        one.double(), reference.double()
+    ours = Adam(one, beside, weight_decay=decay)
+    theirs = torch.optim.Adam([*reference.parameters(), twin], 0.01, eps=ADAM_EPSILON, weight_decay=decay)
     target = torch.zeros(9, 3)
     start = one.act(inputs(sizes)).copy()
     for seed in range(10):
         x = inputs(sizes, seed=seed)
         error = one.evaluate(x) - target.numpy()
         one.backward(2 * error)
-        optimizers[0].step()
-        optimizers[1].zero_grad()
-        (reference(torch.from_numpy(x)) - target).square().sum().backward()
-        optimizers[1].step()
+        beside.grad = 2 * beside.detach() * seed
+        ours.step(0.01)
+        theirs.zero_grad()
+        (
+            (reference(torch.from_numpy(x).to(next(reference.parameters()))) - target).square().sum()
+            + seed * twin.square().sum()
+        ).backward()
+        theirs.step()
         close(one.act(x), outputs(one, x))
     close(one.act(x), outputs(reference, x))
+    torch.testing.assert_close(beside, twin)
     assert abs(one.act(inputs(sizes)) - start).max() > 0.1
 
 
 def test_loaded_and_averaged_parameters_are_seen():
-    sizes = SIZES[1]
+    sizes = SIZES[0]
     one, other, x = network(sizes), network(sizes, 1), inputs(sizes)
     one.evaluate(x)
     one.load_state_dict(other.state_dict())
@@ -184,7 +212,7 @@ def test_loaded_and_averaged_parameters_are_seen():
 
 def test_parameters_that_move_are_followed():
     """`to` and its like give them other memory."""
-    sizes = SIZES[1]
+    sizes = SIZES[0]
     one, x = network(sizes), inputs(sizes)
     one.evaluate(x)
     one.double()
@@ -202,7 +230,7 @@ def test_parameters_that_move_are_followed():
 @pytest.mark.parametrize("used", [False, True])
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
 def test_copies_are_independent(duplicate, used):
-    sizes = SIZES[1]
+    sizes = SIZES[0]
     one, x = network(sizes), inputs(sizes)
     if used:
         one.evaluate(x)

@@ -11,12 +11,13 @@ import pytest
 import torch
 
 from lab.errors import UserError
-from papers.ref_er import loop, train
+from papers.ref_er import progress, train
 from papers.ref_er.ddpg import DDPG
 from papers.ref_er.naf import NAF
+from papers.ref_er.networks import MLP
 from papers.ref_er.player import OrnsteinUhlenbeck, WhiteNoise
+from papers.ref_er.racer import RACER
 from papers.ref_er.train import ADVANTAGES, METHODS, REPLAYS, Config, Trainer, main, make_refer
-from papers.ref_er.vracer import VRACER
 from tests.papers.ref_er.conftest import flat, interrupted, rows, same_run, weights
 
 TINY: dict[str, Any] = dict(
@@ -61,9 +62,15 @@ def test_every_method_runs_with_every_replay(method, replay, tmp_path):
     assert 300 <= summary["stored"] < 1300 and (summary["std"] == pytest.approx(0.2)) == (method != "vracer")
 
 
-@pytest.mark.parametrize("settings", [dict(advantage="quadratic"), dict(advantage="gaussian"), dict(reverse_kl=True)])
-def test_the_options_of_vracer_run_and_make_a_difference(settings, tmp_path):
-    main(config(steps=100), tmp_path / "without")
+OPTIONS = [
+    dict(advantage="quadratic"), dict(advantage="gaussian"), dict(reverse_kl=True), dict(residual=True),
+    dict(method="ddpg", linear_actor=True), dict(method="naf", residual=True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", OPTIONS, ids=lambda settings: "-".join(settings))
+def test_options_run_and_make_a_difference(settings, tmp_path):
+    main(config(settings.get("method", "vracer"), steps=100), tmp_path / "without")
     assert main(config(**settings, steps=100), tmp_path / "with")["steps"] == 100
     assert rows(tmp_path / "with") != rows(tmp_path / "without")
 
@@ -101,7 +108,7 @@ RESUMED = [
 def test_interrupted_and_resumed_equals_uninterrupted(method, replay, settings, tmp_path, monkeypatch):
     """Stopped in the middle, some evaluations after a checkpoint. The memory wraps round, rewards are rescaled."""
     settings = config(method, replay, env=SHORT, capacity=120, warmup=120, bins=20, steps=200, **settings)
-    monkeypatch.setattr(loop, "SAVE_EVERY", 4)
+    monkeypatch.setattr(progress, "SAVE_EVERY", 4)
     monkeypatch.setattr(train, "RESCALE_EVERY", 30)
     summary = main(settings, tmp_path / "whole")
     metrics, evaluated = Trainer.metrics, []
@@ -180,7 +187,8 @@ def test_a_gradient_step_anneals_first_and_moves_beta_last(replay, falls, monkey
 
     def update(memory, slots, weights, refer, factor):
         seen.append((refer.beta, refer.c_max, factor, len({*slots.tolist()}), {*weights.tolist()}))
-        memory.rho[memory.steps >= 0] = 3.1 if falls else 2.9  # C / (1 + A t) = 2: near is up to 3
+        every = np.flatnonzero(memory.steps >= 0)  # C / (1 + A t) = 2: near is up to 3
+        memory.store(every, memory.values[every], np.full(len(every), 3.1 if falls else 2.9), memory.kl[every])
         return np.zeros(len(slots))
 
     monkeypatch.setattr(one.agent, "update", update)
@@ -248,7 +256,7 @@ def test_metrics_by_hand(monkeypatch):
     one = trainer()
     one.warm_up()
     slots = np.flatnonzero(one.memory.steps >= 0)
-    one.memory.rho[slots[:30]], one.memory.kl[slots[:10]] = 7.0, 2.0
+    one.memory.store(slots[:30], np.zeros(30), np.full(30, 7.0), np.repeat([2.0, 0.0], [10, 20]))
     one._returns, one._errors, one.k = [1.0, 4.0, 2.0, 3.0, 10.0], [4.0, 14.0], 77
     found, n = one.metrics(), one.memory.n
     assert (found["episodes"], found["return"], found["return p0"], found["return p50"]) == (5, 4.0, 1.0, 3.0)
@@ -297,7 +305,7 @@ def test_the_rules_of_each_kind_of_run(method, replay):
 def test_every_setting_reaches_its_place():
     shared: dict[str, Any] = dict(lr=0.01, gamma=0.9, capacity=777, c=3.0, tolerance=0.2, beta=0.6, hidden=9)
     one = trainer(**shared, variance=0.04, reverse_kl=True, advantage="gaussian")
-    assert isinstance(one.agent, VRACER) and one.agent.reverse_kl and one.agent.advantage is ADVANTAGES["gaussian"]
+    assert isinstance(one.agent, RACER) and one.agent.reverse_kl and one.agent.advantage is ADVANTAGES["gaussian"]
     assert one.agent.std == pytest.approx([0.2]) and one.agent.lr == 0.01 and one.sampler is None
     assert (one.memory.capacity, one.memory.gamma) == (777, 0.9)
     assert (one.refer.c, one.refer.tolerance, one.refer.beta) == (3.0, 0.2, 0.6)
@@ -307,8 +315,11 @@ def test_every_setting_reaches_its_place():
     ddpg = trainer("ddpg", **shared, noise=0.3, polyak=0.4, actor_lr=0.02, weight_decay=0.5).agent
     assert isinstance(ddpg, DDPG) and ddpg.std == pytest.approx([0.3])
     assert (ddpg.polyak, ddpg.lr, ddpg.actor_lr) == (0.4, 0.01, 0.02)
-    assert ddpg.critic_optimizer.param_groups[0]["weight_decay"] == 0.5
-    assert ddpg.actor_optimizer.param_groups[0]["weight_decay"] == 0
+    assert ddpg.critic_optimizer.weight_decay == 0.5 and ddpg.actor_optimizer.weight_decay == 0
+    assert not ddpg.linear and trainer("ddpg", linear_actor=True).agent.linear
+    for method in METHODS:
+        networks = vars(trainer(method, residual=True).agent).values()
+        assert {net.residual for net in networks if isinstance(net, MLP)} == {True}
 
 
 @pytest.mark.parametrize("replay", REPLAYS)
@@ -328,6 +339,7 @@ BAD = [
     (dict(replay="her"), "unknown replay 'her'; right are: refer, refer-1, refer-2, er, per"),
     (dict(advantage="linear"), "unknown advantage 'linear'; right are: none, quadratic, gaussian"),
     (dict(advantage="gaussian", method="naf"), "advantage 'gaussian' is an option of vracer, not of naf"),
+    (dict(linear_actor=True), "linear_actor is an option of ddpg, not of vracer"),
     (dict(seed=-1), "seed -1 is negative"),
     *((dict([(name, 0)]), f"{name} must be at least 1, not 0") for name in ("steps", "bins", "capacity", "warmup")),
     (dict(batch_size=-3), "batch_size must be at least 1, not -3"),

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from lab.errors import UserError
-from papers.ref_er import loop
+from papers.ref_er import progress
 from papers.ref_er.acer import ACER
-from papers.ref_er.memory import CUT, TERMINATED
+from papers.ref_er.episode import CUT, TERMINATED
 from papers.ref_er.train_acer import Config, Trainer, main
 from tests.papers.ref_er.conftest import interrupted, rows, same_run, weights
 
@@ -117,7 +117,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(tmp_path, monkeypatch):
     """Stopped in the last eighth, when episodes have left the memory. Also: one seed, one result."""
     play, played = Trainer.play, []
     summary = main(config(), tmp_path / "whole")
-    monkeypatch.setattr(loop, "SAVE_EVERY", 1)
+    monkeypatch.setattr(progress, "SAVE_EVERY", 1)
     with interrupted(Trainer, "play", lambda one: one.t == 72):
         main(config(), tmp_path / "parts")
     monkeypatch.setattr(Trainer, "play", lambda self: played.append(self.t) or play(self))

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from lab.errors import UserError
-from papers.ref_er import loop
-from papers.ref_er.memory import CUT, TERMINATED
+from papers.ref_er import progress
+from papers.ref_er.episode import CUT, TERMINATED
 from papers.ref_er.train_ppo import Config, Trainer, main
 from tests.papers.ref_er.conftest import interrupted, rows, same_run, weights
 
@@ -108,7 +108,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(tmp_path, monkeypatch):
     """Stopped with a checkpoint in the middle of a rollout. Also: one seed, one result."""
     play, played = Trainer.play, []
     summary = main(config(), tmp_path / "whole")
-    monkeypatch.setattr(loop, "SAVE_EVERY", 1)
+    monkeypatch.setattr(progress, "SAVE_EVERY", 1)
     with interrupted(Trainer, "play", lambda one: one.t == 61):
         main(config(), tmp_path / "parts")
     monkeypatch.setattr(Trainer, "play", lambda self: played.append((self.t, self.rollout.n)) or play(self))

@@ -23,6 +23,9 @@ TASKS = {
     "fig7": THREE,
     "fig8": TWO,
     "own-kl": TWO[1:],
+    "own-memory": TWO,
+    "own-annealing": TWO[1:],
+    "own-million": TWO[1:],
 }
 
 Numbers = dict[str, dict[str, Any]]
@@ -127,6 +130,22 @@ RIGHT: dict[str, Numbers] = {
         "vracer refer": dict(score=1000.0, std=0.6),
         "vracer refer (reverse KL)": dict(score=950.0, std=0.4),
     },
+    "own-memory": {
+        "ddpg er": dict(kl=5.0),
+        "ddpg er (N 2^20)": dict(kl=50.0),
+    },
+    "own-annealing": {
+        "ddpg er": dict(score=500.0),
+        "ddpg refer": dict(score=400.0),
+        "ddpg refer (A 0)": dict(score=1000.0),
+        "vracer refer": dict(kl=0.1),
+        "ppo": dict(kl=0.01),
+        "ppo (A 0)": dict(kl=0.2),
+    },
+    "own-million": {
+        "vracer refer": dict(score=lambda env, progress, k: 1000.0 + 1000.0 * progress),
+        "vracer er": dict(score=500.0),
+    },
     "fig7": {
         "vracer refer": dict(score=1000.0),
         "vracer refer (C 2)": dict(score=700.0, beta=0.3),
@@ -182,6 +201,22 @@ WRONG: dict[str, Numbers] = {
     "own-kl": {
         "vracer refer": dict(score=500.0, std=0.4),
         "vracer refer (reverse KL)": dict(score=1000.0, std=0.6),
+    },
+    "own-memory": {
+        "ddpg er": dict(kl=5.0),
+        "ddpg er (N 2^20)": dict(kl=2.0),
+    },
+    "own-annealing": {
+        "ddpg er": dict(score=1000.0),
+        "ddpg refer": dict(score=400.0),
+        "ddpg refer (A 0)": dict(score=500.0),
+        "vracer refer": dict(kl=0.1),
+        "ppo": dict(kl=0.01),
+        "ppo (A 0)": dict(kl=0.01),
+    },
+    "own-million": {
+        "vracer refer": dict(score=lambda env, progress, k: 2000.0 - 1000.0 * progress),
+        "vracer er": dict(score=2500.0),
     },
     "fig7": {
         "vracer refer": dict(score=700.0, beta=0.3),

@@ -10,10 +10,13 @@ from papers.ref_er import train, train_acer, train_ppo
 from papers.ref_er.evidence.experiments import EXPERIMENTS, HEADLINE
 from papers.ref_er.tasks import TASKS
 
-SEEDS = {"fig1": 5, "fig3": 5, "fig4": 5, "fig7": 3, "fig8": 3, "own-kl": 3}
+SEEDS = {
+    "fig1": 5, "fig3": 5, "fig4": 5, "fig7": 3, "fig8": 3,
+    "own-kl": 3, "own-memory": 3, "own-annealing": 5, "own-million": 3,
+}  # fmt: skip
 """At quick."""
-PER_ENV = {"fig1": 6, "fig3": 5, "fig7": 17, "fig8": 6, "own-kl": 2}
-"""Kinds of runs per task; fig4 differs between tasks."""
+PER_ENV = {"fig1": 6, "fig7": 17, "fig8": 6, "own-kl": 2, "own-memory": 2, "own-annealing": 6, "own-million": 2}
+"""Kinds of runs per task; fig3 and fig4 differ between tasks."""
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -40,6 +43,8 @@ def test_the_methods_of_figure_4():
     replays = {f"vracer {kind}" for kind in ("refer", "refer-1", "refer-2", "er")}
     assert methods == replays | {"ppo", "acer (lr 1e-05)", "acer (lr 0.0001)"}
     assert {e.env for e in EXPERIMENTS["fig4"]("full") if e.method == "ppo"} == set(TASKS)
+    for method, envs in (("vracer er", 5), ("ppo", 5), ("acer (lr 1e-05)", 1)):
+        assert len({e.env for e in EXPERIMENTS["fig4"]("quick") if e.method == method}) == envs
 
 
 def test_full_is_the_papers_protocol():
@@ -95,10 +100,33 @@ def test_quick_is_scaled_as_a_whole():
 
 
 def test_the_default_of_every_study_is_one_run():
-    """fig7, fig8, own-kl and fig4 share their runs with default settings."""
+    """Runs of one name are the same in all experiments, but for those of a million steps at quick."""
     for scale in ("quick", "full"):
-        there = {(e.env, e.seed): e.config for e in EXPERIMENTS["fig4"](scale) if e.method == "vracer refer"}
-        for name in ("fig7", "fig8", "own-kl"):
+        entries = [e for name in ("fig1", "fig4") for e in EXPERIMENTS[name](scale)]
+        there = {(e.method, e.env, e.seed): e.config for e in entries}
+        shared = Counter()
+        for name in ("fig7", "fig8", "own-kl", "own-memory", "own-annealing", "own-million"):
             for entry in EXPERIMENTS[name](scale):
-                if entry.method == "vracer refer":
-                    assert entry.config == there[entry.env, entry.seed]
+                usual = there.get((entry.method, entry.env, entry.seed))
+                if usual and (name, scale) != ("own-million", "quick"):
+                    assert entry.config == usual
+                    shared[name] += 1
+        assert len(shared) == (5 if scale == "quick" else 6)
+
+
+def test_a_variant_of_the_own_experiments_differs_in_what_its_label_says():
+    for name, setting in (("own-memory", "capacity"), ("own-annealing", "annealing")):
+        for scale in ("quick", "full"):
+            entries = {(e.method, e.env, e.seed): e.config for e in EXPERIMENTS[name](scale)}
+            variants = [run for run in entries if "(" in run[0]]
+            assert variants
+            for method, env, seed in variants:
+                usual, changed = entries[method.split(" (")[0], env, seed], entries[method, env, seed]
+                assert replace(usual, **{setting: getattr(changed, setting)}) == changed != usual
+                assert method.endswith("(A 0)") or getattr(changed, setting) == 2 ** int(method.split("^")[1][:-1])
+
+
+def test_a_million_steps_are_the_papers_first():
+    for entry in EXPERIMENTS["own-million"]("quick"):
+        c = entry.config
+        assert c == train.Config(c.env, "vracer", c.replay, c.seed, steps=10**6, bins=20)

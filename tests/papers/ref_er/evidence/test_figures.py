@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Canvas
 
 from lab.entry import Entry
 from lab.results import COLUMNS, Results, matrix
-from papers.ref_er.evidence import figures, figures_sensitivity
+from papers.ref_er.evidence import figures, figures_own, figures_sensitivity
 from papers.ref_er.evidence.experiments import EXPERIMENTS
 from papers.ref_er.evidence.figures import FIGURES
 from papers.ref_er.evidence.figures_panels import (
@@ -49,9 +49,12 @@ METHODS = {
     "fig4": [*(f"vracer {r}" for r in REPLAYS if r != "per"), "ppo", "acer (lr 1e-05)", "acer (lr 0.0001)"],
     **{name: [DEFAULT, *(f"{DEFAULT} ({setting})" for setting in settings)] for name, settings in SETTINGS.items()},
     "own-kl": [DEFAULT, f"{DEFAULT} (reverse KL)"],
+    "own-memory": ["ddpg er", "ddpg er (N 2^18)"],
+    "own-annealing": ["ddpg er", "ddpg refer", "ddpg refer (A 0)", DEFAULT, "ppo", "ppo (A 0)"],
+    "own-million": [DEFAULT, "vracer er"],
 }
 ENVS = {name: ("HalfCheetah-v5", "Walker2d-v5") for name in METHODS} | {
-    "own-kl": ("HalfCheetah-v5",),
+    **dict.fromkeys(("own-kl", "own-annealing", "own-million"), ("HalfCheetah-v5",)),
     "fig7": ("Walker2d-v5",),
 }
 
@@ -118,7 +121,7 @@ def draw(results, tmp_path_factory):
         canvases = []
         with pytest.MonkeyPatch.context() as patch:
             save = figures.save
-            for module in (figures, figures_sensitivity):
+            for module in (figures, figures_own, figures_sensitivity):
                 patch.setattr(module, "save", lambda canvas, path: (canvases.append(canvas), save(canvas, path)))
             FIGURES[name].draw(results, "quick", folder / f"{name}.png")
         return canvases[0], (folder / f"{name}.png").read_bytes()
@@ -130,7 +133,7 @@ def draw(results, tmp_path_factory):
 def canvases(monkeypatch):
     """What a test draws, instead of files."""
     drawn = []
-    for module in (figures, figures_sensitivity):
+    for module in (figures, figures_own, figures_sensitivity):
         monkeypatch.setattr(module, "save", lambda canvas, path: drawn.append(canvas))
     return drawn
 
@@ -223,6 +226,7 @@ def test_a_band_pools_the_runs_of_one_method_in_each_bin():
 # ---- all figures -----------------------------------------------------------------------------------------------------
 
 BY_EPISODE = ("fig1", "fig3", "fig4")
+BANDED = ("own-kl", "own-memory", "own-million")
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -233,8 +237,8 @@ def test_every_figure_draws_and_says_what_and_how(name, draw):
     assert title.startswith(f"ReF-ER Figure {name[3:]}: " if name.startswith("fig") else "ReF-ER own experiment: ")
     assert below.startswith("quick: 2 seeds, 200,000 steps; ") and "not run" not in below
     assert "mean over runs" in below and "tasks: gymnasium's -v5, the paper's are -v2" in below
-    assert ("rules differ, too, in Walker2d" in below) == (name != "own-kl")
-    assert ("20th to 80th percentile of all episodes of all runs" in below) == (name in (*BY_EPISODE, "own-kl"))
+    assert ("rules differ, too, in Walker2d" in below) == ("Walker2d-v5" in ENVS[NEEDS[name]])
+    assert ("20th to 80th percentile of all episodes of all runs" in below) == (name in (*BY_EPISODE, *BANDED))
     assert ("20th-80th percentile of the runs' means" in below) == (name in SETTINGS)
     canvas.draw_without_rendering()
     boxes = [ax.get_tightbbox() for ax in canvas.axes]
@@ -454,6 +458,23 @@ def test_both_directions_of_the_divergence(draw, results):
     assert axes[2].get_ylim()[0] == 0
     [legend] = draw("own-kl")[0].subfigs[0].legends
     assert set(words(legend)) == {*names.values(), "implied by D = 0.1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "panels"),
+    [
+        ("own-memory", [("kl", METHODS["own-memory"]), ("return", METHODS["own-memory"])] * 2),
+        ("own-annealing", [("return", METHODS["own-annealing"][:3]), ("kl", METHODS["own-annealing"][3:])]),
+        ("own-million", [("return", METHODS["own-million"]), ("kl", METHODS["own-million"])]),
+    ],
+)
+def test_panels_of_the_own_experiments(name, panels, draw, results):
+    canvas, frame = draw(name)[0], results.at(name, "quick")
+    for ax, (metric, methods) in zip(canvas.axes, panels, strict=True):
+        assert_curves(ax, frame, metric, methods)
+        assert ax.get_yscale() == ("log" if metric == "kl" else "linear")
+        assert any("largest" in line.get_label() for line in ax.lines) == ((name, metric) == ("own-memory", "kl"))
+    assert ("picture only" in caption(canvas)) == (name == "own-million")
 
 
 # ---- names and styles ------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The loop of the train scripts with a trainer that only counts."""
+"""Evaluations and checkpoints of a run whose trainer only counts."""
 
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -9,7 +9,8 @@ import torch
 
 from lab.errors import NonFiniteLoss
 from lab.runs import Run
-from papers.ref_er import loop
+from papers.ref_er import progress
+from papers.ref_er.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,6 @@ class Counting:
     def warm_up(self):
         self.warmed += 1
 
-    def advance(self):
-        self.t += 1
-        return self.t % 3 == 0
-
     def metrics(self):
         self.bins_done += 1
         return {"td_error": self.error, "warmed": self.warmed}
@@ -49,20 +46,31 @@ class Counting:
         self.__dict__.update(state)
 
 
+def train(config, directory, trainer):
+    with Run.open(config, directory, total_steps=config.steps) as run:
+        if run.finished is not None:
+            return run.finished
+        record = Progress(run, config, trainer)
+        while record.trainer.t < config.steps:
+            record.trainer.t += 1
+            record.after_step(record.trainer.t % 3 == 0)
+        return record.finish()
+
+
 def rows(directory):
     lines = (directory / "metrics.csv").read_text().splitlines()[1:]
     return [line.rsplit(",", 1)[0] for line in lines]
 
 
 def test_evaluations_are_evenly_spaced_and_the_last_is_at_the_end(tmp_path):
-    done = loop.train(Config(), tmp_path, Counting())
+    done = train(Config(), tmp_path, Counting())
     assert [row for row in rows(tmp_path) if ",td_error," in row] == [f"{t},td_error,0.0" for t in (6, 12, 18, 23)]
     assert done == {"steps": 23, "td_error": 0.0, "warmed": 1}
-    assert loop.train(Config(), tmp_path, None) == done, "a finished run is only read"
+    assert train(Config(), tmp_path, None) == done, "a finished run is only read"
 
 
 def test_checkpoints_wait_for_the_end_of_an_episode_and_are_gone_on_from(tmp_path, monkeypatch):
-    monkeypatch.setattr(loop, "SAVE_EVERY", 1)
+    monkeypatch.setattr(progress, "SAVE_EVERY", 1)
     saved, save = [], Run.save
 
     def interrupt(self, state):
@@ -74,14 +82,14 @@ def test_checkpoints_wait_for_the_end_of_an_episode_and_are_gone_on_from(tmp_pat
     monkeypatch.setattr(Run, "save", interrupt)
     config = Config(steps=40, bins=10)  # every 4 steps
     with pytest.raises(KeyboardInterrupt):
-        loop.train(config, tmp_path / "one", Counting())
+        train(config, tmp_path / "one", Counting())
     assert saved == [6, 9]
     monkeypatch.setattr(Run, "save", save)
-    loop.train(config, tmp_path / "one", Counting())
-    loop.train(config, tmp_path / "two", Counting())
+    train(config, tmp_path / "one", Counting())
+    train(config, tmp_path / "two", Counting())
     assert rows(tmp_path / "one") == rows(tmp_path / "two") and len(rows(tmp_path / "one")) == 20
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(tmp_path):
     with pytest.raises(NonFiniteLoss, match="td_error is nan at step 6"):
-        loop.train(Config(), tmp_path, Counting(error=float("nan")))
+        train(Config(), tmp_path, Counting(error=float("nan")))
