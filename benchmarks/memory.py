@@ -87,7 +87,7 @@ def _weigh_ours(kind: Any, config: Any) -> dict[str, float]:
     return weights | {
         "after": resident(),
         "peak": resident("VmHWM"),
-        "ring": float(sum(trainer.memory[name].nbytes for name in trainer.memory.fields)),
+        "ring": float(sum(trainer.memory[name].nbytes for name in trainer.memory.ring.fields)),
         "tree": float(trainer.sampler.prioritized.tree._nodes.nbytes),
         "vertices": len(graph.reached),
         "edges": sum(map(len, graph.predecessors.values())),

@@ -8,7 +8,7 @@ from typing import Any
 from papers.ter import train as minigrid
 from papers.ter import train_sokoban as sokoban
 from papers.ter.settings import METHODS
-from papers.ter.trainer import Trainer
+from papers.ter.train import Trainer
 
 __all__ = ["ENV", "METHODS", "ROOM", "make", "train", "warmed_up"]
 
@@ -36,7 +36,7 @@ def make(kind: type[Trainer], config: Any) -> Trainer:
 
 
 def train(trainer: Trainer, steps: int) -> None:
-    """The loop of `papers.ter.trainer.train`, without evaluation and logging."""
+    """The loop of `papers.ter.train.train`, without evaluation and logging."""
     config = trainer.config
     for _ in range(steps):
         trainer.interact()

@@ -20,8 +20,8 @@ from benchmarks.timing import Stopwatch, interleaved, per_call
 from benchmarks.trainers import ENV, METHODS, ROOM, train, warmed_up
 from common.networks import NatureConv
 from envs.minigrid_tasks import SIZE, TASKS, MiniGridTask
-from papers.ter.train import Config
-from papers.ter.trainer import Trainer
+from papers.ter.discor import DisCor
+from papers.ter.train import Config, Trainer
 
 LIMIT = 2 / 3  # of pfrl with prioritised replay
 STEPS, ROUNDS = 200, 9
@@ -74,11 +74,10 @@ def _sokoban() -> list[Row]:
 def _where(trainer: Trainer, steps: int = STEPS) -> str:
     """Microseconds per environment step of the parts of a step, in their order."""
     parts: list[tuple[Any, str, str]] = [
-        (trainer, "interact", "acting and the world"), (trainer, "choose", "choosing"), (trainer, "batch", "drawing"),
-        (trainer, "targets", "targets"), (trainer.agent, "update", "gradient step"),
+        (trainer, "interact", "acting and the world"), (trainer.sampler, "sample", "the method's choice"),
+        (trainer.memory, "batch", "drawing"), (trainer.agent, "targets", "targets"),
+        (trainer.agent, "update", "gradient step"), (trainer.sampler, "update", "the method's update"),
     ]  # fmt: skip
-    if trainer.discor is not None:
-        parts += [(trainer.discor, "next_error", "its error targets"), (trainer.discor, "update", "its gradient step")]
     with ExitStack() as stack:
         watches = {text: stack.enter_context(Stopwatch(owner, method)) for owner, method, text in parts}
         train(trainer, steps)
@@ -87,12 +86,11 @@ def _where(trainer: Trainer, steps: int = STEPS) -> str:
 
 def _operations(trainer: Trainer) -> float:
     """Floating point operations per environment step that no implementation can do without: acting, and its updates."""
-    config, shape = trainer.config, trainer.input_shape()
+    config, shape = trainer.config, trainer.env.observation_space.shape
     layers = layer_flops(trainer.agent.q, shape)
-    looks = 2 if trainer.episodes is None else 1  # EBU's targets need the target network alone
-    update = update_flops(layers, config.batch_size, looks)
-    if trainer.discor is not None:
-        update += update_flops(layer_flops(trainer.discor.error, shape), config.batch_size, looks=1)
+    update = update_flops(layers, config.batch_size, looks=2)
+    if isinstance(trainer.sampler, DisCor):
+        update += update_flops(layer_flops(trainer.sampler.error, shape), config.batch_size, looks=1)
     return update * config.replay_ratio + sum(layers)  # acting sees one frame
 
 

@@ -2,10 +2,11 @@
 
     .venv/bin/python -m papers.ter.batch_time --method ter --steps 200000
 
-The memory is filled by a random policy exactly as in training. At every update two times are taken: of choosing the
+The memory is filled by a random policy exactly as in trainer. At every update two times are taken: of choosing the
 transitions (``choose_seconds``), in which the methods differ, and of choosing them and gathering them into tensors,
 pictures drawn (``batch_seconds``). No network is trained, and PER hears random TD errors. EBU's backward pass over an
-episode counts as choosing, since its batches do not exist without it.
+episode counts as choosing, since its batches do not exist without it. DisCor's transitions are drawn as UER's are; the
+weights that its networks give them belong to the update, which nobody is timed by.
 The times depend on the machine: of all metrics of this project only these differ between two runs of one seed.
 """
 
@@ -62,8 +63,9 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
         if run.finished is not None:
             return run.finished
         run.load()
+        method = "uer" if config.method == "discor" else config.method
         trainer = train.Trainer(
-            train.Config(config.env, config.method, config.seed, config.steps, epsilon_end=1.0, warmup=config.warmup)
+            train.Config(config.env, method, config.seed, config.steps, epsilon_end=1.0, warmup=config.warmup)
         )
         td_errors = Streams(config.seed).numpy("td errors")
         chosen, made = [], []
@@ -71,11 +73,12 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
             trainer.interact()
             if step >= config.warmup and step % trainer.config.update_every == 0:
                 begin = perf_counter()
-                indices, _, _ = trainer.choose()
+                batch = trainer.sampler.sample(trainer.config.batch_size)
                 chosen.append(perf_counter() - begin)
-                trainer.batch(indices)
+                assert batch is not None, "an episode has ended"
+                trainer.memory.batch(batch[0])
                 made.append(perf_counter() - begin)
-                trainer.sampler.update(indices, td_errors.random(len(indices)))
+                trainer.sampler.update(batch[0], {"td_error": td_errors.random(len(batch[0]))})
             if step % 5000 == 0:
                 run.tick(step, **({score: float(np.mean(made))} if made else {}))
         metrics = {

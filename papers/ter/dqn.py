@@ -1,7 +1,6 @@
 """Double DQN (van Hasselt et al. 2016), the learner that all replay methods of the paper share (App. B.1)."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import numpy as np
@@ -9,24 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from common.networks import NatureConv
-
-
-@dataclass
-class Batch:
-    """B transitions as tensors on the learner's device."""
-
-    frame: Tensor
-    """float32 (B, channels, height, width) in [0, 1]"""
-    action: Tensor
-    """int64 (B,)"""
-    reward: Tensor
-    """float32 (B,)"""
-    next_frame: Tensor
-    """likewise"""
-    absorbing: Tensor
-    """float32 (B,): 1 where the value ends with this transition (terminal states; time-outs only if asked for)"""
-
+from papers.ter.networks import Network, OneState
+from papers.ter.replay import Batch
 
 Optimizer = Literal["adam", "rmsprop"]
 
@@ -42,41 +25,69 @@ class DoubleDQN:
     """Q-network, target network and optimiser.
 
     Args:
-        frame_shape: (height, width, channels) of a frame.
-        n_actions: number of actions.
+        make_network: makes a network on the learner's device.
         lr: the optimiser's step size.
         gamma: discount.
         seed: of the initial weights.
-        device: where the networks live.
         optimizer: see :func:`make_optimizer`.
     """
 
     def __init__(
-        self, frame_shape, n_actions: int, lr: float, gamma: float, seed: int, device: str = "cpu",
-        optimizer: Optimizer = "adam",
-    ):  # fmt: skip
+        self, make_network: Callable[[], Network], lr: float, gamma: float, seed: int, optimizer: Optimizer = "adam"
+    ):
         torch.manual_seed(seed)
-        self.q = NatureConv(frame_shape, n_actions).to(device)
-        self.target = NatureConv(frame_shape, n_actions).to(device).requires_grad_(False)
+        self.q, self.target = make_network(), make_network().requires_grad_(False)
         self.optimizer = make_optimizer(optimizer, self.q.parameters(), lr)
         self.gamma = gamma
+        self.q_of_one = OneState(self.q)
         self.sync()
 
     def sync(self) -> None:
         """Copy the Q-network into the target network."""
         self.target.load_state_dict(self.q.state_dict())
+        self._known: dict[bytes, int] = {}  # state -> its row in what the target network has said since
+        self._rows = np.empty((0, 0), np.float32)
 
     @torch.no_grad()
     def act(self, frames: Tensor) -> np.ndarray:
-        """Greedy actions int64 (B,) for frames (B, channels, height, width)."""
+        """Greedy actions int64 (B,) for frames (B, ...)."""
         return self.q(frames).argmax(dim=1).cpu().numpy()
 
     @torch.no_grad()
-    def targets(self, batch: Batch) -> Tensor:
+    def next_q(self, batch: Batch) -> Tensor:
+        """Q(s', .) by the Q-network, float32 (B, A)."""
+        return self.q(batch.next_frame)
+
+    def greedy(self, batch: Batch) -> Tensor:
+        """a* = argmax_a Q(s', a), int64 (B, 1)."""
+        return self.next_q(batch).argmax(dim=1, keepdim=True)
+
+    @torch.no_grad()
+    def next_target_q(self, batch: Batch) -> Tensor:
+        """Q(s', .) by the target network, float32 (B, A). What it says of a state holds until the next sync, so that on
+        a CPU no state that can be told by a few bytes is asked for twice."""
+        if batch.next_state is None or batch.next_frame.device.type != "cpu":
+            return self.target(batch.next_frame)
+        data, size = batch.next_state.tobytes(), batch.next_state[0].nbytes
+        states = [data[start : start + size] for start in range(0, len(data), size)]
+        known = self._known
+        new = {state: place for place, state in enumerate(states) if state not in known}
+        if new:
+            rows = self.target(batch.next_frame[list(new.values())]).numpy()
+            if len(known) + len(new) > len(self._rows):  # twice as large, for all that has been said and as much again
+                larger = np.empty((2 * (len(known) + len(new)), rows.shape[1]), np.float32)
+                if known:
+                    larger[: len(known)] = self._rows[: len(known)]
+                self._rows = larger
+            self._rows[len(known) : len(known) + len(new)] = rows
+            known.update(zip(new, range(len(known), len(known) + len(new))))
+        return torch.from_numpy(self._rows[[known[state] for state in states]])
+
+    def targets(self, batch: Batch, best: Tensor | None = None) -> Tensor:
         """y = r + gamma (1 - absorbing) Q_target(s', argmax_a Q(s', a)), float32 (B,): chosen by one network, valued by
-        the other."""
-        best = self.q(batch.next_frame).argmax(dim=1, keepdim=True)
-        next_value = self.target(batch.next_frame).gather(1, best).squeeze(1)
+        the other. best: the choice, where it is known already."""
+        best = self.greedy(batch) if best is None else best
+        next_value = self.next_target_q(batch).gather(1, best).squeeze(1)
         return batch.reward + self.gamma * (1 - batch.absorbing) * next_value
 
     def loss(self, batch: Batch, y: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:

@@ -22,7 +22,8 @@ from envs.nchain import BACKWARD, FORWARD, NChain, optimal_q
 from lab.cli import cli
 from lab.errors import UserError
 from lab.runs import Run, Streams
-from papers.ter.topological import ReverseSweep, TransitionGraph
+from papers.ter.graph import TransitionGraph
+from papers.ter.topological import TER
 
 SAVE_EVERY = 500
 """Backups between two checkpoints."""
@@ -266,14 +267,14 @@ class Topological:
     def __init__(self, config: Config, data: Dataset, q: np.ndarray, streams: Streams):
         graph = TransitionGraph(capacity=len(data))
         for i in range(len(data)):
-            # Algorithm 1, lines 5-6. In NChain a pair (s, s') belongs to one action, so that an edge holds equal
-            # transitions. A time-out makes no root.
+            # In NChain a pair (s, s') belongs to one action, so that an edge holds equal transitions. A time-out makes
+            # no root.
             graph.add(int(data.state[i]), int(data.next_state[i]), bool(data.terminated[i]))
         rng = random.Random(streams.integer("replay"))
-        self.sweep = ReverseSweep(graph, rng, n_roots=len(graph.terminal), max_predecessors=None)
+        self.ter = TER(graph, rng, int, roots=len(graph.terminal), predecessors=None)
 
     def choose(self) -> int:
-        return self.sweep.take(1)[0]
+        return self.ter.sweep(1)[0]
 
     def update(self, i: int, td: float) -> None:
         pass

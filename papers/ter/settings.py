@@ -1,7 +1,10 @@
-"""Settings that the train scripts of this paper share."""
+"""The settings that all worlds share: of a run and its learner, of worlds made of tiles, of the replay methods.
+
+Defaults are the paper's, with the place where it states them.
+"""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from lab.errors import UserError
 from lab.settings import check_settings
@@ -11,7 +14,7 @@ METHODS = ("uer", "per", "ebu", "discor", "ter")
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings that all worlds have. Defaults are the paper's, with the place where it states them."""
+    """Of the run and of the learner."""
 
     env: str = ""
     """Task."""
@@ -45,8 +48,6 @@ class Settings:
     """Last share of random actions (App. B.1)."""
     epsilon_steps: int = 1_000_000
     """Environment steps over which that share falls from 1, counted from the first step (App. B.1)."""
-    reward_scale: float = 1.0
-    """Factor on rewards before they are stored. The paper uses none; short runs need one (README, deviations)."""
     timeout_is_done: bool = False
     """Treat a time-out like a terminal state in the targets, as the released code does. Sec. 3 ends values at completed
     tasks only."""
@@ -58,11 +59,30 @@ class Settings:
     eval_noise: float = 0.05
     """Share of random actions during evaluation (App. C)."""
 
+
+@dataclass(frozen=True)
+class TileSettings(Settings):
+    """Settings of the worlds made of tiles."""
+
+    network: Literal["nature", "codes"] = "nature"
+    """The paper's network on pictures (App. B.1), or a small one on tile codes."""
+    scale_output: bool = False
+    """Multiply the networks' output by the largest return, for short runs. The paper's networks have plain outputs."""
+    levels: int = 0
+    """Levels of training, drawn before it; 0 for new ones at every reset, as in the paper."""
+
+
+@dataclass(frozen=True)
+class ReplaySettings:
+    """Settings of the replay methods. Defaults are the paper's, with the place where it states them."""
+
     per_alpha: float = 0.6
     """PER: exponent of priorities, for per and for ter's mixed-in share (App. B.2)."""
     per_beta: float = 0.4
     """PER: first exponent of the importance weights; reaches 1 at the end of training, as in the released code;
     App. B.2 says after a quarter of it."""
+    per_beta_steps: int | None = None
+    """PER: environment steps after which it does; None for the length of the run."""
     per_clip: float | None = 1.0
     """PER: largest |TD error| that counts in a priority, as in pfrl, which App. B.2 uses; None for no limit."""
     eta: float = 0.1
@@ -71,11 +91,13 @@ class Settings:
     roots: int = 8
     """TER: terminal vertices that a sweep starts from (App. B.5)."""
     predecessors: int = 3
-    """TER: predecessors expanded per vertex (App. B.5)."""
+    """TER: predecessors expanded per vertex (App. B.5). The scripts released for MiniGrid have 1."""
     projection_dim: int = 3
     """TER: d, length of the projected state (App. B.5)."""
     ebu_beta: float = 0.5
     """EBU: diffusion factor (App. B.3)."""
+    ebu_double: bool = True
+    """EBU: double DQN, as App. B.1 has it for all; the released code takes the target network's largest value."""
     ebu_timeouts: bool = True
     """EBU: also replay episodes that ran out of time (App. J)."""
     ebu_drop_first: int = 0
@@ -89,13 +111,13 @@ class Settings:
     error of all actions. False: as DisCor's own paper has it."""
 
 
-def check_shared(config: Settings) -> None:
+def check_shared(config: Any) -> None:
     """Raise UserError for settings that cannot work in any world."""
     check_settings(
         config,
         at_least_1=("steps", "batch_size", "update_every", "target_interval", "epsilon_steps", "eval_every",
-                    "eval_episodes", "roots", "predecessors", "projection_dim"),
-        positive=("lr", "replay_ratio", "reward_scale", "discor_tau"),
+                    "eval_episodes", "roots", "predecessors", "projection_dim", "per_beta_steps"),
+        positive=("lr", "replay_ratio", "discor_tau"),
         in_0_1=("eta", "ebu_beta", "ebu_per_share", "eval_noise", "epsilon_end"),
     )  # fmt: skip
     if config.ebu_per_share == 1:

@@ -1,25 +1,41 @@
 """Train double DQN on a MiniGrid task with one of five replay methods, and measure how well it does.
 
-.venv/bin/python -m papers.ter.train --env SimpleCrossing-Easy --method ter --seed 0 --steps 200000
+    .venv/bin/python -m papers.ter.train --env SimpleCrossing-Easy --method ter --seed 0 --steps 200000
+
+From settings to the loop, top to bottom. Networks and losses are in `dqn.py`; each replay method is one object with the
+same few calls (`replay.py`), and TER's is in `topological.py`. Sokoban and Atari change what their own scripts say.
 """
 
-import random
+import functools
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
+import torch
+
+from common.networks import NatureTrunk
 from common.replay.storage import ring_bytes
-from envs.minigrid_tasks import TASKS, MiniGridTask
+from common.schedules import linear
+from envs.minigrid_tasks import SIZE, TASKS, MiniGridTask
 from lab.cli import cli
 from lab.errors import UserError
+from lab.runs import Run, Streams
 from lab.settings import check_settings
-from papers.ter import trainer
-from papers.ter.settings import Settings, check_shared
-from papers.ter.topological import PseudoTerminalRoots, ReverseSweep, TransitionGraph
+from papers.ter.dqn import DoubleDQN, Optimizer
+from papers.ter.memory import TileMemory, tile_fields
+from papers.ter.methods import make_sampler
+from papers.ter.networks import CodeTrunk, Network
+from papers.ter.replay import Step
+from papers.ter.settings import ReplaySettings, TileSettings, check_shared
+from papers.ter.topological import PseudoTerminalRoots, terminal_roots
+
+# ---- settings of MiniGrid; what all worlds have is in settings.py ----------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Config(Settings):
+class Config(ReplaySettings, TileSettings):
     """Every setting of a run. Defaults are the paper's for MiniGrid, with the place where it states them."""
 
     env: Literal[tuple(TASKS)] = "SimpleCrossing-Easy"  # type: ignore[valid-type]
@@ -41,16 +57,20 @@ class Config(Settings):
     """Crossings whose goal does not end the episode (App. H)."""
     kappa: float = 0.01
     """TER: temperature of the roots of pseudo-terminal tasks (App. H)."""
+    standardise_returns: bool = False
+    """TER: divide U of App. H by its standard deviation before it meets kappa. Not in the paper."""
 
 
 def check(config: Config) -> None:
     """Raise UserError for settings that cannot work."""
     check_shared(config)
-    check_settings(config, positive=("kappa",), in_0_1=("random_action_probability",))
+    check_settings(config, positive=("kappa",), not_negative=("levels",), in_0_1=("random_action_probability",))
     if config.n_actions is not None and not 3 <= config.n_actions <= 7:
         raise UserError(f"n_actions must lie in 3..7, not {config.n_actions}")
     if config.pseudo_terminal and "Crossing" not in config.env:
         raise UserError(f"pseudo_terminal needs a crossing task, not {config.env}")
+    if config.levels and config.random_action_probability:
+        raise UserError("levels and random_action_probability exclude each other: a level's seed gives its noise, too")
 
 
 def make_env(config: Config) -> MiniGridTask:
@@ -59,24 +79,244 @@ def make_env(config: Config) -> MiniGridTask:
 
 def replay_bytes(config: Config) -> int:
     """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
-    return ring_bytes(config.capacity, trainer.replay_fields(make_env(config).grid_shape))
+    return ring_bytes(config.capacity, tile_fields(make_env(config).grid_shape))
 
 
-class Trainer(trainer.Trainer):
-    """A run on a MiniGrid task."""
+# ---- a run -----------------------------------------------------------------------------------------------------------
 
-    def make_env(self, training: bool = True) -> MiniGridTask:
+
+class Trainer:
+    """All that a run consists of: world, memory, learner, replay method. Pickled as a whole, so that an interrupted run
+    goes on bit for bit.
+
+    A *state* is what the memory keeps of an observation: its tile codes. Another world overrides what differs there.
+    """
+
+    optimizer: Optimizer = "adam"
+
+    def __init__(self, config: Any):
+        streams = Streams(config.seed)
+        self.config, self.step = config, 0
+        self.env: Any = self.make_env()
+        self.n_actions = int(self.env.action_space.n)
+        self.exploration = streams.numpy("exploration")
+        self.epsilon = linear(1.0, config.epsilon_end, config.epsilon_steps)
+        self.level_stream = streams.numpy("levels")
+        known = streams.numpy("known levels")
+        self.known = [2 * int(known.integers(2**31)) for _ in range(self.number_of_levels())]
+        self.memory: Any = self.make_memory()
+        self.total_return = 0.0  # of the episode so far
+        self.reset()
+
+        make_network = functools.partial(self.make_network, extra=False)
+        self.agent = DoubleDQN(make_network, config.lr, config.gamma, streams.integer("network"), self.optimizer)
+        self.sampler = make_sampler(
+            config, streams, self.memory, self.agent, state_size=self.seen.size, optimizer=self.optimizer,
+            error_network=functools.partial(self.make_network, extra=True), choose_roots=self.choose_roots(),
+        )  # fmt: skip
+        self.recorded: dict[str, list[float]] = {"loss": [], "q": []}
+
+    # --- the world ----------------------------------------------------------------------------------------------------
+
+    def make_env(self, training: bool = True) -> Any:
+        """A new environment, for training or for evaluation."""
         return make_env(self.config)
 
     def return_range(self) -> tuple[float, float]:
+        """The returns that normalised returns of 0 and 1 stand for; the upper one is R_max."""
         return -self.env.max_steps, self.env.max_steps
 
-    def make_sweep(self, rng: random.Random) -> ReverseSweep:
+    def choose_roots(self) -> Callable:
+        """TER's roots."""
         c = self.config
-        if not c.pseudo_terminal:
-            return super().make_sweep(rng)
-        graph = TransitionGraph(c.capacity, track_returns=True)
-        return ReverseSweep(graph, rng, c.roots, c.predecessors, PseudoTerminalRoots(c.kappa))
+        return PseudoTerminalRoots(c.kappa, c.standardise_returns) if c.pseudo_terminal else terminal_roots
+
+    def picture_size(self) -> int:
+        """Side of the pictures that the network sees."""
+        return SIZE
+
+    def make_memory(self) -> Any:
+        pictures = self.picture_size() if self.config.network == "nature" else None
+        return TileMemory(self.env, self.config.capacity, pictures, self.config.device)
+
+    def make_network(self, extra: bool) -> Network:
+        """A Q-network or, with an ``extra`` layer, an error network of DisCor."""
+        if self.config.network == "codes":
+            trunk: torch.nn.Module = CodeTrunk(len(self.env.tiles), self.env.grid_shape)
+        else:
+            trunk = NatureTrunk(self.env.observation_space.shape)
+        scale = self.return_range()[1] if self.config.scale_output else 1.0
+        return Network(trunk, self.n_actions, scale, extra).to(self.config.device)
+
+    def number_of_levels(self) -> int:
+        return self.config.levels
+
+    def new_episode(self) -> tuple[np.ndarray, dict]:
+        """Reset the environment: first observation and info."""
+        # Levels are functions of their seed. Trainer takes even seeds and evaluation odd ones: never the same draw.
+        if self.known:
+            return self.env.reset(seed=self.known[self.level_stream.integers(len(self.known))])
+        return self.env.reset(seed=2 * int(self.level_stream.integers(2**31)))
+
+    def first(self, observation: np.ndarray, info: dict) -> np.ndarray:
+        """The state at the start of an episode."""
+        return info["tiles"]
+
+    def following(self, state: np.ndarray, observation: np.ndarray, info: dict) -> np.ndarray:
+        """The state after ``state``."""
+        return info["tiles"]
+
+    def seen_of(self, observation: np.ndarray, state: np.ndarray) -> np.ndarray:
+        """What the network sees of a state, before it is scaled: TER's vertices are made of it."""
+        return state if self.config.network == "codes" else observation
+
+    def stored_reward(self, reward: float) -> float:
+        return reward
+
+    # --- one environment step -----------------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        observation, info = self.new_episode()
+        self.state = self.first(observation, info)
+        self.seen = self.seen_of(observation, self.state)
+
+    def act(self) -> int:
+        """The greedy action."""
+        if self.config.device == "cpu" and isinstance(self.agent.q.trunk, CodeTrunk):
+            return int(self.agent.q_of_one(self.state).argmax())
+        return int(self.agent.act(self.memory.draw(self.state[None]))[0])
+
+    def interact(self) -> None:
+        """Act epsilon-greedily, store the transition, start a new episode where one has ended."""
+        explores = self.exploration.random() < self.epsilon(self.step)
+        action = int(self.exploration.integers(self.n_actions)) if explores else self.act()
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        state = self.following(self.state, observation, info)
+        seen = self.seen_of(observation, state)
+        absorbing = terminated or (truncated and self.config.timeout_is_done)
+        index = self.store(action, self.stored_reward(reward), observation, state, absorbing, terminated or truncated)
+        self.sampler.add(index, Step(self.seen, action, reward, seen, terminated, truncated))
+        self.step += 1
+        self.total_return += reward
+        self.state, self.seen = state, seen
+        if terminated or truncated:
+            self.sampler.episode(self.total_return)
+            self.total_return = 0.0
+            self.reset()
+
+    def store(self, action: int, reward: float, observation, state, absorbing: bool, ended: bool) -> int:
+        """Put the transition from the current state into the memory; returns its slot."""
+        return self.memory.add(self.state, action, reward, state, absorbing)
+
+    # --- one gradient step --------------------------------------------------------------------------------------------
+
+    def learn(self) -> float | None:
+        """Let the method choose a batch, take a gradient step, tell the method. Returns the loss, None if nothing can
+        be replayed yet."""
+        chosen = self.sampler.sample(self.config.batch_size)
+        if chosen is None:
+            return None
+        indices, weights, targets = chosen
+        batch, device = self.memory.batch(indices), self.config.device
+        y = self.agent.targets(batch) if targets is None else torch.from_numpy(targets).to(device)
+        loss, q = self.agent.update(batch, y, torch.from_numpy(weights).to(device))
+        self.sampler.update(indices, {"td_error": (y - q).cpu().numpy(), "q": q.cpu().numpy()})
+        self.recorded["loss"].append(loss)
+        self.recorded["q"].append(q.mean().item())
+        return loss
+
+    def sync(self) -> None:
+        """Copy the Q-network into the target network."""
+        self.agent.sync()
+        self.sampler.synced()
+
+    # --- evaluation ---------------------------------------------------------------------------------------------------
+
+    def evaluate(self) -> dict[str, float]:
+        """Metrics of the current policy and of the learning since the last evaluation.
+
+        ``normalized_return`` maps `return_range` to 0..1; with fixed levels ``..._known`` is the same on these.
+        """
+        rng = Streams(self.config.seed).numpy(f"evaluation at {self.step}")
+        unseen = [2 * int(rng.integers(2**31)) + 1 for _ in range(self.config.eval_episodes)]
+        metrics = self.judge(*rollouts(self, unseen, rng))
+        if self.known:
+            again = self.judge(*rollouts(self, rng.choice(self.known, self.config.eval_episodes).tolist(), rng))
+            metrics |= {f"{name}_known": value for name, value in again.items()}
+        if self.recorded["q"]:
+            metrics |= self.judge_q(float(np.mean(self.recorded["q"])))
+            metrics["loss"] = np.mean(self.recorded["loss"])
+        self.recorded = {"loss": [], "q": []}
+        return {name: float(value) for name, value in (metrics | self.sampler.metrics()).items()}
+
+    def judge(self, returns: np.ndarray, successes: np.ndarray) -> dict[str, Any]:
+        """Metrics of the evaluation episodes."""
+        low, high = self.return_range()
+        normalized = (returns.mean() - low) / (high - low)
+        return {"return": returns.mean(), "normalized_return": normalized, "success": successes.mean()}
+
+    def judge_q(self, mean_q: float) -> dict[str, Any]:
+        """(mean Q - R_max) / R_max, with Q(s, a) averaged over the training batches since the last time (Sec. 5.4)."""
+        _, high = self.return_range()
+        return {"q_overestimation": (mean_q - high) / high}
+
+
+def rollouts(trainer: Trainer, seeds: Iterable[int], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Play the levels of these seeds side by side: undiscounted returns and successes, both (episodes,)."""
+    envs = [(trainer.make_env(training=False), seed) for seed in seeds]
+    states = np.stack([trainer.first(*env.reset(seed=seed)) for env, seed in envs])
+    returns, successes = np.zeros(len(envs)), np.zeros(len(envs), dtype=bool)
+    running = np.arange(len(envs))
+    while len(running):
+        actions = trainer.agent.act(trainer.memory.draw(states[running]))
+        # A greedy policy that bumps into a wall would do so forever: a few random actions set it free.
+        noise = rng.random(len(running)) < trainer.config.eval_noise
+        actions[noise] = rng.integers(trainer.n_actions, size=noise.sum())
+        ended = np.zeros(len(running), dtype=bool)
+        for place, (i, action) in enumerate(zip(running, actions)):
+            observation, reward, terminated, truncated, info = envs[i][0].step(action)
+            returns[i] += reward
+            successes[i] |= info.get("success", False)
+            states[i] = trainer.following(states[i], observation, info)
+            ended[place] = terminated or truncated
+        running = running[~ended]
+    for env, _ in envs:
+        env.close()
+    return returns, successes
+
+
+# ---- the loop --------------------------------------------------------------------------------------------------------
+
+
+def train(make: Callable[[Any], Trainer], config: Any, run_dir: Path, *, tensorboard: bool, progress: bool) -> dict:
+    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation."""
+    fresh = make(config)  # before there is a run directory: settings that it rejects leave none behind
+    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
+        if run.finished is not None:
+            return run.finished
+        state = run.load() or {"trainer": fresh, "metrics": {}}
+        del fresh
+        trainer, metrics = state["trainer"], state["metrics"]
+        updates = round(config.replay_ratio * config.update_every)
+        if not trainer.step:
+            run.log(0, trainer.evaluate())  # before learning
+        while trainer.step < config.steps:
+            trainer.interact()
+            step = trainer.step
+            if step >= config.warmup and step % config.update_every == 0:
+                for _ in range(updates):
+                    loss = trainer.learn()
+                    if loss is not None:
+                        run.check_finite(step, loss=loss)
+            if step % config.target_interval == 0:
+                trainer.sync()
+            if step % 500 == 0:
+                run.tick(step)
+            if step % config.eval_every == 0 or step == config.steps:
+                metrics = trainer.evaluate()
+                run.log(step, metrics)
+                run.save({"trainer": trainer, "metrics": metrics})
+        return run.finish({"steps": trainer.step, **metrics}, weights=trainer.agent.q.state_dict())
 
 
 def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
@@ -86,7 +326,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
         UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
     """
     check(config)
-    return trainer.train(Trainer, config, run_dir, tensorboard=tensorboard, progress=progress)
+    return train(Trainer, config, run_dir, tensorboard=tensorboard, progress=progress)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ A state is the last four frames, grey, of an episode; the memory keeps each fram
 a life is lost; the game then goes on. TER's vertices are single frames, the newest of each state.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from common.networks import NatureTrunk
 from common.replay.frames import FrameMemory, layout
 from common.replay.storage import ring_bytes
 from envs.atari import MAX_FRAMES, REPEAT, SIZE, Atari
 from lab.cli import cli
 from lab.errors import UserError
-from papers.ter import trainer
-from papers.ter.dqn import Batch
-from papers.ter.settings import Settings, check_shared
+from papers.ter import train
+from papers.ter.networks import Network
+from papers.ter.replay import Batch
+from papers.ter.settings import ReplaySettings, Settings, check_shared
+from papers.ter.topological import terminal_roots
 
 STACK = 4
 """Frames that make a state."""
@@ -38,7 +42,7 @@ SCORES = {
 
 
 @dataclass(frozen=True)
-class Config(Settings):
+class Config(ReplaySettings, Settings):
     """Every setting of a run. Defaults are the paper's for Atari, with the place where it states them."""
 
     env: str = "Pong"
@@ -54,11 +58,38 @@ def replay_bytes(config: Config) -> int:
     return ring_bytes(*layout(config.capacity, 1, cut_every=CUT_EVERY, stack=STACK))
 
 
-class Trainer(trainer.Trainer):
-    """A run on an Atari game. A state is uint8 (4, 84, 84), the newest frame last."""
+class GameMemory(FrameMemory):
+    """The last transitions of a game. A state is uint8 (4, 84, 84), the newest frame last."""
+
+    def __init__(self, capacity: int, gamma: float, device: str):
+        super().__init__(capacity, 1, gamma, cut_every=CUT_EVERY, stack=STACK, device=device)
+        self._last: tuple[np.ndarray, Batch] | None = None
+
+    def draw(self, states: np.ndarray) -> Tensor:
+        """States (n, 4, 84, 84) as the network sees them: float32 in [0, 1]."""
+        return torch.from_numpy(states).to(self.device).float().div_(255)
+
+    def add(self, *step: Any) -> list[int]:
+        self._last = None
+        return super().add(*step)
+
+    def batch(self, indices: np.ndarray) -> Batch:  # type: ignore[override]
+        """As `papers.ter.memory.TileMemory.batch`."""
+        if self._last is None or self._last[0] is not indices:
+            stored = super().batch(indices)
+            absorbing = (stored.discount == 0).float()
+            frames, next_frames = (stack.float().div_(255) for stack in (stored.state, stored.next_state))
+            self._last = indices, Batch(frames, stored.action, stored.reward, next_frames, absorbing)
+        return self._last[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_last": None}
+
+
+class Trainer(train.Trainer):
+    """A run on an Atari game."""
 
     optimizer = "rmsprop"
-    memory: FrameMemory
 
     def make_env(self, training: bool = True) -> Atari:
         try:
@@ -66,20 +97,23 @@ class Trainer(trainer.Trainer):
         except ValueError as error:
             raise UserError(str(error)) from None
 
+    def choose_roots(self) -> Callable:
+        return terminal_roots
+
+    def make_memory(self) -> GameMemory:
+        return GameMemory(self.config.capacity, self.config.gamma, self.config.device)
+
+    def make_network(self, extra: bool) -> Network:
+        return Network(NatureTrunk((SIZE, SIZE, STACK)), self.n_actions, extra=extra).to(self.config.device)
+
+    def number_of_levels(self) -> int:
+        return 0
+
     def new_episode(self) -> tuple[np.ndarray, dict]:
         # A seed would start a new game, where a lost life goes on with the same one.
-        frame, info = self.env.reset(seed=None if self.step else 2 * int(self.levels.integers(2**31)))
+        frame, info = self.env.reset(seed=None if self.step else 2 * int(self.level_stream.integers(2**31)))
         self.memory.reset(frame)
         return frame, info
-
-    # --- states and memory --------------------------------------------------------------------------------------------
-
-    def input_shape(self) -> tuple[int, int, int]:
-        return SIZE, SIZE, STACK
-
-    def make_memory(self) -> FrameMemory:
-        c = self.config
-        return FrameMemory(c.capacity, 1, c.gamma, cut_every=CUT_EVERY, stack=STACK, device=c.device)
 
     def first(self, observation: np.ndarray, info: dict) -> np.ndarray:
         return np.concatenate([np.zeros((STACK - 1, SIZE, SIZE), np.uint8), observation[None]])
@@ -87,26 +121,15 @@ class Trainer(trainer.Trainer):
     def following(self, state: np.ndarray, observation: np.ndarray, info: dict) -> np.ndarray:
         return np.concatenate([state[1:], observation[None]])
 
-    def draw(self, states: np.ndarray) -> Tensor:
-        return torch.from_numpy(states).to(self.config.device).float().div_(255)
+    def seen_of(self, observation: np.ndarray, state: np.ndarray) -> np.ndarray:
+        return observation  # the newest frame
 
-    def learnt_reward(self, reward: float) -> float:
-        return super().learnt_reward(min(max(reward, -1.0), 1.0))  # clipped as in Mnih et al. 2015
+    def stored_reward(self, reward: float) -> float:
+        return min(max(reward, -1.0), 1.0)  # clipped as in Mnih et al. 2015
 
-    def store(self, action, reward, observation, next_state, absorbing, ended):
+    def store(self, action: int, reward: float, observation, state, absorbing: bool, ended: bool) -> int:
         [slot] = self.memory.add(action, reward, observation, absorbing, ended and not absorbing)
         return slot
-
-    def batch(self, indices: np.ndarray) -> Batch:
-        stored = self.memory.batch(indices)
-        absorbing = (stored.discount == 0).float()
-        frames, next_frames = (stack.float().div_(255) for stack in (stored.state, stored.next_state))
-        return Batch(frames, stored.action, stored.reward, next_frames, absorbing)
-
-    def next_states(self, indices: np.ndarray) -> np.ndarray:
-        return self.memory.next_states(indices)
-
-    # --- evaluation ---------------------------------------------------------------------------------------------------
 
     def judge(self, returns: np.ndarray, successes: np.ndarray) -> dict[str, Any]:
         """Mean score, and for the paper's games the share of the way from random actions to a person's score."""
@@ -127,7 +150,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
         UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
     """
     check_shared(config)
-    return trainer.train(Trainer, config, run_dir, tensorboard=tensorboard, progress=progress)
+    return train.train(Trainer, config, run_dir, tensorboard=tensorboard, progress=progress)
 
 
 if __name__ == "__main__":

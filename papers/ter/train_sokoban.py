@@ -3,8 +3,10 @@
     .venv/bin/python -m papers.ter.train_sokoban --env 6x6-1 --method ter --seed 0 --steps 200000
 
 Every episode is a new level. The agent sees 84x84 pixels, of which the memory keeps the codes of the cells.
+What is the same in all worlds stands in `train.py`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -13,8 +15,11 @@ from common.replay.storage import ring_bytes
 from envs.sokoban import BOX_REWARD, SOLVED_REWARD, Sokoban
 from lab.cli import cli
 from lab.errors import UserError
-from papers.ter import trainer
-from papers.ter.settings import Settings, check_shared
+from lab.settings import check_settings
+from papers.ter import train
+from papers.ter.memory import tile_fields
+from papers.ter.settings import ReplaySettings, TileSettings, check_shared
+from papers.ter.topological import terminal_roots
 
 TASKS = {
     # rows (as many columns, the ring of walls included) and boxes
@@ -29,7 +34,7 @@ TASKS = {
 
 
 @dataclass(frozen=True)
-class Config(Settings):
+class Config(ReplaySettings, TileSettings):
     """Every setting of a run. Defaults are the paper's for Sokoban, with the place where it states them."""
 
     env: Literal[tuple(TASKS)] = "6x6-1"  # type: ignore[valid-type]
@@ -46,6 +51,7 @@ class Config(Settings):
 def check(config: Config) -> None:
     """Raise UserError for settings that cannot work."""
     check_shared(config)
+    check_settings(config, not_negative=("levels",))
     if config.pixels < 36:
         raise UserError(f"pixels must be at least 36, which the convolutions need, not {config.pixels}")
 
@@ -57,10 +63,10 @@ def make_env(config: Config) -> Sokoban:
 
 def replay_bytes(config: Config) -> int:
     """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
-    return ring_bytes(config.capacity, trainer.replay_fields(make_env(config).grid_shape))
+    return ring_bytes(config.capacity, tile_fields(make_env(config).grid_shape))
 
 
-class Trainer(trainer.Trainer):
+class Trainer(train.Trainer):
     """A run on Sokoban."""
 
     def make_env(self, training: bool = True) -> Sokoban:
@@ -70,6 +76,12 @@ class Trainer(trainer.Trainer):
         largest = SOLVED_REWARD + BOX_REWARD * self.env.boxes
         return -largest, largest
 
+    def choose_roots(self) -> Callable:
+        return terminal_roots
+
+    def picture_size(self) -> int:
+        return self.config.pixels
+
 
 def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
     """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
@@ -78,7 +90,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
         UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
     """
     check(config)
-    return trainer.train(Trainer, config, run_dir, tensorboard=tensorboard, progress=progress)
+    return train.train(Trainer, config, run_dir, tensorboard=tensorboard, progress=progress)
 
 
 if __name__ == "__main__":

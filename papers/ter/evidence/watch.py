@@ -1,19 +1,30 @@
 """How `lab.watch` plays what this paper's scripts have trained on Sokoban and MiniGrid."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 import numpy as np
 import torch
 
-from common.networks import NatureConv
+from common.networks import NatureTrunk
 from envs.sokoban import Sokoban
 from lab.errors import UserError
 from papers.ter import train, train_sokoban
+from papers.ter.networks import CodeTrunk, Network
+
+
+@dataclass(frozen=True)
+class Older(train_sokoban.Config):
+    """Runs on Sokoban from before outputs were scaled: rewards were."""
+
+    reward_scale: float = 1.0
+    """Factor on rewards before they were stored; of no account to the greedy action."""
+
 
 HEADLINE = ("5x5-1", "ter")
-CONFIGS = (train_sokoban.Config, train.Config)
+CONFIGS = (train_sokoban.Config, train.Config, Older)
 
 
 def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callable[..., Any]]:
@@ -22,13 +33,17 @@ def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callabl
     Greedy but for the share of random actions that the paper's evaluation has (App. C). UserError for runs on Atari.
     """
     env: Any = train.make_env(config) if isinstance(config, train.Config) else _sokoban(config)
-    q = NatureConv(env.observation_space.shape, int(env.action_space.n))
+    codes = config.network == "codes"
+    trunk = CodeTrunk(len(env.tiles), env.grid_shape) if codes else NatureTrunk(env.observation_space.shape)
+    q = Network(trunk, int(env.action_space.n))
     q.load_state_dict(weights)
 
     @torch.no_grad()
     def act(observation: np.ndarray, info: dict[str, Any], rng: np.random.Generator) -> int:
         if rng.random() < config.eval_noise:
             return int(rng.integers(env.action_space.n))
+        if codes:
+            return int(q(torch.from_numpy(info["tiles"])[None]).argmax())
         frame = torch.from_numpy(observation).permute(2, 0, 1).float() / 255
         return int(q(frame[None]).argmax())
 

@@ -124,7 +124,11 @@ SMALL_TER = dict(capacity=64, warmup=64)
 RUNS = {
     "ter minigrid": (
         "ter", ter_train, ter_train.Config("SimpleCrossing-Easy", "uer", eval_noise=0.0, **SMALL_TER),
-        lambda t, o, i: t.agent.act(t.draw(i["tiles"][None]))[0],
+        lambda t, o, i: t.agent.act(t.memory.draw(i["tiles"][None]))[0],
+    ),
+    "ter codes": (
+        "ter", ter_train, ter_train.Config("Unlock", "uer", eval_noise=0.0, network="codes", **SMALL_TER),
+        lambda t, o, i: t.agent.act(t.memory.draw(i["tiles"][None]))[0],
     ),
     "ners td3": ("ners", ners_train, ners_train.Config("Pendulum-v1", "random", "td3", capacity=5000),
                  lambda t, o, i: t.agent.act(state(o))),

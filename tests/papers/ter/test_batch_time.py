@@ -5,7 +5,8 @@ import pytest
 from lab.errors import UserError
 from papers.ter import batch_time
 from papers.ter.batch_time import Config, main
-from papers.ter.train import Trainer
+from papers.ter.memory import TileMemory
+from papers.ter.replay import UER
 
 
 @pytest.mark.parametrize("method", ["uer", "per", "ebu", "discor", "ter"])
@@ -26,12 +27,12 @@ def test_choosing_is_timed_apart_from_drawing(tmp_path, monkeypatch):
     """A clock that choosing moves by 1 and drawing by 10."""
     clock = [0.0]
 
-    def moves(name, seconds):
-        function = getattr(Trainer, name)
-        monkeypatch.setattr(Trainer, name, lambda *a: (clock.append(clock[-1] + seconds), function(*a))[1])
+    def moves(kind, name, seconds):
+        function = getattr(kind, name)
+        monkeypatch.setattr(kind, name, lambda *a: (clock.append(clock[-1] + seconds), function(*a))[1])
 
-    moves("choose", 1.0)
-    moves("batch", 10.0)
+    moves(UER, "sample", 1.0)
+    moves(TileMemory, "batch", 10.0)
     monkeypatch.setattr(batch_time, "perf_counter", lambda: clock[-1])
     summary = main(Config(method="uer", steps=440, warmup=400), tmp_path / "run")
     assert {summary[f"choose_seconds_{name}"] for name in ("mean", "median", "min", "max")} == {1.0}

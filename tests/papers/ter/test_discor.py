@@ -1,18 +1,40 @@
 """Weights, error targets and temperature of DisCor, by hand on fake networks."""
 
+import functools
+
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
+from common.networks import NatureTrunk
 from papers.ter.discor import DisCor
-from papers.ter.dqn import Batch, DoubleDQN
+from papers.ter.dqn import DoubleDQN
+from papers.ter.networks import Network
+from papers.ter.replay import Batch, Step
 
 SHAPE = (40, 40, 3)
+GREEDY = torch.tensor([[1], [0], [2]])
+"""Of the batch below."""
+
+
+def network(extra: bool) -> Network:
+    return Network(NatureTrunk(SHAPE), 3, extra=extra)
+
+
+class OneBatch:
+    """A memory that has nothing but the batch below."""
+
+    capacity = 3
+
+    def batch(self, indices: np.ndarray) -> Batch:
+        return batch()
 
 
 def discor(**settings) -> DisCor:
-    agent = DoubleDQN(SHAPE, 3, lr=3e-4, gamma=0.9, seed=0)
-    return DisCor(agent, SHAPE, 3, **({"lr": 3e-4, "seed": 1} | settings))
+    agent = DoubleDQN(functools.partial(network, False), lr=3e-4, gamma=0.9, seed=0)
+    settings = {"lr": 3e-4, "seed": 1} | settings
+    return DisCor(OneBatch(), agent, np.random.default_rng(0), functools.partial(network, True), **settings)
 
 
 def row(k: int):
@@ -48,11 +70,11 @@ def faked(**settings) -> DisCor:
 
 
 def test_next_error_is_that_of_the_greedy_action_in_the_target_network():
-    assert faked().next_error(batch()).tolist() == pytest.approx([0.9 * 20, 0.9 * 40, 0.0])
+    assert faked().next_error(batch(), GREEDY).tolist() == pytest.approx([0.9 * 20, 0.9 * 40, 0.0])
 
 
 def test_the_released_code_takes_the_largest_error_of_the_online_network():
-    assert faked(released=True).next_error(batch()).tolist() == pytest.approx([0.9 * 30, 0.9 * 60, 0.0])
+    assert faked(released=True).next_error(batch(), GREEDY).tolist() == pytest.approx([0.9 * 30, 0.9 * 60, 0.0])
 
 
 def test_weights_by_hand():
@@ -63,6 +85,29 @@ def test_weights_by_hand():
     assert weights.sum().item() == pytest.approx(3.0)
 
 
+def test_what_is_sampled():
+    """Targets of double DQN, weights of DisCor, any transitions: with one look at the next states for both."""
+    ours, asked = faked(tau=10.0), []
+    ours.agent.q = lambda frames: asked.append(1) or frames[:, 0, 0, :3]
+    ours.agent.target = row(2)
+    for index in range(3):
+        ours.add(index, Step(None, 0, 0.0, None, False, False))
+    indices, weights, targets = ours.sample(3)
+    p = torch.exp(torch.tensor([-1.8, -3.6, 0.0]))
+    assert set(indices) <= {0, 1, 2} and len(asked) == 1
+    assert weights.tolist() == pytest.approx((3 * p / p.sum()).tolist())
+    assert targets.tolist() == pytest.approx([0.9 * 20, 0.9 * 40, 0.0])
+
+
+def learn(ours, next_error, td) -> float:
+    """An update with this `next_error`; returns the loss before it."""
+    ours._next_error = next_error
+    with torch.no_grad():
+        loss, _ = ours.loss(batch(), next_error, td)
+    ours.update(np.arange(3), {"td_error": td.numpy()})
+    return loss.item()
+
+
 def test_update_by_hand():
     """Towards |delta| + next error, for the action taken, with a Huber loss."""
     ours, data = discor(), batch()
@@ -70,11 +115,11 @@ def test_update_by_hand():
     with torch.no_grad():
         before = ours.error(data.frame).gather(1, data.action[:, None]).squeeze(1)
     q_before = [p.clone() for p in ours.agent.q.parameters()]
-    loss = ours.update(data, next_error, td)
+    loss = learn(ours, next_error, td)
     assert loss == pytest.approx(F.smooth_l1_loss(before, torch.tensor([4.0, 2.5, 0.25])).item())
     assert all(torch.equal(a, b) for a, b in zip(q_before, ours.agent.q.parameters()))
     for _ in range(150):
-        ours.update(data, next_error, td)
+        learn(ours, next_error, td)
     with torch.no_grad():
         after = ours.error(data.frame).gather(1, data.action[:, None]).squeeze(1)
     assert after.tolist() == pytest.approx([4.0, 2.5, 0.25], abs=0.2)
@@ -83,23 +128,23 @@ def test_update_by_hand():
 def test_sync_copies_and_sets_the_temperature():
     """tau = mean predicted error since the last sync; without updates in between it stays."""
     ours, data, means = discor(tau=10.0), batch(), []
-    ours.sync()
+    ours.synced()
     assert ours.tau == 10.0
     with torch.no_grad():
         ours.error.head.bias += 5.0
     for _ in range(3):
         with torch.no_grad():
             means.append(ours.error(data.frame).gather(1, data.action[:, None]).mean().item())
-        ours.update(data, torch.full((3,), 50.0), torch.zeros(3))
+        learn(ours, torch.full((3,), 50.0), torch.zeros(3))
     assert ours.tau == 10.0
     assert not torch.equal(ours.target.head.bias, ours.error.head.bias)
     with torch.no_grad():
         ours.error.head.bias += 100.0
-    ours.sync()
+    ours.synced()
     assert ours.tau == pytest.approx(sum(means) / 3, rel=1e-4)
     assert all(torch.equal(a, b) for a, b in zip(ours.error.parameters(), ours.target.parameters()))
-    ours.update(data, torch.zeros(3), torch.zeros(3))
-    ours.sync()
+    learn(ours, torch.zeros(3), torch.zeros(3))
+    ours.synced()
     assert 90 < ours.tau < 110  # the old sum is forgotten
 
 
@@ -107,8 +152,8 @@ def test_a_negative_mean_error_does_not_turn_the_weights_round():
     ours = discor()
     with torch.no_grad():
         ours.error.head.bias -= 50.0
-    ours.update(batch(), torch.zeros(3), torch.zeros(3))
-    ours.sync()
+    learn(ours, torch.zeros(3), torch.zeros(3))
+    ours.synced()
     assert ours.tau == DisCor.SMALLEST_TAU > 0
     weights = ours.weights(torch.tensor([0.0, 0.5, 30.0]))
     assert weights.tolist() == [3.0, 0.0, 0.0]

@@ -2,16 +2,23 @@
 
 import copy
 
+import numpy as np
 import pytest
 import torch
 
-from papers.ter.dqn import Batch, DoubleDQN, make_optimizer
+from common.networks import NatureTrunk
+from papers.ter.dqn import DoubleDQN, make_optimizer
+from papers.ter.networks import CodeTrunk, Network
+from papers.ter.replay import Batch
 
 SHAPE = (40, 40, 3)
 
 
 def agent(n_actions: int = 3, **settings) -> DoubleDQN:
-    return DoubleDQN(SHAPE, n_actions, **({"lr": 3e-4, "gamma": 0.9, "seed": 0} | settings))
+    def make_network() -> Network:
+        return Network(NatureTrunk(SHAPE), n_actions)
+
+    return DoubleDQN(make_network, **({"lr": 3e-4, "gamma": 0.9, "seed": 0} | settings))
 
 
 def first_row(frames: torch.Tensor) -> torch.Tensor:
@@ -56,6 +63,39 @@ def test_targets_are_chosen_by_one_network_and_valued_by_the_other():
     ours.q, ours.target = first_row, second_row
     # greedy by the first: actions 1, 0, 2; valued by the second: 3, -2, and nothing after the end
     assert ours.targets(batch()).tolist() == pytest.approx([-1 + 0.9 * 3, -1 + 0.9 * -2, 10.0])
+
+
+def test_the_target_network_is_asked_once_for_each_state_until_the_next_sync():
+    """And says what it would say of a whole batch."""
+    torch.manual_seed(0)
+    ours = DoubleDQN(lambda: Network(CodeTrunk(5, (4, 6)), 3), lr=0.1, gamma=0.9, seed=0)
+    rng, asked = np.random.default_rng(0), []
+    states = rng.integers(5, size=(30, 4, 6), dtype=np.uint8)
+    ours.target.register_forward_hook(
+        lambda module, inputs, output: asked.extend(x.numpy().tobytes() for x in inputs[0])
+    )
+
+    def draw(size: int) -> Batch:
+        chosen = states[rng.integers(len(states), size=size)]
+        frames, numbers = torch.from_numpy(chosen), torch.zeros(size)
+        return Batch(frames, numbers.long(), numbers, frames, numbers, chosen)
+
+    for _ in range(3):
+        for size in (1, 7, 7, 40, 16):
+            data = draw(size)
+            found = ours.next_target_q(data)
+            seen = len(asked)
+            with torch.no_grad():
+                assert torch.allclose(found, ours.target(data.next_frame), atol=1e-6)
+            del asked[seen:]
+        assert len(asked) == len(set(asked)) > 20
+        asked.clear()
+        ours.update(data, data.reward + 5.0, torch.ones(len(data.reward)))
+        assert torch.equal(ours.next_target_q(data), found) and not asked, "the target network has not changed"
+        ours.sync()
+        assert not torch.allclose(ours.next_target_q(data), found)
+        asked.clear()
+        ours.sync()
 
 
 def test_loss_by_hand():

@@ -4,12 +4,15 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from common.replay.storage import Ring
-from papers.ter.ebu import EpisodicSampler, backward_targets
+from papers.ter import ebu
+from papers.ter.ebu import EBU, backward_targets
+from papers.ter.replay import Batch, Step
 
 FIELDS = {"reward": ((), np.float64), "action": ((), np.uint8)}
 
@@ -42,35 +45,71 @@ def test_three_steps_by_hand(beta, absorbing, expected):
     np.testing.assert_array_equal(NEXT_Q, before)
 
 
+CHOICE = np.array([[9.0, 0.0], [0.0, 4.0], [1.0, 2.0]], np.float32)
+"""The online network's: after steps 0 and 2 it chooses the action that the other one finds worse."""
+
+
+@pytest.mark.parametrize(
+    ("beta", "absorbing", "expected"),
+    [
+        (0.0, True, [-1 + 0.9 * 1, -1 + 0.9 * 5, 10.0]),
+        # y_2 = 10; after step 1 the table of values is (6.5, 5), that of choices (5, 4); after step 0, with y_1 = 4.85,
+        # (1, 3.425) and (9, 2.425): the first action is chosen, which is worth 1
+        (0.5, True, [-1 + 0.9 * 1, -1 + 0.9 * 6.5, 10.0]),
+        (0.0, False, [-1 + 0.9 * 1, -1 + 0.9 * 5, 10 + 0.9 * 4]),
+        # y_2 = 13.6: (8.3, 5) and (6.8, 4) after step 1
+        (0.5, False, [-1 + 0.9 * 1, -1 + 0.9 * 8.3, 13.6]),
+    ],
+)
+def test_three_steps_with_double_dqn_by_hand(beta, absorbing, expected):
+    before = CHOICE.copy()
+    assert backward_targets(REWARDS, ACTIONS, NEXT_Q, absorbing, 0.9, beta, CHOICE) == pytest.approx(expected)
+    np.testing.assert_array_equal(CHOICE, before)
+    same = backward_targets(REWARDS, ACTIONS, NEXT_Q, absorbing, 0.9, beta, NEXT_Q)
+    assert same.tolist() == backward_targets(REWARDS, ACTIONS, NEXT_Q, absorbing, 0.9, beta).tolist()
+
+
 # --- sampler ---------------------------------------------------------------------------------------------------------
 
 
 class Play:
-    """A memory, the sampler on it, and transitions whose reward is their number; the target network knows nothing."""
+    """A memory, the sampler on it, and transitions whose reward is their number; the target network knows nothing. It
+    is the agent, too."""
+
+    gamma: float
 
     def __init__(self, capacity: int = 1000, **settings):
-        self.memory = Ring(capacity, FIELDS)
+        self.ring, self.capacity = Ring(capacity, FIELDS), capacity
+        self.gamma = settings.pop("gamma", 1.0)
         self.value, self.calls = 0.0, 0
-        arguments = {"gamma": 1.0, "beta": 0.0} | settings
-        self.sampler = EpisodicSampler(self.memory, self.next_q, np.random.default_rng(0), **arguments)
+        self.sampler = EBU(self, self, np.random.default_rng(0), **({"beta": 0.0, "double": False} | settings))
 
-    def next_q(self, slots: np.ndarray) -> np.ndarray:
+    def __getitem__(self, field: str) -> np.ndarray:
+        return self.ring[field]
+
+    def batch(self, slots: np.ndarray) -> Batch:
+        nothing = torch.zeros(len(slots))
+        return Batch(nothing, nothing, nothing, nothing, nothing)
+
+    def next_target_q(self, batch: Batch) -> torch.Tensor:
         self.calls += 1
-        return np.full((len(slots), 2), self.value, np.float32)
+        return torch.full((len(batch.reward), 2), self.value)
 
-    def step(self, end: str = "goes on") -> None:
-        self.memory.add(reward=float(self.sampler.count), action=0)
-        self.sampler.add(absorbing=end == "terminal", ended=end != "goes on", time_out=end == "time-out")
+    def step(self, end: str = "goes on", env_id: int = 0) -> None:
+        number = self.sampler.count
+        index = self.ring.add(reward=float(number), action=0)
+        self.sampler.add(index, Step(None, 0, float(number), None, end == "terminal", end == "time-out", env_id))
 
     def episode(self, length: int, end: str = "terminal") -> None:
         for k in range(length):
             self.step(end if k == length - 1 else "goes on")
 
     def sample(self, n: int) -> tuple[list[int], list[float]]:
-        slots, targets = self.sampler.sample(n)
+        slots, weights, targets = self.sampler.sample(n)
+        assert (weights == 1).all()
         assert slots.shape == targets.shape == (n,)
         assert slots.dtype.kind == "i"
-        assert targets.dtype == np.float64
+        assert targets.dtype == np.float32
         return slots.tolist(), targets.tolist()
 
 
@@ -118,11 +157,11 @@ def test_episodes_are_drawn_uniformly():
 
 def test_the_running_episode_is_not_served():
     play = Play()
-    assert not play.sampler.ready
+    assert play.sampler.sample(2) is None
     play.step()
-    assert not play.sampler.ready
+    assert play.sampler.sample(2) is None
     play.step("terminal")
-    assert play.sampler.ready
+    assert play.sample(2)[0] == [1, 0]
     for _ in range(5):
         play.step()
     assert {slot for _ in range(20) for slot in play.sample(2)[0]} == {0, 1}
@@ -134,7 +173,7 @@ def test_time_outs_bootstrap_and_can_be_left_out():
         play.value = 50.0
         play.episode(3, "time-out")
     assert with_them.sample(3) == ([2, 1, 0], [52.0, 51.0, 50.0])
-    assert not without.sampler.ready
+    assert without.sampler.sample(2) is None
     without.episode(2)
     assert without.sample(2) == ([4, 3], [4.0, 53.0])
     assert {slot for _ in range(20) for slot in without.sample(2)[0]} == {3, 4}
@@ -143,7 +182,7 @@ def test_time_outs_bootstrap_and_can_be_left_out():
 def test_the_first_transitions_can_be_dropped():
     play = Play(drop_first=3)
     play.episode(3)  # nothing is left of it
-    assert not play.sampler.ready
+    assert play.sampler.sample(2) is None
     play.episode(5)
     play.episode(2)
     assert play.sample(2)[0] == [7, 6]
@@ -163,9 +202,9 @@ def test_what_the_ring_has_overwritten_is_never_served(seed, capacity, n, every,
     play, rng = Play(capacity, gamma=0.0), np.random.default_rng(seed)
     for step in range(300):
         play.step(["goes on", "terminal", "time-out"][int(rng.integers(3)) if rng.random() < 2 / longest else 0])
-        if step % every == 0 and play.sampler.ready:
-            slots, numbers = play.sample(n)
-            assert play.memory["reward"][slots].tolist() == numbers
+        if step % every == 0 and (chosen := play.sampler.sample(n)) is not None:
+            slots, _, numbers = chosen
+            assert play["reward"][slots].tolist() == numbers.tolist()
 
 
 def test_an_episode_leaves_with_its_first_transition():
@@ -184,3 +223,24 @@ def test_the_list_of_episodes_stays_short():
         play.step("terminal")
     assert len(play.sampler._episodes) < 10_300
     assert {slot for _ in range(500) for slot in play.sample(4)[0]} == set(range(100))
+
+
+def test_episodes_of_environments_side_by_side_are_kept_apart():
+    """Two of them take turns: transitions 0, 2, 4 are one episode, 1, 3, 5 the other."""
+    play = Play()
+    for end, env_id in [("goes on", 0), ("goes on", 1)] * 2 + [("terminal", 0), ("time-out", 1)]:
+        play.step(end, env_id)
+    play.value = 100.0
+    seen = {tuple(play.sample(3)[0]) for _ in range(30)}
+    assert seen == {(4, 2, 0), (5, 3, 1)}
+
+
+def test_values_of_long_episodes_are_asked_for_in_parts(monkeypatch):
+    monkeypatch.setattr(ebu, "CHUNK", 3)
+    play = Play(beta=0.5)
+    play.value = 10.0
+    play.episode(8)
+    parts = play.sampler.sample(8)[2].tolist()
+    assert play.calls == 3
+    monkeypatch.setattr(ebu, "CHUNK", 512)
+    assert play.sampler.sample(8)[2].tolist() == parts and play.calls == 4

@@ -170,7 +170,7 @@ def test_discor_error_table_by_hand():
 def test_time_outs_are_never_roots():
     method = make("ter", TIMED_OUT)
     assert isinstance(method, Topological)
-    assert method.sweep.graph.terminal.items == [3]
+    assert method.ter.graph.terminal.items == [3]
     assert method.choose() == 4
 
 

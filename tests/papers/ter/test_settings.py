@@ -5,9 +5,10 @@ import dataclasses
 import pytest
 
 from lab.errors import UserError
-from papers.ter.settings import Settings, check_shared
+from papers.ter.settings import check_shared
+from papers.ter.train import Config
 
-VALID = Settings(batch_size=16)
+VALID = Config(batch_size=16)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ VALID = Settings(batch_size=16)
         ({"replay_ratio": 0.3}, r"replay_ratio \* update_every must be whole, not 1.2"),
         ({"replay_ratio": -1.0}, "replay_ratio must be positive, not -1.0"),
         ({"lr": 0.0}, "lr must be positive, not 0.0"),
-        ({"reward_scale": 0.0}, "reward_scale must be positive, not 0.0"),
+        ({"per_beta_steps": 0}, "per_beta_steps must be at least 1, not 0"),
         ({"discor_tau": float("nan")}, "discor_tau must be positive, not nan"),
         ({"ebu_per_share": 1.0}, "ebu_per_share must be below 1"),
     ],
@@ -38,5 +39,5 @@ def test_settings_that_cannot_work_are_named_in_one_line(settings, message):
 
 @pytest.mark.parametrize("ends", [0.0, 1.0])
 def test_the_limits_themselves_are_allowed(ends):
-    check_shared(Settings(eta=ends, ebu_beta=ends, epsilon_end=ends, eval_noise=ends))
-    check_shared(Settings(batch_size=16, capacity=16, warmup=16, update_every=2, replay_ratio=0.5))
+    check_shared(Config(eta=ends, ebu_beta=ends, epsilon_end=ends, eval_noise=ends))
+    check_shared(Config(batch_size=16, capacity=16, warmup=16, update_every=2, replay_ratio=0.5))

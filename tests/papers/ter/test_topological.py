@@ -12,14 +12,9 @@ from scipy import stats
 
 from common.replay.samplers import PrioritizedSampler
 from envs.minigrid_tasks import TASKS, MiniGridTask
-from papers.ter.topological import (
-    PseudoTerminalRoots,
-    RandomProjection,
-    ReverseSweep,
-    TopologicalSampler,
-    TransitionGraph,
-    terminal_roots,
-)
+from papers.ter.graph import RandomProjection, TransitionGraph
+from papers.ter.replay import Step
+from papers.ter.topological import TER, PseudoTerminalRoots, terminal_roots
 
 PIXELS = 40 * 40 * 3
 
@@ -191,7 +186,26 @@ def test_at_a_high_temperature_roots_follow_the_softmax():
     assert stats.chisquare(seen, [draws * p[i] * p[j] / (1 - p[i]) for i, j in ordered]).pvalue > 0.001
 
 
+def test_standardised_returns_have_another_temperature():
+    """U / std of U: at kappa = 1 the softmax of that, whatever the size of the rewards."""
+    means = {"a": 0.0, "b": 40.0, "c": 100.0, "d": -60.0}
+    p = np.exp(np.array(list(means.values())) / np.std(list(means.values())))
+    p /= p.sum()
+    for factor in (1.0, 1000.0):
+        graph, rng = visited_graph({vertex: factor * mean for vertex, mean in means.items()}), random.Random(3)
+        drawn = Counter(PseudoTerminalRoots(1.0, standardise=True)(graph, 1, rng)[0] for _ in range(6000))
+        assert stats.chisquare([drawn[v] for v in means], 6000 * p).pvalue > 0.001
+    flat = visited_graph({"a": 5.0, "b": 5.0})
+    assert sorted(PseudoTerminalRoots(1.0, standardise=True)(flat, 8, rng)) == ["a", "b"]
+    assert PseudoTerminalRoots(1.0, standardise=True)(TransitionGraph(5, track_returns=True), 8, rng) == []
+
+
 # --- sweep -----------------------------------------------------------------------------------------------------------
+
+
+def sweep_of(graph, roots=8, predecessors=3, choose_roots=terminal_roots, seed=0) -> TER:
+    return TER(graph, random.Random(seed), phi, 0.0, None, roots, predecessors, choose_roots)
+
 
 TWO_EPISODES = (
     ("s", "a"),  # 0
@@ -208,11 +222,11 @@ TWO_EPISODES = (
 
 def test_breadth_first_order_by_hand():
     graph = graph_of(*TWO_EPISODES)
-    sweep = ReverseSweep(graph, random.Random(0), 8, None, lambda *_: ["G", "H"])
+    sweep = sweep_of(graph, 8, None, lambda *_: ["G", "H"])
     # G <- b, c; H <- d; b <- a; c <- a; d <- c (known); a <- s, t, itself. Both starts hang on both ends.
-    assert sweep.take(9) == [2, 5, 7, 1, 4, 6, 0, 3, 8]
+    assert sweep.sweep(9) == [2, 5, 7, 1, 4, 6, 0, 3, 8]
     assert sweep.sweeps == 1
-    assert sweep.take(4) == [2, 5, 7, 1]  # a new sweep from the roots
+    assert sweep.sweep(4) == [2, 5, 7, 1]  # a new sweep from the roots
     assert sweep.sweeps == 2
 
 
@@ -260,13 +274,13 @@ def test_sweep_against_a_naive_twin(play, takes, n_roots, max_predecessors):
         return Twin.roots(set(graph.terminal.items), set(graph.reached.items), n, rng)
 
     graph, log = TransitionGraph(1000), []
-    sweep = ReverseSweep(graph, random.Random(7), n_roots, max_predecessors, sorted_roots)
+    sweep = sweep_of(graph, n_roots, max_predecessors, sorted_roots, 7)
     twin = Twin(log, random.Random(7), n_roots, max_predecessors)
     for transition, n in itertools.zip_longest(transitions_of(play), takes):
         if transition is not None:
             graph.add(*transition)
             log.append(transition[:3])
-        assert sweep.take(n or 0) == twin.take(n or 0)
+        assert sweep.sweep(n or 0) == twin.take(n or 0)
 
 
 @settings(deadline=None, max_examples=200)
@@ -279,34 +293,34 @@ def test_sweep_against_a_naive_twin(play, takes, n_roots, max_predecessors):
 )
 def test_rules_of_the_sweep_while_transitions_come_and_go(play, takes, capacity, n_roots, max_predecessors):
     graph = TransitionGraph(capacity)
-    sweep = ReverseSweep(graph, random.Random(2), n_roots, max_predecessors)
-    assert sweep.take(3) == []
+    sweep = sweep_of(graph, n_roots, max_predecessors, seed=2)
+    assert sweep.sweep(3) == []
     for transition, n in zip(transitions_of(play), takes):
         graph.add(*transition)
-        taken = sweep.take(n)
+        taken = sweep.sweep(n)
         assert len(taken) == n
         assert all(graph.count - capacity <= number < graph.count for number in taken)
 
 
 def test_what_has_been_overwritten_is_skipped():
     graph = graph_of(("a", "T", True), ("b", "T", True), ("c", "T", True), capacity=3)
-    sweep = ReverseSweep(graph, random.Random(0), 8, None)
-    assert sweep.take(1) == [0]  # 1 and 2 wait in the queue
+    sweep = sweep_of(graph, 8, None)
+    assert sweep.sweep(1) == [0]  # 1 and 2 wait in the queue
     graph.add("d", "U", True)  # drops 0
     graph.add("e", "U", True)  # drops 1
-    assert sweep.take(1) == [2]
+    assert sweep.sweep(1) == [2]
 
 
 def test_fewer_transitions_only_when_a_fresh_sweep_finds_none():
-    assert ReverseSweep(TransitionGraph(5), random.Random(0)).take(4) == []
+    assert sweep_of(TransitionGraph(5)).sweep(4) == []
     graph = graph_of(("s", "a"), ("a", "T", True))
-    unreachable = ReverseSweep(graph, random.Random(0), 8, 3, lambda *_: ["s", "nowhere"])
-    assert unreachable.take(4) == []
+    unreachable = sweep_of(graph, 8, 3, lambda *_: ["s", "nowhere"])
+    assert unreachable.sweep(4) == []
     assert unreachable.sweeps == 1
     roots = iter([["a"], ["s"], ["T"]])
-    hit_and_miss = ReverseSweep(graph, random.Random(0), 8, 3, lambda *_: next(roots))
-    assert hit_and_miss.take(4) == [0]  # the second sweep started where nothing leads to
-    assert hit_and_miss.take(2) == [1, 0]
+    hit_and_miss = sweep_of(graph, 8, 3, lambda *_: next(roots))
+    assert hit_and_miss.sweep(4) == [0]  # the second sweep started where nothing leads to
+    assert hit_and_miss.sweep(2) == [1, 0]
 
 
 # --- batches ---------------------------------------------------------------------------------------------------------
@@ -333,18 +347,22 @@ def phi(state: np.ndarray) -> int:
     return int(state[0])
 
 
-def sampler_of(eta: float, capacity: int = 100, track_returns: bool = False, **search) -> TopologicalSampler:
-    graph = TransitionGraph(capacity, track_returns)
-    return TopologicalSampler(graph, ReverseSweep(graph, random.Random(0), **search), Recorder(), eta, phi)
+def sampler_of(eta: float, capacity: int = 100, track_returns: bool = False, **search) -> TER:
+    return TER(TransitionGraph(capacity, track_returns), random.Random(0), phi, eta, Recorder(), **search)
 
 
-def episode(sampler: TopologicalSampler, *states: int, end: str = "terminal", reward: float = -1.0) -> None:
-    for k, (v, v_next) in enumerate(itertools.pairwise(states)):
-        last = k == len(states) - 2
-        sampler.add(
-            sampler.graph.count % sampler.graph.capacity, np.array([v]), reward, np.array([v_next]),
-            terminated=last and end == "terminal", ended=last and end != "goes on",
-        )  # fmt: skip
+def step(v: int, v_next: int, reward: float = -1.0, end: str = "goes on", env_id: int = 0) -> Step:
+    return Step(np.array([v]), 0, reward, np.array([v_next]), end == "terminal", end == "time-out", env_id)
+
+
+def add(sampler: TER, *steps: Step) -> None:
+    for one in steps:
+        sampler.add(sampler.graph.count % sampler.graph.capacity, one)
+
+
+def episode(sampler: TER, *states: int, end: str = "terminal", reward: float = -1.0) -> None:
+    pairs = list(itertools.pairwise(states))
+    add(sampler, *(step(*pair, reward, end if pair is pairs[-1] else "goes on") for pair in pairs))
 
 
 @pytest.mark.parametrize(
@@ -353,7 +371,8 @@ def episode(sampler: TopologicalSampler, *states: int, end: str = "terminal", re
 def test_composition_of_a_batch(eta, n, mixed):
     sampler = sampler_of(eta)
     episode(sampler, 0, 1, 2, 3, 4, 5)
-    indices, weights = sampler.sample(n)
+    indices, weights, targets = sampler.sample(n)
+    assert targets is None
     assert sampler.prioritized.asked == ([mixed] if mixed else [])
     assert indices.dtype == np.int64
     assert weights.dtype == np.float32
@@ -365,12 +384,12 @@ def test_composition_of_a_batch(eta, n, mixed):
 def test_priorities_of_the_whole_batch_are_updated():
     graph, capacity = TransitionGraph(50), 50
     prioritized = PrioritizedSampler(capacity, np.random.default_rng(0), beta_steps=10)
-    sampler = TopologicalSampler(graph, ReverseSweep(graph, random.Random(0)), prioritized, 0.5, phi)
+    sampler = TER(graph, random.Random(0), phi, 0.5, prioritized)
     episode(sampler, *range(41))
-    indices, weights = sampler.sample(16)
+    indices, weights, _ = sampler.sample(16)
     assert weights.tolist() == [1.0] * 16  # all priorities are still the same
     td = np.linspace(-2, 2, 16)
-    sampler.update(indices, td)
+    sampler.update(indices, {"td_error": td})
     expected = {int(i): (min(abs(x), 1.0) + 0.01) ** 0.6 for i, x in zip(indices, td)}  # the last one of a slot counts
     assert prioritized.tree[np.array(list(expected))] == pytest.approx(list(expected.values()))
     assert len(set(indices[8:])) == 8
@@ -390,6 +409,25 @@ def test_time_outs_are_no_roots_and_episodes_are_not_joined():
     assert sampler.sample(6)[0].tolist() == [3, 2] * 3
 
 
+def test_episodes_of_environments_side_by_side_are_kept_apart():
+    """Two of them take turns; the graph is that of one after the other, and so are the returns."""
+    mixed, apart = (sampler_of(0.0, track_returns=True) for _ in range(2))
+    first = [step(0, 1, 1.0), step(1, 2, 2.0), step(2, 9, 3.0, "terminal")]
+    second = [step(5, 6, 10.0, env_id=1), step(6, 7, 20.0, env_id=1), step(7, 8, 30.0, "time-out", env_id=1)]
+    third = [step(0, 2, 7.0, env_id=1)]  # the second environment begins anew
+    add(mixed, *itertools.chain(*zip(first, second)), *third)
+    add(apart, *first, *second, *third)
+
+    def ends(sampler) -> dict:
+        return {after: {before: len(edge) for before, edge in edges.items()}
+                for after, edges in sampler.graph.predecessors.items()}  # fmt: skip
+
+    assert ends(mixed) == ends(apart) == {1: {0: 1}, 2: {1: 1, 0: 1}, 9: {2: 1}, 6: {5: 1}, 7: {6: 1}, 8: {7: 1}}
+    assert mixed.graph.visits == apart.graph.visits
+    assert mixed.graph.visits[8] == [60.0, 1] and mixed.graph.visits[2] == [3.0 + 7.0, 2]
+    assert mixed.graph.terminal.items == [9] and mixed.sample(3)[0].tolist() == [4, 2, 6]
+
+
 def test_slots_wrap_round_with_the_memory():
     sampler = sampler_of(0.0, capacity=4)
     for start in range(0, 60, 10):
@@ -397,20 +435,19 @@ def test_slots_wrap_round_with_the_memory():
     # of 18 transitions the last four are left: 14 to 17, in slots 2, 3, 0, 1
     assert sorted(sampler.sample(4)[0].tolist()) == [0, 1, 2, 3]
     with pytest.raises(AssertionError, match="the same transitions"):
-        sampler.add(0, np.array([0]), 0.0, np.array([1]), False, False)
+        sampler.add(0, step(0, 1))
 
 
 def test_returns_since_the_start_of_the_episode():
     sampler = sampler_of(0.0, track_returns=True)
-    for v, reward, v_next, ended in ((0, -1.0, 1, False), (1, 10.0, 2, False), (2, 0.0, 2, True), (0, 4.0, 2, True)):
-        sampler.add(sampler.graph.count, np.array([v]), reward, np.array([v_next]), False, ended)
+    add(sampler, step(0, 1, -1.0), step(1, 2, 10.0), step(2, 2, 0.0, "time-out"), step(0, 2, 4.0, "time-out"))
     assert sampler.graph.visits == {0: [0.0, 2], 1: [-1.0, 1], 2: [9.0 + 9.0 + 4.0, 3]}
 
 
 def test_what_the_sweep_cannot_deliver_comes_from_prioritised_replay():
     sampler = sampler_of(0.5, choose_roots=lambda *_: [])
     episode(sampler, 0, 1, 2)
-    indices, weights = sampler.sample(10)
+    indices, weights, _ = sampler.sample(10)
     assert sampler.prioritized.asked == [10]
     assert len(indices) == len(weights) == 10
     assert sampler.fallbacks == 5

@@ -25,7 +25,10 @@ RUNS: dict[str, dict[str, Any]] = {
     "reduced ebu": dict(method="ebu", ebu_beta=0.0, ebu_timeouts=False, ebu_drop_first=3),
     "released discor": dict(method="discor", discor_released=True),
     "unclipped per": dict(method="per", per_clip=None, replay_ratio=1.0),
-    "scaled rewards": dict(method="discor", reward_scale=1 / 324),
+    "codes ter": dict(method="ter", network="codes", scale_output=True, epsilon_end=0.3),
+    "codes ebu": dict(method="ebu", network="codes", scale_output=True, ebu_double=False),
+    "codes discor": dict(method="discor", network="codes", scale_output=True),
+    "fixed levels": dict(method="ter", network="codes", levels=2),
     "six actions": dict(method="ter", env="DoorKey", n_actions=6),
 }
 
@@ -42,14 +45,15 @@ def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatc
     metrics = {"return", "normalized_return", "success", "q_overestimation", "loss"}
     metrics |= {"vertices", "fallbacks"} if settings.method == "ter" else set()
     metrics |= {"tau"} if settings.method == "discor" else set()
+    metrics |= {f"{name}_known" for name in ("return", "normalized_return", "success")} if settings.levels else set()
     assert summary["steps"] == 120
     assert set(summary) == metrics | {"steps"}
-    assert {row[0] for row in rows(tmp_path / "whole")} == {"40", "80", "120"}
+    assert {row[0] for row in rows(tmp_path / "whole")} == {"0", "40", "80", "120"}
     assert {row[1] for row in rows(tmp_path / "whole")} == metrics
     assert len(weights(tmp_path / "whole")["head.bias"]) == (settings.n_actions or 3)
 
 
-def test_training_and_evaluation_play_the_variant_that_was_asked_for():
+def test_trainer_and_evaluation_play_the_variant_that_was_asked_for():
     one = trainer(env="LavaCrossing-Hard", n_actions=6, random_action_probability=0.1)
     for env in (one.env, one.make_env(training=False)):
         assert (env.task, env.action_space.n, env.random_action_probability, env.pseudo_terminal) == (
@@ -66,7 +70,7 @@ def test_the_stochastic_world_stores_the_intended_action():
 
 
 def test_roots_of_endless_tasks_are_drawn_by_returns():
-    plain, endless = (trainer(pseudo_terminal=flag, kappa=0.5).sampler.sweep for flag in (False, True))
+    plain, endless = (trainer(pseudo_terminal=flag, kappa=0.5).sampler for flag in (False, True))
     assert plain.choose_roots is terminal_roots and plain.graph.visits is None
     assert isinstance(endless.choose_roots, PseudoTerminalRoots) and endless.choose_roots.kappa == 0.5
     assert endless.graph.visits is not None
@@ -78,6 +82,8 @@ def test_roots_of_endless_tasks_are_drawn_by_returns():
         ({"random_action_probability": 2.0}, r"random_action_probability must lie in \[0, 1\]"),
         ({"kappa": 0.0}, "kappa must be positive, not 0.0"),
         ({"n_actions": 9}, "n_actions must lie in 3..7, not 9"),
+        ({"levels": -1}, "levels must not be negative, not -1"),
+        ({"levels": 3, "random_action_probability": 0.1}, "levels and random_action_probability exclude each other"),
         ({"env": "DoorKey", "pseudo_terminal": True}, "pseudo_terminal needs a crossing task, not DoorKey"),
     ],
 )

@@ -11,8 +11,8 @@ from envs.sokoban_levels import parse
 from lab.errors import UserError
 from papers.ter import train_sokoban
 from papers.ter.settings import METHODS
+from papers.ter.train import rollouts
 from papers.ter.train_sokoban import TASKS, Config, Trainer, check, main
-from papers.ter.trainer import rollouts
 from tests.papers.runs import assert_resumes, rows
 from tests.papers.ter.test_trainer import play
 
@@ -65,7 +65,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(method, tmp_path, monkeypa
     metrics |= {"ter": {"vertices", "fallbacks"}, "discor": {"tau"}}.get(method, set())
     assert set(summary) == metrics | {"steps"} and summary["steps"] == 120
     found = rows(tmp_path / "whole")
-    assert {row[0] for row in found} == {"40", "80", "120"} and {row[1] for row in found} == metrics
+    assert {row[0] for row in found} == {"0", "40", "80", "120"} and {row[1] for row in found} == metrics
     assert all(np.isfinite(value) for value in summary.values())
 
 
@@ -79,8 +79,8 @@ def test_the_network_sees_the_environments_picture(env, pixels):
     one = trainer(env=env, method="uer", pixels=pixels)
     size, _ = TASKS[env]
     codes = np.random.default_rng(0).integers(7, size=(3, size, size), dtype=np.uint8)
-    drawn = one.draw(codes)
-    assert one.input_shape() == (pixels, pixels, 3)
+    drawn = one.memory.draw(codes)
+    assert one.env.observation_space.shape == (pixels, pixels, 3)
     assert drawn.dtype == torch.float32 and drawn.shape == (3, 3, pixels, pixels)
     for picture, one.env._codes in zip(drawn, codes):
         assert torch.equal(picture, torch.from_numpy(one.env._observe()).permute(2, 0, 1).float() / 255)
@@ -92,7 +92,7 @@ def test_what_is_stored_is_what_happened(timeout_is_done, easy):
     one = trainer(method="uer", capacity=1000, epsilon_end=1.0, epsilon_steps=1, timeout_is_done=timeout_is_done)
     log = play(one, 300)
     indices = np.random.default_rng(0).permutation(300)
-    batch = one.batch(indices)
+    batch = one.memory.batch(indices)
     frame, action, reward, following, solved, out_of_time = (np.stack(x) for x in zip(*(log[i] for i in indices)))
     assert 3 <= solved.sum() and 1 <= out_of_time.sum() and not (solved & out_of_time).any()
     for ours, theirs in ((batch.frame, frame), (batch.next_frame, following)):
@@ -121,8 +121,8 @@ def test_metrics_by_hand(env, largest, monkeypatch):
     """Returns between -(10 + boxes) and 10 + boxes are normalised; Q is compared with the upper end."""
     one = trainer(env=env, method="uer")
     assert one.return_range() == (-largest, largest)
-    monkeypatch.setattr("papers.ter.trainer.rollouts", lambda _: (np.array([largest, 0.0]), np.array([True, False])))
-    one._recorded = {"q": [2.0 * largest, 4.0 * largest], "loss": [1.0, 2.0]}
+    monkeypatch.setattr("papers.ter.train.rollouts", lambda *_: (np.array([largest, 0.0]), np.array([True, False])))
+    one.recorded = {"q": [2.0 * largest, 4.0 * largest], "loss": [1.0, 2.0]}
     assert one.evaluate() == {
         "return": largest / 2, "normalized_return": 0.75, "success": 0.5, "q_overestimation": 2.0, "loss": 1.5,
     }  # fmt: skip
@@ -151,21 +151,26 @@ def test_settings_that_cannot_work_cost_one_line_and_leave_nothing_behind(settin
     assert not (tmp_path / "run").exists()
 
 
+def play_once(one):
+    return rollouts(one, [1], np.random.default_rng(0))
+
+
 # --- learning ---------------------------------------------------------------------------------------------------------
 
 
-def test_one_level_is_learnt(easy):
-    """An untrained network does not solve it, after 800 steps of TER it does, in three steps."""
+@pytest.mark.parametrize("network", ["nature", "codes"])
+def test_one_level_is_learnt(network, easy):
+    """An untrained network does not solve it, after 1200 steps of TER it does, in three steps."""
     one = trainer(
-        method="ter", steps=800, capacity=800, warmup=100, epsilon_steps=300, epsilon_end=0.2, target_interval=50,
-        eval_noise=0.0, eval_episodes=1, lr=1e-3, gamma=0.9, reward_scale=0.1,
+        method="ter", steps=1200, capacity=1200, warmup=100, epsilon_steps=300, epsilon_end=0.2, target_interval=50,
+        eval_noise=0.0, eval_episodes=1, lr=1e-3, gamma=0.9, network=network, scale_output=True,
     )  # fmt: skip
-    assert rollouts(one)[1].tolist() == [False]
-    while one.step < 800:
+    assert play_once(one)[1].tolist() == [False]
+    while one.step < 1200:
         one.interact()
         if one.step >= 100 and one.step % 4 == 0:
             one.learn()
         if one.step % 50 == 0:
             one.sync()
-    returns, successes = rollouts(one)
+    returns, successes = play_once(one)
     assert successes.tolist() == [True] and returns[0] == pytest.approx(10.7)

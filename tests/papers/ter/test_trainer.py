@@ -1,4 +1,4 @@
-"""The trainer that all worlds share, on MiniGrid tasks: resuming, one step, one update, evaluation."""
+"""What all worlds share, on MiniGrid tasks: one step, one update, evaluation, the loop."""
 
 from collections import Counter
 from typing import Any
@@ -11,8 +11,7 @@ from envs.minigrid_tasks import MiniGridTask
 from lab.errors import NonFiniteLoss
 from papers.ter import train
 from papers.ter.settings import METHODS
-from papers.ter.train import Config, Trainer, main
-from papers.ter.trainer import rollouts
+from papers.ter.train import Config, Trainer, main, rollouts
 from tests.papers.runs import rows, weights
 
 # The memory wraps round, all schedules move, and episodes are short because lava ends them.
@@ -36,7 +35,7 @@ def play(one: Any, steps: int) -> list[tuple]:
 
     def watched(action):
         result = step(action)
-        log.append((one.observation, action, result[1], result[0], result[2], result[3]))
+        log.append((one.seen, action, result[1], result[0], result[2], result[3]))
         return result
 
     one.env.step = watched
@@ -73,7 +72,7 @@ def test_methods_learn_differently_from_the_same_start(tmp_path, short):
     starts = {method: trainer(method=method) for method in METHODS}
     for one in starts.values():
         assert torch.equal(one.agent.q.head.weight, starts["uer"].agent.q.head.weight)
-        np.testing.assert_array_equal(one.observation, starts["uer"].observation)
+        np.testing.assert_array_equal(one.seen, starts["uer"].seen)
     for method in METHODS:
         main(config(method=method, steps=80), tmp_path / method)
     assert len({weights(tmp_path / method)["head.weight"].numpy().tobytes() for method in METHODS}) == 5
@@ -107,7 +106,7 @@ def test_what_is_stored_is_what_happened(env, timeout_is_done):
     assert any(entry[5] for entry in log) or "Lava" in env  # time-outs
     assert any(entry[4] for entry in log) or "Simple" in env  # deaths
     indices = np.random.default_rng(0).permutation(800)
-    batch = one.batch(indices)
+    batch = one.memory.batch(indices)
     frame, action, reward, next_frame, terminated, truncated = (np.stack(x) for x in zip(*(log[i] for i in indices)))
     for ours, theirs in ((batch.frame, frame), (batch.next_frame, next_frame)):
         assert torch.equal(ours, torch.from_numpy(theirs).permute(0, 3, 1, 2).float() / 255)
@@ -117,20 +116,6 @@ def test_what_is_stored_is_what_happened(env, timeout_is_done):
     assert (batch.action.dtype, batch.reward.dtype, batch.absorbing.dtype) == (
         torch.int64, torch.float32, torch.float32,
     )  # fmt: skip
-
-
-def test_the_learner_can_be_shown_smaller_rewards(monkeypatch):
-    """Metrics stay in the task's own units; so do the returns that roots of endless tasks are drawn by."""
-    settings = dict(pseudo_terminal=True, capacity=600, epsilon_end=1.0, eval_episodes=1)
-    plain, scaled = trainer(**settings), trainer(**settings, reward_scale=0.01)
-    rewards = np.array([entry[2] for entry in play(plain, 400)])
-    assert [entry[2] for entry in play(scaled, 400)] == rewards.tolist()
-    assert scaled.memory["reward"][:400].tolist() == (0.01 * rewards).astype(np.float32).tolist()
-    assert scaled.sampler.graph.visits == plain.sampler.graph.visits
-    scaled._recorded = {"q": [6.48], "loss": [1.0]}
-    metrics = scaled.evaluate()
-    assert metrics["q_overestimation"] == pytest.approx(1.0)
-    assert metrics["return"] == plain.evaluate()["return"] <= -1
 
 
 @pytest.mark.parametrize("timeout_is_done", [False, True])
@@ -154,10 +139,10 @@ def test_ebu_hears_of_ends_and_time_outs(ebu_timeouts, timeout_is_done):
     log, expected, first = play(one, 6000), [], 0
     for past, (*_, terminated, truncated) in enumerate(log, start=1):
         if terminated or (truncated and ebu_timeouts):
-            expected.append((first, past, terminated or timeout_is_done))
+            expected.append((list(range(first, past)), terminated or timeout_is_done))
         if terminated or truncated:
             first = past
-    assert one.episodes._episodes == expected
+    assert [(numbers.tolist(), absorbing) for numbers, absorbing in one.sampler._episodes] == expected
     assert 1 <= sum(entry[4] for entry in log) < sum(entry[5] for entry in log)
 
 
@@ -173,7 +158,24 @@ def test_exploration_fades_into_the_greedy_policy():
     assert min(Counter(action for _, action, *_ in play(random, 600)).values()) > 150
 
 
-def test_training_and_evaluation_never_draw_the_same_level(monkeypatch, short):
+def test_fixed_levels(monkeypatch, short):
+    """Training plays these and no others; evaluation others and these, each with metrics of its own."""
+    drawn: list[int] = []
+    reset = MiniGridTask.reset
+    monkeypatch.setattr(MiniGridTask, "reset", lambda self, seed=None: drawn.append(seed) or reset(self, seed=seed))
+    one, other = (trainer(levels=5, seed=seed, epsilon_end=1.0, eval_episodes=40) for seed in (0, 1))
+    drawn.clear()
+    play(one, 2000)
+    assert set(drawn) == set(one.known) and len(one.known) == 5 and len(drawn) > 25
+    assert not any(level % 2 for level in one.known) and not set(one.known) & set(other.known)
+    drawn.clear()
+    metrics = one.evaluate()
+    assert all(level % 2 for level in drawn[:40]) and set(drawn[40:]) == set(one.known) and len(drawn) == 80
+    for name in ("return", "normalized_return", "success"):
+        assert f"{name}_known" in metrics and name in metrics
+
+
+def test_trainer_and_evaluation_never_draw_the_same_level(monkeypatch, short):
     """Training has even seeds, each of them once; evaluation odd ones: the same at one step, others at another."""
     drawn: list[int] = []
     reset = MiniGridTask.reset
@@ -187,9 +189,9 @@ def test_training_and_evaluation_never_draw_the_same_level(monkeypatch, short):
     for seed in range(3):
         drawn.clear()
         one = trainer(seed=seed, method="uer", epsilon_end=1.0, eval_episodes=10)
-        training = [*drawn, *levels(play, one, 1000)]
+        played = [*drawn, *levels(play, one, 1000)]
         first, again, _, later = levels(one.evaluate), levels(one.evaluate), play(one, 1), levels(one.evaluate)
-        assert len(set(training)) == len(training) > 10 and not any(level % 2 for level in training)
+        assert len(set(played)) == len(played) > 10 and not any(level % 2 for level in played)
         assert first == again and len({*first, *later}) == 20 and all(level % 2 for level in first + later)
 
 
@@ -209,85 +211,119 @@ def test_ebu_waits_for_its_first_episode():
     assert ready(method="ebu").learn() > 0
 
 
+def double_targets(one, indices) -> torch.Tensor:
+    batch = one.memory.batch(indices)
+    with torch.no_grad():
+        best = one.agent.q(batch.next_frame).argmax(dim=1, keepdim=True)
+        value = one.agent.target(batch.next_frame).gather(1, best).squeeze(1)
+    return batch.reward + 0.99 * (1 - batch.absorbing) * value
+
+
 def test_ebu_with_a_share_of_prioritised_replay():
     """The first part of the batch has EBU's targets and weight 1, the rest double Q-learning's and PER's weights."""
     one = ready(method="ebu", ebu_per_share=0.25)
     for _ in range(30):
         one.learn()  # to make priorities and both networks differ
-    indices, weights, diffused = one.choose()
-    assert len(indices) == len(weights) == 16
-    assert len(diffused) == 12
+    indices, weights, targets = one.sampler.sample(16)
+    assert len(indices) == len(weights) == len(targets) == 16
     assert weights[:12].tolist() == [1.0] * 12
     assert weights[12:].max() == 1.0
     assert weights[12:].min() < 1.0
-    batch = one.batch(indices)
-    y = one.targets(batch, diffused)
-    assert y.shape == (16,)
-    assert y[:12].tolist() == diffused.astype(np.float32).tolist()
-    assert torch.equal(y[12:], one.agent.targets(batch)[12:])
-    assert not torch.equal(y[:12], one.agent.targets(batch)[:12])
+    one_step = double_targets(one, indices).numpy()
+    assert targets[12:] == pytest.approx(one_step[12:], rel=1e-4, abs=1e-4)
+    assert np.abs(targets[:12] - one_step[:12]).max() > 1e-3
 
 
-def test_ebu_targets_come_from_the_target_network():
-    one = ready(method="ebu", ebu_beta=0.0)
+@pytest.mark.parametrize("double", [True, False])
+def test_ebu_without_diffusion_has_the_one_step_targets(double):
+    """Those of double DQN as all methods have them, or the target network's largest value."""
+    one = ready(method="ebu", ebu_beta=0.0, ebu_double=double)
     for _ in range(20):
         one.learn()
-    one.episodes._pending.clear()
-    indices, weights, diffused = one.choose()
-    batch = one.batch(indices)
+    one.sampler._pending.clear()
+    indices, weights, targets = one.sampler.sample(16)
+    batch = one.memory.batch(indices)
     with torch.no_grad():
-        one_step = batch.reward + 0.99 * (1 - batch.absorbing) * one.agent.target(batch.next_frame).amax(dim=1)
-    assert one.targets(batch, diffused).tolist() == pytest.approx(one_step.tolist(), rel=1e-5, abs=1e-4)
+        largest = batch.reward + 0.99 * (1 - batch.absorbing) * one.agent.target(batch.next_frame).amax(dim=1)
+    expected = double_targets(one, indices) if double else largest
+    assert targets == pytest.approx(expected.numpy(), rel=1e-4, abs=1e-4)
+    assert (double_targets(one, indices) - largest).abs().max() > 1e-3
     assert (weights == 1).all()
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_weights_of_the_loss_and_the_signal_to_the_sampler(method, monkeypatch):
+def test_weights_of_the_loss_and_the_signals_to_the_method(method, monkeypatch):
+    """The learner uses what the method has chosen, and nothing of it depends on which method it is."""
     one = ready(method=method, eta=0.25, per_clip=None)
     for _ in range(10):
         one.learn()
-    chosen = one.choose()
-    batch = one.batch(chosen[0])
+    chosen = one.sampler.sample(16)
+    indices, weights, targets = chosen
+    batch = one.memory.batch(indices)
     with torch.no_grad():
         q = one.agent.q(batch.frame).gather(1, batch.action[:, None]).squeeze(1)
-    y = one.targets(batch, chosen[2])
-    expected = torch.from_numpy(chosen[1])
-    if method == "discor":
-        expected = one.discor.weights(one.discor.next_error(batch))
-        assert expected.sum().item() == pytest.approx(16, rel=1e-5)
-    heard, learned, update = {}, {}, one.agent.update
-    monkeypatch.setattr(one, "choose", lambda: chosen)
-    monkeypatch.setattr(one.sampler, "update", lambda indices, td: heard.update(indices=indices, td=td))
+    double = double_targets(one, indices)
+    y = double if targets is None else torch.from_numpy(targets)
+    heard, learned, update, sampler_update = {}, {}, one.agent.update, one.sampler.update
+    monkeypatch.setattr(one.sampler, "sample", lambda n: chosen)
+    monkeypatch.setattr(
+        one.sampler, "update", lambda i, signals: (heard.update(signals, indices=i), sampler_update(i, signals))
+    )
     monkeypatch.setattr(one.agent, "update", lambda b, y, w: learned.update(y=y, w=w) or update(b, y, w))
     one.learn()
-    assert torch.equal(learned["w"], expected)
-    assert torch.equal(learned["y"], y)
-    assert heard["indices"] is chosen[0]
-    assert heard["td"] == pytest.approx((y - q).numpy(), rel=1e-4, abs=1e-4)
+    assert learned["w"].tolist() == weights.tolist()
+    assert learned["y"].numpy() == pytest.approx(y.numpy(), rel=1e-4, abs=1e-4)
+    assert heard["indices"] is indices
+    assert heard["td_error"] == pytest.approx((y - q).numpy(), rel=1e-3, abs=1e-3)
+    assert heard["q"] == pytest.approx(q.numpy(), rel=1e-3, abs=1e-3)
     if method in ("uer", "ebu"):
-        assert (learned["w"] == 1).all()
+        assert (weights == 1).all()
+    if method == "discor":
+        assert weights.sum() == pytest.approx(16, rel=1e-5)
+        assert targets == pytest.approx(double.numpy(), rel=1e-4, abs=1e-4)
     if method == "ter":
-        assert (learned["w"][4:] == 1).all()
-        assert learned["w"][:4].min() < 1
+        assert (weights[4:] == 1).all() and weights[:4].min() < 1
+    assert (targets is None) == (method in ("uer", "per", "ter"))
+
+
+def test_rewards_are_stored_as_they_are():
+    one = trainer(pseudo_terminal=True, capacity=600, epsilon_end=1.0)
+    rewards = [entry[2] for entry in play(one, 400)]
+    assert one.memory["reward"][:400].tolist() == rewards and min(rewards) == -324
+
+
+def test_methods_hear_the_returns_of_episodes(monkeypatch):
+    one, heard = trainer(epsilon_end=1.0, capacity=999), []
+    monkeypatch.setattr(one.sampler, "episode", heard.append)
+    log, total, expected = play(one, 500), 0.0, []
+    for *_, reward, _, terminated, truncated in log:
+        total += reward
+        if terminated or truncated:
+            expected, total = [*expected, total], 0.0
+    assert len(heard) > 3 and heard == expected
 
 
 def test_sync_reaches_every_network():
     one = ready(method="discor")
     one.learn()
-    assert one.discor.tau == 10.0
+    assert one.sampler.tau == 10.0
     one.sync()
     assert torch.equal(one.agent.target.head.weight, one.agent.q.head.weight)
-    assert torch.equal(one.discor.target.head.weight, one.discor.error.head.weight)
-    assert one.discor.tau != 10.0
+    assert torch.equal(one.sampler.target.head.weight, one.sampler.error.head.weight)
+    assert one.sampler.tau != 10.0
 
 
 def test_per_beta_reaches_1_with_the_last_update():
     one = trainer(method="per", steps=400, update_every=4, replay_ratio=0.5)
-    assert one.sampler.beta == 0.4
-    one.sampler.calls = 400 // 4 * 2
-    assert one.sampler.beta == 1.0
-    one.sampler.calls -= 1
-    assert one.sampler.beta < 1.0
+    prioritized = one.sampler.prioritized
+    assert prioritized.beta == 0.4
+    prioritized.calls = 400 // 4 * 2
+    assert prioritized.beta == 1.0
+    prioritized.calls -= 1
+    assert prioritized.beta < 1.0
+    longer = trainer(method="per", steps=400, update_every=4, replay_ratio=0.5, per_beta_steps=800).sampler.prioritized
+    longer.calls = 400 // 4 * 2
+    assert longer.beta == pytest.approx(0.7)
 
 
 # --- evaluation -------------------------------------------------------------------------------------------------------
@@ -322,9 +358,9 @@ def test_rollouts_by_hand(monkeypatch):
     monkeypatch.setattr(Scripted, "made", 0)
     monkeypatch.setattr(Scripted, "closed", 0)
     monkeypatch.setattr(one, "make_env", lambda training: pytest.fail("for training") if training else Scripted())
-    monkeypatch.setattr(one, "draw", lambda tiles: tiles)
+    monkeypatch.setattr(one.memory, "draw", lambda tiles: tiles)
     monkeypatch.setattr(one.agent, "act", lambda tiles: tiles[:, 1].copy())
-    returns, successes = rollouts(one)
+    returns, successes = rollouts(one, range(4), np.random.default_rng(0))
     assert returns.tolist() == [0, 10 + 10 + 1, 3 * 20 + 0 + 1 + 2, 4 * 30 + 0 + 1 + 2 + 3]
     assert successes.tolist() == [False, True, False, True]
     assert Scripted.closed == Scripted.made == 4
@@ -345,11 +381,11 @@ def test_evaluation_noise(monkeypatch):
 def test_metrics_by_hand(monkeypatch):
     one = trainer(method="ter")
     played = np.array([-324.0, 324.0, 300.0]), np.array([False, True, True])
-    monkeypatch.setattr("papers.ter.trainer.rollouts", lambda _: played)
+    monkeypatch.setattr("papers.ter.train.rollouts", lambda *_: played)
     assert one.evaluate() == {
         "return": 100.0, "normalized_return": (100 + 324) / 648, "success": 2 / 3, "vertices": 0.0, "fallbacks": 0.0,
     }  # fmt: skip
-    one._recorded = {"q": [972.0, 324.0], "loss": [1.0, 3.0]}
+    one.recorded = {"q": [972.0, 324.0], "loss": [1.0, 3.0]}
     metrics = one.evaluate()
     assert metrics["q_overestimation"] == 1.0
     assert metrics["loss"] == 2.0
