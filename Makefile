@@ -110,9 +110,11 @@ ter-fig-i11:      ##  12 | EBU with PER mixed in
 ter-fig-j12:      ##  12 | EBU without episodes that ran out of time
 ter-fig-k13:      ##  14 | length of the random projection
 ter-fig-m15:      ##   5 | Atari: TER against UER, PER, EBU and DisCor
-ter-own-target:   ##  20 | not in the paper: how often the target network is copied
-ter-own-memory:   ## 160 | not in the paper: Sokoban's baselines with a memory of 50,000
-ter-own-start:    ##  25 | not in the paper: the beginning of training on the smallest Sokoban
+ter-own-target:   ##  40 | not in the paper: how often the target network is copied
+ter-own-network:  ##  35 | not in the paper: the small network on tile codes, and the paper's on pictures
+ter-own-memory:   ##  25 | not in the paper: Sokoban's baselines with a memory of 50,000
+ter-own-levels:   ##  15 | not in the paper: a large Sokoban trained on 64 levels
+ter-own-predecessors: ## 5 | not in the paper: sweeps with 1 and with 3 predecessors, without a network
 
 TARGETS := $(shell awk -F: '/^[a-z][a-z0-9-]*: *\#\#/ {print $$1}' $(firstword $(MAKEFILE_LIST)))
 .PHONY: $(TARGETS)

@@ -29,7 +29,7 @@ NAMES = sorted(
     if "    cli(Config, main, __doc__)\n" in path.read_text()
 )
 ON_THE_CPU_ALONE = {
-    "papers.bias_reduced_her.appendix_a", "papers.ter.nchain",  # no networks
+    "papers.bias_reduced_her.appendix_a", "papers.ter.nchain", "papers.ter.sweeps",  # no networks
     "papers.ter.batch_time",  # its network only prepares the batches of EBU
     "papers.bias_reduced_her.bitflip", "papers.sibling_rivalry.track",  # networks of 64 units, runs of a minute
 }  # fmt: skip
@@ -141,10 +141,10 @@ UNITS = {
     "papers.bias_reduced_her.appendix_a": "sample", "papers.bias_reduced_her.bitflip": "episode",
     "papers.bias_reduced_her.train": "episode", "papers.sibling_rivalry.track": "episode",
     "papers.sibling_rivalry.train": "episode", "papers.sibling_rivalry.train_off_policy": "episode",
-    "papers.ter.nchain": "backup",
+    "papers.ter.nchain": "backup", "papers.ter.sweeps": "copy",
 }  # fmt: skip
 """What a bar counts, where it is not environment steps."""
-SCORES = {"return", "success", "error", "batch_seconds_mean"}
+SCORES = {"return", "success", "error", "batch_seconds_mean", "grounded"}
 
 
 def test_a_run_shows_how_far_it_is_and_its_score_also_in_tensorboard(script, monkeypatch, tmp_path, capsys):

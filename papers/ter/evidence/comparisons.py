@@ -7,10 +7,13 @@ return: the mean height between the first and the last evaluation.
 weights of the network, and the levels and the noise of every evaluation; on NChain the data set and the first table.
 Comparisons within a task are therefore paired by seed, those between two tasks are not.
 
-*Before learning.* The first evaluation, like all of them of the greedy policy with a few random actions. The learner
-has then had a few updates; nothing is evaluated earlier.
+*Before learning.* The evaluation before the first step: like all of them of the greedy policy with a few random
+actions, here of an untrained network.
+
+*Steps.* Where some runs of a task are planned shorter than others, all of them are judged by what the shortest has.
 """
 
+import sys
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -55,13 +58,24 @@ class Runs(scores.Runs):
     def __init__(self, results: Results, experiment: str):
         super().__init__(results, experiment)
         self._curves: dict[tuple[str, str, str], tuple[np.ndarray, np.ndarray]] = {}
+        planned: dict[str, set[int]] = {}
+        for entry in EXPERIMENTS[experiment](self.scale):
+            planned.setdefault(entry.env, set()).add(getattr(entry.config, "steps", 0))
+        self.until = {env: min(steps) for env, steps in planned.items() if len(steps) > 1}
+        """Tasks with runs of different length, and the steps of the shortest."""
 
     def curve(self, metric: str, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
-        """As in all rooms; looked up once, since a method stands in many comparisons."""
+        """As in all rooms, up to the steps of the task's shortest run; looked up once, since a method stands in many
+        comparisons."""
         key = metric, method, env
         if key not in self._curves:
-            self._curves[key] = super().curve(*key)
+            steps, values = super().curve(*key)
+            shown = steps <= self.until.get(env, steps[-1])
+            self._curves[key] = steps[shown], values[:, shown]
         return self._curves[key]
+
+    def steps(self, env: str, *methods: str) -> int:
+        return min(super().steps(env, *methods), self.until.get(env, sys.maxsize))
 
     def by_seed(self, metric: str, side: Side, number: Callable[[str, str, str], np.ndarray]) -> pd.Series:
         """`number` (area, last ...) of a metric for each run of a side, by its seed."""
@@ -151,24 +165,24 @@ def over_estimation(
     return check
 
 
-def overall(experiment: str, methods: Iterable[str]) -> Callable[[Results], Verdict]:
-    """Check of Fig. 3: scores averaged over the tasks on which anybody learns, TER against each other method. All tasks
-    that the scale plans have to be run."""
-    others = [method for method in methods if method != "ter"]
+def overall(experiment: str, others: Iterable[str], ter: str = "ter") -> Callable[[Results], Verdict]:
+    """Check of Fig. 3: scores averaged over the tasks on which anybody learns, an arm of TER against each other method.
+    All tasks that the scale plans have to be run."""
+    others = list(others)
 
     def check(results: Results) -> Verdict:
         runs = Runs(results, experiment)
         planned = tasks(experiment, runs.scale)
-        sides = {task: {label(m): runs.learns(m, task) for m in ("ter", *others)} for task in planned}
+        sides = {task: {label(m): runs.learns(m, task) for m in (ter, *others)} for task in planned}
         learned = [task for task in planned if any(side.learns for side in sides[task].values())]
-        steps = max(runs.steps(task, "ter") for task in planned)
+        steps = max(runs.steps(task, ter) for task in planned)
 
         def versus(method: str) -> Verdict:
-            gaps = [runs.gap(("ter", task), (method, task)) for task in learned or planned]
+            gaps = [runs.gap((ter, task), (method, task)) for task in learned or planned]
             mean = pd.concat(gaps, axis=1).dropna().mean(axis=1)
             return decide(mean_of(mean), above(), steps=steps, scale=runs.scale)
 
-        names = {f"TER vs {label(method)}": method for method in others}
+        names = {f"{label(ter)} vs {label(method)}": method for method in others}
         verdict = all_of(judged(names, lambda name: versus(names[name])))
         if not learned:
             return gated(verdict)
@@ -179,9 +193,9 @@ def overall(experiment: str, methods: Iterable[str]) -> Callable[[Results], Verd
     return check
 
 
-def lead(runs: Runs, easy: str, hard: str, methods: Iterable[str]) -> Verdict:
+def lead(runs: Runs, easy: str, hard: str, others: Iterable[str]) -> Verdict:
     """TER's score over the mean of the other methods', in a hard task against an easy one."""
-    others = [method for method in methods if method != "ter"]
+    others = list(others)
 
     def of(task: str) -> pd.Series:
         return pd.concat([runs.gap(("ter", task), (method, task)) for method in others], axis=1).dropna().mean(axis=1)

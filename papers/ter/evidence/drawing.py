@@ -1,6 +1,7 @@
 """How this paper's figures look: colours, the canvas with its caption, a panel of curves."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,13 +19,25 @@ COLOURS = {
     "discor": colours.PURPLE,
     "ter": colours.OWN_METHOD,
 }
-DASHES = {  # variants of a method
+DASHES: dict[str, Any] = {  # variants of a method
     "x0.25": ":",
     "x1": "--",
     "+ per": "--",
     "(no timeout)": "--",
-    "(interval 200)": "--",
-    "(interval 20)": "--",
+    "(1 predecessor)": "--",
+    "(1 predecessor) x0.25": "--",
+    "(standardised U)": ":",
+    "(released)": ":",
+    "(nature)": "-",
+    "(codes)": ":",
+    "(1 predecessor) (nature)": "--",
+    "(1 predecessor) (codes)": (0, (5, 1, 1, 1, 1, 1)),
+    "(interval 200)": ":",
+    "(interval 20)": ":",
+    "(1 predecessor) (interval 1000)": "--",
+    "(1 predecessor) (interval 100)": "--",
+    "(1 predecessor) (interval 200)": (0, (5, 1, 1, 1, 1, 1)),
+    "(1 predecessor) (interval 20)": (0, (5, 1, 1, 1, 1, 1)),
     "(small memory)": "--",
 }
 REFERENCES = {"eta=0.5": "ter", "d=3": "ter", "beta=0.5": "ebu"}  # in a sweep, the setting that other figures use
@@ -40,12 +53,14 @@ HOW = "mean, 95 % interval, single seeds thin"
 def styles(methods: Iterable[str]) -> dict[str, dict]:
     """Line style of each label of an experiment. A method has one colour in all figures, its variants have dashes."""
     spare = iter([colour for colour in colours.PALETTE if colour not in (COLOURS["ter"], COLOURS["ebu"])])
-    found = {}
+    own, found = dict(COLOURS), {}
     for method in methods:
         base, _, variant = method.partition(" ")
         base = REFERENCES.get(base, base)
+        if base not in own:
+            own[base] = next(spare)
         dash = "-" if method == "ter x0.25" else DASHES.get(variant, "-")
-        found[method] = {"color": COLOURS[base] if base in COLOURS else next(spare), "linestyle": dash}
+        found[method] = {"color": own[base], "linestyle": dash}
     return found
 
 
@@ -56,10 +71,12 @@ def grid_of(results: Results, experiment: str, scale: str) -> Grid:
     return Grid(results, experiment, scale, EXPERIMENTS[experiment](scale))
 
 
-def canvas_for(grid: Grid, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (3.2, 2.5)):
+def canvas_for(
+    grid: Grid, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (3.2, 2.5), unit: str = "step"
+):
     """new_figure, wide enough for its title, with a caption that says what is drawn and what is missing."""
     size = max(size[0], 5.8 / cols), size[1]
-    return new_figure(rows, cols, title, caption=caption(grid, note, label=label, place=place), size=size)
+    return new_figure(rows, cols, title, caption=caption(grid, note, unit=unit, label=label, place=place), size=size)
 
 
 def panel(ax: Axes, grid: Grid, env: str, methods: list[str], metric: str, title: str) -> None:

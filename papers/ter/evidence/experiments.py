@@ -1,30 +1,39 @@
 """What is run for each figure, at each scale.
 
-``smoke`` only proves that everything is wired. ``quick`` is a laptop's budget: shorter schedules, rewards divided by
-the largest return and, in Sokoban, smaller pictures, chosen so that UER, the baseline, starts to learn; learner and
-replay settings are the paper's (README, deviation 1). ``full`` is the paper's protocol: its tasks, steps, seeds and
-evaluation.
+``smoke`` only proves that everything is wired. ``quick`` is a laptop's budget: shorter schedules, a small network on
+tile codes whose output is multiplied by the largest return, 30 episodes per evaluation; learner and replay settings are
+the paper's, and so are rewards (README, deviation 1). ``full`` is the paper's protocol: its tasks, steps, network,
+pictures, seeds and evaluation.
+
+On MiniGrid TER has two arms: "ter" as the paper prints it, with 3 predecessors, and "ter (1 predecessor)" as the
+released scripts run it.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from envs import minigrid_tasks
 from envs.sokoban import BOX_REWARD, SOLVED_REWARD
 from lab.entry import Entry
-from papers.ter import batch_time, nchain, train, train_atari, train_sokoban
-from papers.ter.settings import METHODS, Settings
+from papers.ter import batch_time, nchain, sweeps, train, train_atari, train_sokoban
+from papers.ter.settings import METHODS
 
 HEADLINE: dict[str, Callable[[Entry], bool]] = {
     "fig2": lambda entry: True,
-    "own-start": lambda entry: entry.method in ("uer", "ter"),
+    "fig3b": lambda entry: entry.method in ("uer", "ter") and entry.env == "5x5-1",
 }
 """What `make reproduce` trains: figures, and which of their runs fit into an hour beside the other papers."""
 
 TASKS = tuple(minigrid_tasks.TASKS)
 SOKOBAN = tuple(train_sokoban.TASKS)
 GAMES = tuple(train_atari.SCORES)
+FRESH = 10
+"""First seed at quick: those below have been seen while its settings were chosen."""
 SEEDS = {"smoke": 1, "quick": 3, "full": 5}
+"""Runs per method and task; five in Fig. 3 at quick, too."""
+RELEASED = " (1 predecessor)"
+"""Follows the name of TER where it runs as in the scripts released for MiniGrid."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +42,7 @@ class World:
     paper's."""
 
     script: str
-    config: type[Settings]
+    config: type[Any]
     tasks: tuple[str, ...]
     smoke: dict
     quick: dict
@@ -46,12 +55,11 @@ MINIGRID = World(
     smoke=dict(
         steps=480, capacity=400, warmup=160, epsilon_steps=300, target_interval=100, eval_every=240, eval_episodes=3
     ),
-    quick=dict(steps=100_000, capacity=100_000, warmup=5_000, epsilon_steps=50_000, eval_every=10_000),
+    quick=dict(
+        steps=100_000, capacity=100_000, warmup=5_000, epsilon_steps=50_000, eval_every=10_000, eval_episodes=30,
+        network="codes", scale_output=True,
+    ),
     longer={
-        # A random policy meets the goal of these two three times less often per step than that of SimpleCrossing-Easy,
-        # so they take three times as long, and the paper's own warm-up, which costs little.
-        ("quick", "LavaCrossing-Easy"): dict(steps=300_000, capacity=300_000, warmup=50_000, epsilon_steps=150_000),
-        ("quick", "Unlock"): dict(steps=300_000, capacity=300_000, warmup=50_000, epsilon_steps=150_000),
         ("full", "DoorKey"): dict(steps=6_000_000),
     },
 )  # fmt: skip
@@ -61,9 +69,9 @@ SOKOBAN_WORLD = World(
         steps=280, capacity=200, warmup=130, epsilon_steps=200, target_interval=100, eval_every=140, eval_episodes=2,
         pixels=40,
     ),
-    quick=dict(  # a quarter of the paper's schedule of a million steps
-        steps=250_000, capacity=250_000, warmup=12_500, epsilon_steps=250_000, target_interval=2_500, pixels=40,
-        eval_every=25_000,
+    quick=dict(
+        steps=100_000, capacity=100_000, warmup=5_000, epsilon_steps=50_000, target_interval=1_000, eval_every=10_000,
+        eval_episodes=30, network="codes", scale_output=True,
     ),
     longer={
         ("full", "6x6-2"): dict(steps=5_000_000),
@@ -87,8 +95,14 @@ LARGEST_RETURN = {task: minigrid_tasks.MiniGridTask(task).max_steps for task in 
     task: SOLVED_REWARD + BOX_REWARD * boxes for task, (_, boxes) in train_sokoban.TASKS.items()
 }
 
-QUICK_TASKS = ("SimpleCrossing-Easy", "Unlock", "LavaCrossing-Easy")
-QUICK_SOKOBAN = ("5x5-1", "6x6-1")
+SENSITIVITY = ("SimpleCrossing-Easy", "5x5-1")
+"""Tasks of the figures that vary a setting, at quick and smoke."""
+RATIO_TASKS = ("LavaCrossing-Hard", "Unlock", "6x6-2", "6x6-3")
+"""Tasks of Figs. 4 and 5 in the paper."""
+RATIO_QUICK = ("SimpleCrossing-Easy", "LavaCrossing-Hard", "5x5-1")
+"""Those of Fig. 4 at quick."""
+RATIO_STEPS = 40_000
+"""Steps at quick of what learns 4 and 8 times as often; the beginning of Fig. 3's runs is what it is compared with."""
 
 
 def world_of(task: str) -> World:
@@ -105,25 +119,40 @@ def entries(
     Settings go before ``common`` ones, and these before the budget. seeds: how many, if not the scale's number.
     """
     found = []
+    first = FRESH if scale == "quick" else 0
     for env in envs:
         world = world_of(env)
         budget: dict = {"smoke": world.smoke, "quick": world.quick, "full": {}}[scale]
         budget = budget | world.longer.get((scale, env), {})
-        if scale == "quick" and env in LARGEST_RETURN:
-            budget["reward_scale"] = 1 / LARGEST_RETURN[env]
         for label, settings in variants.items():
-            for seed in range(seeds or SEEDS[scale]):
+            for seed in range(first, first + (seeds or SEEDS[scale])):
                 config = world.config(env=env, seed=seed, **(budget | common | settings))
                 found.append(Entry(label, env + suffix, seed, world.script, config))
     return found
 
 
+def arms(env: str, label: str = "ter", **settings) -> dict[str, dict]:
+    """TER on a task: as printed and, on MiniGrid, as released. label: begins with "ter", which the arm follows."""
+    found = {label: dict(method="ter") | settings}
+    if env in TASKS:
+        head, tail = label[:3], label[3:]
+        found[head + RELEASED + tail] = dict(method="ter", predecessors=1) | settings
+    return found
+
+
+def plain(env: str) -> dict[str, dict]:
+    """All methods on a task."""
+    return {method: dict(method=method) for method in METHODS if method != "ter"} | arms(env)
+
+
+def on_each(scale: str, envs: Iterable[str], variants: Callable[[str], dict[str, dict]], **more) -> list[Entry]:
+    """`entries` where the variants depend on the task."""
+    return [entry for env in envs for entry in entries(scale, [env], variants(env), **more)]
+
+
 def tasks(scale: str, quick: Iterable[str], full: Iterable[str]) -> Iterable[str]:
     """The paper's tasks, or the ones that stand for them on a laptop and in smoke."""
     return full if scale == "full" else quick
-
-
-PLAIN = {method: dict(method=method) for method in METHODS}
 
 
 def fig2(scale: str) -> list[Entry]:
@@ -137,37 +166,45 @@ def fig2(scale: str) -> list[Entry]:
 
 
 def fig3a(scale: str) -> list[Entry]:
-    """Learning curves of the five methods on MiniGrid; smoke tries every task."""
-    return entries(scale, QUICK_TASKS if scale == "quick" else TASKS, PLAIN)
+    """Learning curves of the five methods on MiniGrid."""
+    return on_each(scale, TASKS, plain, seeds=5 if scale == "quick" else None)
 
 
 def fig3b(scale: str) -> list[Entry]:
-    """Learning curves of the five methods on Sokoban, and their Q-values (Fig. E.7); smoke tries every task."""
-    return entries(scale, QUICK_SOKOBAN if scale == "quick" else SOKOBAN, PLAIN)
+    """Learning curves of the five methods on Sokoban, and their Q-values (Fig. E.7)."""
+    return on_each(scale, SOKOBAN, plain, seeds=5 if scale == "quick" else None)
 
 
 def fig4(scale: str) -> list[Entry]:
-    """Baselines that learn 1, 4 and 8 times as often as TER; on Sokoban at quick, 1 and 4 times."""
-
-    def variants(ratios: Iterable[float]) -> dict[str, dict]:
-        found = {
-            f"{method} x{ratio:g}": dict(method=method, replay_ratio=ratio)
-            for method in ("uer", "per", "ebu", "discor")
-            for ratio in ratios
-        }
-        return found | {"ter x0.25": dict(method="ter")}
-
-    all_of_them = variants((0.25, 1.0, 2.0))
+    """Baselines that learn 1, 4 and 8 times as often as TER. At quick the ratio 0.25 is that of Fig. 3's runs, and the
+    others end earlier, with the schedules of these."""
+    short: dict = {}
     if scale == "quick":
-        return entries(scale, ["SimpleCrossing-Easy"], all_of_them) + entries(scale, ["5x5-1"], variants((0.25, 1.0)))
-    return entries(scale, ["LavaCrossing-Hard", "Unlock", "6x6-2", "6x6-3"], all_of_them)
+        short = dict(steps=RATIO_STEPS, per_beta_steps=MINIGRID.quick["steps"])
+
+    def variants(env: str) -> dict[str, dict]:
+        found = {
+            f"{method} x{ratio:g}": dict(method=method) | (dict(replay_ratio=ratio) | short if ratio > 0.25 else {})
+            for method in ("uer", "per", "ebu", "discor")
+            for ratio in (0.25, 1.0, 2.0)
+        }
+        return found | arms(env, "ter x0.25")
+
+    return on_each(scale, tasks(scale, RATIO_QUICK, RATIO_TASKS), variants)
 
 
 def fig5(scale: str) -> list[Entry]:
     """TER with different shares of prioritised transitions."""
-    variants = {f"eta={eta:g}": dict(method="ter", eta=eta) for eta in (0.0, 0.05, 0.1, 0.2, 0.5, 0.7)}
-    full = ["LavaCrossing-Hard", "Unlock", "6x6-2", "6x6-3"]
-    return entries(scale, tasks(scale, ["SimpleCrossing-Easy", "5x5-1"], full), variants)
+
+    def variants(env: str) -> dict[str, dict]:
+        found: dict[str, dict] = {}
+        for eta in (0.0, 0.05, 0.1, 0.2, 0.5, 0.7):
+            found[f"eta={eta:g}"] = dict(method="ter", eta=eta)
+            if env in TASKS:
+                found[f"eta={eta:g}{RELEASED}"] = dict(method="ter", eta=eta, predecessors=1)
+        return found
+
+    return on_each(scale, tasks(scale, SENSITIVITY, RATIO_TASKS), variants)
 
 
 def fig6(scale: str) -> list[Entry]:
@@ -177,7 +214,7 @@ def fig6(scale: str) -> list[Entry]:
         "ebu (beta=0, terminal only)": dict(method="ebu", ebu_beta=0.0, ebu_timeouts=False),
     }
     crossings = [task for task in TASKS if "Crossing" in task]
-    return entries(scale, tasks(scale, ["SimpleCrossing-Easy"], crossings), variants)
+    return entries(scale, tasks(scale, SENSITIVITY, crossings), variants)
 
 
 def table_b1(scale: str) -> list[Entry]:
@@ -194,73 +231,91 @@ def table_b1(scale: str) -> list[Entry]:
 
 
 def fig_f8(scale: str) -> list[Entry]:
-    """EBU with different diffusion factors."""
+    """EBU with different diffusion factors, and as released: without double DQN."""
     variants = {f"beta={beta:g}": dict(method="ebu", ebu_beta=beta) for beta in (0.0, 0.25, 0.5, 0.75, 1.0)}
-    return entries(scale, tasks(scale, ["SimpleCrossing-Easy"], TASKS + SOKOBAN), variants)
+    variants["ebu (released)"] = dict(method="ebu", ebu_double=False)
+    return entries(scale, tasks(scale, SENSITIVITY, TASKS + SOKOBAN), variants)
 
 
 def fig_g9(scale: str) -> list[Entry]:
     """A world that replaces every tenth action by a random one."""
     task = tasks(scale, ["LavaCrossing-Easy"], ["LavaCrossing-Hard"])
-    return entries(scale, task, PLAIN, " (10 % random)", random_action_probability=0.1)
+    return on_each(scale, task, plain, suffix=" (10 % random)", random_action_probability=0.1)
 
 
 def fig_h10(scale: str) -> list[Entry]:
-    """A goal that does not end the episode, and the same tasks where it does."""
-    task = list(tasks(scale, ["SimpleCrossing-Easy"], ["SimpleCrossing-Hard", "LavaCrossing-Hard"]))
-    return entries(scale, task, PLAIN, " (no terminal)", pseudo_terminal=True) + entries(scale, task, PLAIN)
+    """A goal that does not end the episode, and the same tasks where it does; TER's U also standardised."""
+    task = tasks(scale, ["SimpleCrossing-Easy"], ["SimpleCrossing-Hard", "LavaCrossing-Hard"])
+
+    def endless(env: str) -> dict[str, dict]:
+        return plain(env) | {"ter (standardised U)": dict(method="ter", standardise_returns=True)}
+
+    return on_each(scale, task, endless, suffix=" (no terminal)", pseudo_terminal=True) + on_each(scale, task, plain)
 
 
 def fig_i11(scale: str) -> list[Entry]:
     """EBU with TER's share of prioritised transitions."""
-    found = []
-    for task in tasks(scale, ["SimpleCrossing-Easy"], TASKS + SOKOBAN):
-        variants: dict[str, dict] = {
-            "ebu": dict(method="ebu"),
-            "ebu + per": dict(method="ebu", ebu_per_share=world_of(task).config.eta),
-            "ter": dict(method="ter"),
-        }
-        found += entries(scale, [task], variants)
-    return found
+
+    def variants(env: str) -> dict[str, dict]:
+        share = world_of(env).config.eta
+        return {"ebu": dict(method="ebu"), "ebu + per": dict(method="ebu", ebu_per_share=share)} | arms(env)
+
+    return on_each(scale, tasks(scale, SENSITIVITY, TASKS + SOKOBAN), variants)
 
 
 def fig_j12(scale: str) -> list[Entry]:
     """EBU without the episodes that ran out of time."""
-    variants: dict[str, dict] = {
-        "ebu": dict(method="ebu"),
-        "ebu (no timeout)": dict(method="ebu", ebu_timeouts=False),
-        "ter": dict(method="ter"),
-    }
-    return entries(scale, tasks(scale, ["SimpleCrossing-Easy"], TASKS + SOKOBAN), variants)
+
+    def variants(env: str) -> dict[str, dict]:
+        without: dict[str, dict] = {"ebu (no timeout)": dict(method="ebu", ebu_timeouts=False)}
+        return {"ebu": dict(method="ebu")} | without | arms(env)
+
+    return on_each(scale, tasks(scale, SENSITIVITY, TASKS + SOKOBAN), variants)
 
 
 def fig_k13(scale: str) -> list[Entry]:
     """TER with projections of different length."""
     variants = {f"d={dim}": dict(method="ter", projection_dim=dim) for dim in (1, 3, 10)}
-    return entries(scale, tasks(scale, ["SimpleCrossing-Easy"], ["SimpleCrossing-Hard", "LavaCrossing-Hard"]), variants)
+    full = ["SimpleCrossing-Hard", "LavaCrossing-Hard", "5x5-1", "6x6-2"]
+    return entries(scale, tasks(scale, SENSITIVITY, full), variants)
 
 
 def fig_m15(scale: str) -> list[Entry]:
     """Four Atari games; at quick one of them, once, for a 500th of the steps."""
-    return entries(scale, tasks(scale, ["Freeway"], GAMES), PLAIN, seeds=1 if scale == "quick" else None)
+    return on_each(scale, tasks(scale, ["Freeway"], GAMES), plain, seeds=1 if scale == "quick" else None)
 
 
 def own_target(scale: str) -> list[Entry]:
     """Not in the paper: the target network copied five times as often."""
     interval = 100 if scale == "smoke" else 1000
-    variants = {
-        f"{method} (interval {every})": dict(method=method, target_interval=every)
-        for every in (interval, interval // 5)
-        for method in ("uer", "ter")
-    }
-    return entries(scale, ["SimpleCrossing-Easy"], variants)
+
+    def variants(env: str) -> dict[str, dict]:
+        return {
+            f"{label} (interval {every})": settings | dict(target_interval=every)
+            for every in (interval, interval // 5)
+            for label, settings in plain(env).items()
+        }
+
+    return on_each(scale, ["SimpleCrossing-Easy"], variants)
 
 
-def own_start(scale: str) -> list[Entry]:
-    """Not in the paper: the beginning of Fig. 3b on the smallest Sokoban, in which the methods differ most; at quick
-    with the schedules of the longer runs."""
-    budget: dict = dict(steps=75_000, eval_every=12_500) if scale == "quick" else {}
-    return entries(scale, ["5x5-1"], PLAIN, **budget)
+def own_network(scale: str) -> list[Entry]:
+    """Not in the paper: the small network on tile codes, and the paper's on pictures, with the same budget."""
+    chosen = ("uer", "ter", f"ter{RELEASED}")
+
+    def variants(env: str) -> dict[str, dict]:
+        return {
+            f"{label} ({network})": plain(env)[label] | dict(network=network)
+            for network in ("codes", "nature")
+            for label in chosen
+        }
+
+    return on_each(scale, ["SimpleCrossing-Easy"], variants)
+
+
+def own_levels(scale: str) -> list[Entry]:
+    """Not in the paper: 64 levels of a large Sokoban for training, and how the others are played then."""
+    return on_each(scale, ["6x6-2"], plain, suffix=" (64 levels)", levels=64)
 
 
 def own_memory(scale: str) -> list[Entry]:
@@ -269,8 +324,23 @@ def own_memory(scale: str) -> list[Entry]:
     At a shorter budget the small memory holds the same share, a twentieth, of the run.
     """
     small = {"smoke": 50, "quick": SOKOBAN_WORLD.quick["capacity"] // 20, "full": 50_000}[scale]
-    variants = PLAIN | {f"{method} (small memory)": dict(method=method, capacity=small) for method in METHODS[:-1]}
-    return entries(scale, tasks(scale, ["5x5-1"], SOKOBAN), variants)
+
+    def variants(env: str) -> dict[str, dict]:
+        return plain(env) | {f"{m} (small memory)": dict(method=m, capacity=small) for m in METHODS[:-1]}
+
+    return on_each(scale, tasks(scale, ["5x5-1"], SOKOBAN), variants)
+
+
+def own_predecessors(scale: str) -> list[Entry]:
+    """Not in the paper: sweeps with 1 and with 3 predecessors over random steps."""
+    variants: dict[str, dict] = {"uer": dict(method="uer"), "ter": {}, f"ter{RELEASED}": dict(predecessors=1)}
+    budget: dict = dict(transitions=4_000, copies=4) if scale == "smoke" else {}
+    return [
+        Entry(label, env, seed, "papers.ter.sweeps:main", sweeps.Config(env=env, seed=seed, **(settings | budget)))
+        for env in ("SimpleCrossing-Easy", "Unlock", "5x5-1", "6x6-2")
+        for label, settings in variants.items()
+        for seed in range(1 if scale == "smoke" else 5)
+    ]
 
 
 EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
@@ -289,6 +359,8 @@ EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "fig-k13": fig_k13,
     "fig-m15": fig_m15,
     "own-target": own_target,
+    "own-network": own_network,
     "own-memory": own_memory,
-    "own-start": own_start,
+    "own-levels": own_levels,
+    "own-predecessors": own_predecessors,
 }

@@ -7,10 +7,10 @@ experiment's grid is missing.
 
 from pathlib import Path
 
-from lab.plotting import Figure, legend, save, shown
+from lab.plotting import Figure, curves, legend, save, shown
 from lab.results import MissingData, Results, final
-from papers.ter.evidence.drawing import HOW, canvas_for, grid_of, panel, tidy
-from papers.ter.evidence.labels import NAMES, place
+from papers.ter.evidence.drawing import HOW, canvas_for, grid_of, panel, styles, tidy
+from papers.ter.evidence.labels import NAMES, label, place
 from papers.ter.evidence.paper_values import STATISTICS, TABLE_B1
 
 
@@ -78,6 +78,41 @@ def own_target(results: Results, scale: str, out: Path) -> None:
     canvas, axes = canvas_for(grid, 1, 2, title, HOW, (3.8, 2.8))
     for ax, metric in zip(axes[0], ("success", "q_overestimation")):
         panel(ax, grid, env, grid.methods, metric, place(env))
+    legend(canvas)
+    save(canvas, out)
+
+
+def own_predecessors(results: Results, scale: str, out: Path) -> None:
+    """Not in the paper: how far the ends' value has come after each copy of the target network, and the sweeps."""
+    grid = grid_of(results, "own-predecessors", scale)
+    envs = shown(grid)
+    title = "TER, own experiment: predecessors expanded per vertex, on a memory of random steps"
+    note = (
+        f"{HOW}; no network: tables stand for the target network. Reached: of the states from which an end can be "
+        "reached, those whose value rests on it; below, steps from an end to the farthest of them; last, share of a "
+        "sweep's transitions that end a task, and how many it takes"
+    )
+    canvas, axes = canvas_for(grid, 3, len(envs), title, note, (2.4, 1.9), unit="copy")
+    names = {method: label(method) for method in grid.methods}
+    rows = {"grounded": "share reached", "distance": "steps from an end"}
+    for column, env in enumerate(envs):
+        for ax, (metric, ylabel) in zip(axes[:, column], rows.items()):
+            curves(
+                ax, grid.of(env), metric, kind="mean-ci95", order=grid.methods, labels=names,
+                styles=styles(grid.methods), ylabel=ylabel, xlabel="copies",
+            )  # fmt: skip
+            ax.set_title(place(env) if metric == "grounded" else "")
+        bars = axes[2, column]
+        for x, method in enumerate(method for method in grid.methods if method != "uer"):
+            try:
+                share, taken = (final(grid.frame, m, method, env) for m in ("terminal_share", "transitions_per_sweep"))
+            except MissingData:
+                continue
+            bars.bar(x, share.mean(), color="w", edgecolor=styles([method])[method]["color"], hatch="//" if x else "")
+            bars.text(x, share.mean(), f"{taken.mean():.0f}", ha="center", va="bottom", fontsize=7)
+        bars.set(xticks=[0, 1], xticklabels=["3", "1"], xlabel="predecessors", ylabel="share of ends")
+        bars.margins(y=0.25)
+    tidy(axes, shared=False)
     legend(canvas)
     save(canvas, out)
 
@@ -166,8 +201,11 @@ FIGURES: dict[str, Figure] = {
         "own-memory", "", "Sokoban's baselines with a small memory",
         note="; small: 50,000 of a million, as in the released scripts, and the same share of a shorter run",
     ),
-    "own-start": learning_curves(
-        "own-start", "", "the beginning of training on the smallest Sokoban",
-        note="; at quick a window of Fig. 3b's runs that was chosen after these had been seen",
+    "own-network": learning_curves(
+        "own-network", "", "the small network on tile codes, and the paper's on pictures, with the same budget"
+    ),
+    "own-levels": learning_curves("own-levels", "", "unseen levels of Sokoban after training on 64 levels"),
+    "own-predecessors": Figure(
+        ("own-predecessors",), own_predecessors, "not in the paper: sweeps with 1 and with 3 predecessors"
     ),
 }  # fmt: skip

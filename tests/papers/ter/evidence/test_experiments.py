@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from papers.ter import train, train_atari, train_sokoban
-from papers.ter.evidence.experiments import EXPERIMENTS, GAMES
+from papers.ter.evidence.experiments import EXPERIMENTS, GAMES, MINIGRID, RATIO_STEPS
 
 SCALES = ("smoke", "quick", "full")
-TRAINED = [name for name in EXPERIMENTS if name not in ("fig2", "table-b1")]
-WITHOUT = ("own-target", "own-memory")  # in which the budget is what differs
+TRAINED = [name for name in EXPERIMENTS if name not in ("fig2", "table-b1", "own-predecessors")]
+WITHOUT = ("own-target", "own-memory", "own-network", "own-levels")  # in which the budget is what differs
 FULL_STEPS = {"DoorKey": 6_000_000} | {
     "5x5-1": 1_000_000, "5x5-2": 1_000_000, "6x6-1": 1_000_000, "6x6-2": 5_000_000, "6x6-3": 10_000_000,
     "7x7-1": 3_000_000, "7x7-2": 5_000_000,
@@ -27,9 +27,10 @@ def test_full_is_the_papers_protocol(name):
         default = type(entry.config)()
         assert entry.config.steps == FULL_STEPS.get(entry.config.env, 3_000_000)
         for field in (*BUDGET[1:], "batch_size", "lr", "gamma", "eval_noise", "update_every", "epsilon_end",
-                      "reward_scale", "per_alpha", "per_beta", "discor_tau", "timeout_is_done"):  # fmt: skip
+                      "per_alpha", "per_beta", "discor_tau", "timeout_is_done"):  # fmt: skip
             assert getattr(entry.config, field) == getattr(default, field)
-        assert getattr(entry.config, "pixels", 84) == 84
+        assert getattr(entry.config, "pixels", 84) == 84 and getattr(entry.config, "network", "nature") == "nature"
+        assert not getattr(entry.config, "scale_output", False) and not getattr(entry.config, "levels", 0)
     runs = Counter((entry.method, entry.env) for entry in entries)
     assert set(runs.values()) == {5}
 
@@ -55,10 +56,15 @@ def test_own_experiments_change_nothing_but_what_they_are_about(scale):
         for entry in EXPERIMENTS[name](scale)
     }
     for entry in EXPERIMENTS["own-target"](scale):
-        config = plain[entry.env, entry.method.split()[0], entry.seed]
-        interval = int(entry.method.rstrip(")").split()[-1])
-        assert entry.config == dataclasses.replace(config, target_interval=interval)
-        assert interval in (config.target_interval, config.target_interval // 5)
+        method, _, interval = entry.method.rstrip(")").rpartition(" (interval ")
+        config = plain[entry.env, method, entry.seed]
+        assert entry.config == dataclasses.replace(config, target_interval=int(interval))
+        assert int(interval) in (config.target_interval, config.target_interval // 5)
+    for entry in EXPERIMENTS["own-network"](scale):
+        method, _, network = entry.method.rstrip(")").rpartition(" (")
+        assert entry.config == dataclasses.replace(plain[entry.env, method, entry.seed], network=network)
+    for entry in EXPERIMENTS["own-levels"](scale):
+        assert entry.config == dataclasses.replace(plain["6x6-2", entry.method, entry.seed], levels=64)
     small = 0
     for entry in EXPERIMENTS["own-memory"](scale):
         method, _, memory = entry.method.partition(" ")
@@ -77,7 +83,11 @@ def test_one_budget_for_all_methods(name, scale):
     """No method is given more steps, evaluations or memory than another on the same task."""
     budgets: dict = {}
     for entry in EXPERIMENTS[name](scale):
-        fields = (*BUDGET, "batch_size", "lr", "gamma", "reward_scale")
+        fields = (*BUDGET, "batch_size", "lr", "gamma")
+        if scale == "quick" and entry.method.endswith(("x1", "x2")):  # judged by the beginning of Fig. 3's runs
+            steps, beta_steps = entry.config.steps, entry.config.per_beta_steps
+            assert (name, steps, beta_steps) == ("fig4", RATIO_STEPS, MINIGRID.quick["steps"])
+            entry = dataclasses.replace(entry, config=dataclasses.replace(entry.config, steps=beta_steps))
         budgets.setdefault(entry.env, set()).add(tuple(getattr(entry.config, field) for field in fields))
     assert all(len(found) == 1 for found in budgets.values())
 
@@ -99,3 +109,28 @@ def test_runs_that_experiments_share_are_trained_once(scale):
             other_share = label.startswith("eta") and label != f"eta={ter.get(entry.env, entry.config).eta:g}"
             if entry.method == label and entry.env in ter and not other_share:
                 assert dataclasses.replace(entry.config, seed=0) == dataclasses.replace(ter[entry.env], seed=0)
+
+
+def test_seeds_at_quick_are_fresh_and_shared():
+    """None of them was seen while settings were chosen; what Fig. 3 has trained, others need not."""
+    runs = [entry for name in TRAINED for entry in EXPERIMENTS[name]("quick")]
+    assert {entry.seed for entry in runs} == set(range(10, 15))
+    fig3 = {entry.run_dir(Path("runs")) for name in ("fig3a", "fig3b") for entry in EXPERIMENTS[name]("quick")}
+    for entry in EXPERIMENTS["fig4"]("quick"):
+        assert (entry.run_dir(Path("runs")) in fig3) == entry.method.endswith("x0.25")
+
+
+@pytest.mark.parametrize("name", [n for n in TRAINED if n not in ("fig6", "fig-f8", "fig-k13")])
+def test_minigrid_has_both_arms_of_ter(name):
+    """The same runs but for the predecessors: 3 as printed, 1 as released; Sokoban, released with 3, has one arm."""
+    for scale in ("quick", "full"):
+        found = {(entry.method, entry.env, entry.seed): entry.config for entry in EXPERIMENTS[name](scale)}
+        for (method, env, seed), config in found.items():
+            if config.method != "ter" or "standardised" in method:
+                continue
+            if type(config) is not train.Config:
+                assert config.predecessors == 3
+            elif "(1 predecessor)" not in method:
+                head = method.split(" ")[0]
+                twin = found[method.replace(head, f"{head} (1 predecessor)", 1), env, seed]
+                assert config.predecessors == 3 and twin == dataclasses.replace(config, predecessors=1)

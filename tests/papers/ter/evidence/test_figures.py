@@ -41,7 +41,7 @@ def test_scores_of_games_have_ranges_of_their_own(draw):
     assert ranges["Pong"] < 5 < ranges["Freeway"] < 100 < ranges["Kangaroo"]
 
 
-@pytest.mark.parametrize("name", ["fig-g9", "own-memory"])
+@pytest.mark.parametrize("name", ["fig-g9", "own-memory", "own-network", "own-predecessors", "fig-h10"])
 def test_figures_that_are_not_committed_draw_every_method(name, draw):
     canvas = draw(name)
     [shown] = canvas.subfigs[0].legends
