@@ -16,16 +16,16 @@ def test_distances_by_hand():
 
 
 def test_a_value_moves_one_step_per_copy(tmp_path, monkeypatch):
-    """A corridor of nine steps to the end, every transition of which is drawn between two copies."""
-    corridor = [(bytes([k]), bytes([k + 1]), k == 8) for k in range(9)]
+    """A corridor of nine steps to the end, walked five times: all of it is drawn between two copies."""
+    corridor = [(bytes([k]), bytes([k + 1]), k == 8) for k in range(9)] * 5
     steps = [sweeps.Step(v, 0, -1.0, v_next, end, False) for v, v_next, end in corridor]
     monkeypatch.setattr(sweeps, "random_steps", lambda config: (corridor, steps))
-    main(Config(transitions=9, copies=12), tmp_path / "run")
+    main(Config(transitions=45, copies=12), tmp_path / "run")
     found = [(int(step), float(value)) for step, metric, value in rows(tmp_path / "run") if metric == "distance"]
     assert found == [(copy, min(copy, 9)) for copy in range(1, 13)]
-    summary = main(Config(transitions=9, copies=12), tmp_path / "run")
+    summary = main(Config(transitions=45, copies=12), tmp_path / "run")
     assert summary["grounded"] == 1.0 and summary["transitions_per_sweep"] == pytest.approx(9, rel=0.01)
-    assert summary["terminal_share"] == pytest.approx(1 / 9, rel=0.01) and summary["terminal_stored"] == 1 / 9
+    assert summary["terminal_share"] == pytest.approx(1 / 9, rel=0.01) and summary["terminal_stored"] == pytest.approx(1 / 9)
 
 
 def test_fewer_predecessors_make_shorter_sweeps_with_more_ends(tmp_path):
