@@ -25,7 +25,9 @@ def test_a_value_moves_one_step_per_copy(tmp_path, monkeypatch):
     assert found == [(copy, min(copy, 9)) for copy in range(1, 13)]
     summary = main(Config(transitions=45, copies=12), tmp_path / "run")
     assert summary["grounded"] == 1.0 and summary["transitions_per_sweep"] == pytest.approx(9, rel=0.01)
-    assert summary["terminal_share"] == pytest.approx(1 / 9, rel=0.01) and summary["terminal_stored"] == pytest.approx(1 / 9)
+    assert summary["terminal_share"] == pytest.approx(1 / 9, rel=0.01) and summary["terminal_stored"] == pytest.approx(
+        1 / 9
+    )
 
 
 def test_fewer_predecessors_make_shorter_sweeps_with_more_ends(tmp_path):
