@@ -13,6 +13,7 @@ actions, here of an untrained network.
 *Steps.* Where some runs of a task are planned shorter than others, all of them are judged by what the shortest has.
 """
 
+import functools
 import sys
 from collections.abc import Callable, Iterable
 
@@ -58,6 +59,7 @@ class Runs(scores.Runs):
     def __init__(self, results: Results, experiment: str):
         super().__init__(results, experiment)
         self._curves: dict[tuple[str, str, str], tuple[np.ndarray, np.ndarray]] = {}
+        self._learns: dict[tuple[str, str], Learning] = {}
         planned: dict[str, set[int]] = {}
         for entry in EXPERIMENTS[experiment](self.scale):
             planned.setdefault(entry.env, set()).add(getattr(entry.config, "steps", 0))
@@ -91,7 +93,9 @@ class Runs(scores.Runs):
 
     def learns(self, method: str, env: str) -> Learning:
         """Whether a method learns a task."""
-        return self.learning(METRIC, method, env)
+        if (method, env) not in self._learns:
+            self._learns[method, env] = self.learning(METRIC, method, env)
+        return self._learns[method, env]
 
     def compare(self, x: Side, y: Side, ruling: Ruling) -> Verdict:
         """Two methods on one task, or one method on two versions of a task."""
@@ -108,6 +112,17 @@ class Runs(scores.Runs):
         q = self.last("q_overestimation", method, env, LAST)
         verdict = decide(mean_of(q), rule, steps=self.steps(env, method), scale=self.scale)
         return gated(verdict, **{label(method): self.learns(method, env)}) if q.mean() < 0 else verdict
+
+
+def runs_of(results: Results, experiment: str) -> Runs:
+    """The runs of an experiment. Claims of one figure follow each other, and share them."""
+    results.need(experiment)  # says that it has been read
+    return _runs(results, experiment)
+
+
+@functools.lru_cache(maxsize=4)
+def _runs(results: Results, experiment: str) -> Runs:
+    return Runs(results, experiment)
 
 
 def tasks(experiment: str, scale: str) -> list[str]:
@@ -137,7 +152,7 @@ def contest(
     chosen = list(pairs)
 
     def check(results: Results) -> Verdict:
-        runs = Runs(results, experiment)
+        runs = runs_of(results, experiment)
         grid = {(entry.method, entry.env) for entry in EXPERIMENTS[experiment](runs.scale)}
         parts: dict[str, tuple[Side, Side]] = {}
         for name in filter(env, tasks(experiment, runs.scale)):
@@ -157,7 +172,7 @@ def over_estimation(
     chosen = list(methods)
 
     def check(results: Results) -> Verdict:
-        runs = Runs(results, experiment)
+        runs = runs_of(results, experiment)
         planned = dict.fromkeys((entry.method, entry.env) for entry in EXPERIMENTS[experiment](runs.scale))
         parts = {f"{env}, {label(m)}": (m, env) for m, env in planned if m in chosen and env in where}
         return all_of(judged(parts, lambda part: runs.overestimation(*parts[part], rule)))
@@ -171,7 +186,7 @@ def overall(experiment: str, others: Iterable[str], ter: str = "ter") -> Callabl
     others = list(others)
 
     def check(results: Results) -> Verdict:
-        runs = Runs(results, experiment)
+        runs = runs_of(results, experiment)
         planned = tasks(experiment, runs.scale)
         sides = {task: {label(m): runs.learns(m, task) for m in (ter, *others)} for task in planned}
         learned = [task for task in planned if any(side.learns for side in sides[task].values())]
