@@ -191,7 +191,7 @@ setup: $(VENV)/.dev
 
 test: $(VENV)/.dev
 	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1 \
-	    $(PY) -m pytest -n $(or $(JOBS),auto) --maxprocesses 8
+	    $(PY) -m pytest -n $(or $(JOBS),auto) --maxprocesses 8 --dist worksteal
 
 lint: $(VENV)/.dev
 	@$(PY) -m ruff check .
