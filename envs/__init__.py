@@ -23,3 +23,12 @@ for _name, _maker in {
     "CircularTrack": "envs.circular_track:circular_track_env",
 }.items():
     register(id=f"{_name}-v0", entry_point=_maker)
+for _name, _maker, _vector in (
+    ("VoxelBuild", "voxel_build_env", "VoxelBuildVector"),
+    ("VoxelBuildSmall", "small_voxel_build_env", "SmallVoxelBuildVector"),
+):
+    register(
+        id=f"{_name}-v0",
+        entry_point=f"envs.voxel_build:{_maker}",
+        vector_entry_point=f"envs.voxel_build_vector:{_vector}",
+    )
