@@ -19,6 +19,7 @@ TOPICS = {
     "sokoban": "A step of Sokoban, picture and new levels included",
     "throwing": "A step of the ball-throwing tasks",
     "goal_tasks": "A step of the point maze and the pixel grid",
+    "voxel_build": "A step of the construction task",
     "sum_tree": "Prioritised draws",
     "batches": "Making a batch (SimpleCrossing-Easy, 50,000 transitions stored)",
     "training": "Training on SimpleCrossing-Easy and on Sokoban, per environment step",

@@ -151,6 +151,19 @@ class VoxelBuild(GoalTask):
                 f"the agent at {pose[[X, Y, Z]].tolist()} must have two free cells, and stand on something"
             )
 
+    def check_goal(self, goal: Any) -> None:
+        """ValueError for a goal that nobody can build."""
+        goal = np.asarray(goal)
+        if goal.shape != self.goal_shape or not self.contains(goal):
+            right = f"a goal has {self.cells} cells, 0 to {MATERIALS}, and at most {BLOCKS} of each material"
+            raise ValueError(f"{right}: this one has the shape {goal.shape}, {np.count_nonzero(goal)} cells are not 0")
+
+    def reward(self, achieved: np.ndarray, desired: np.ndarray, info: Any) -> np.ndarray:
+        """The paper's, App. F: d(m(s), g) - d(m(s'), g), float64 [...]. ValueError without the build before it."""
+        if info is None or "achieved_before" not in info:
+            raise ValueError('the reward of a step needs info["achieved_before"], the build before it')
+        return self.distance(info["achieved_before"], desired) - self.distance(achieved, desired)
+
     def bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         high = np.ones(self.observation_shape, np.float32)
         high[: 2 * self.cells] = 3.0  # materials, and marks
@@ -173,9 +186,9 @@ def check_picture(picture: tuple[int, int] | None) -> None:
 class VoxelBuildEnv(GoalEnv):
     """One episode at a time: as every goal task, but for the reward, and with a `picture` [rows, columns, 3] if wanted.
 
-    The reward is by how much the step has brought the build nearer to the goal: 1, 0 or -1 (ours sees a block of the
-    wrong material where another belongs, and air there, as equally wrong). `info["achieved_before"]` is the build
-    before the step, from which `compute_reward` makes the reward for any other goal.
+    The reward is by how much the step has brought the build nearer to the goal: 1, 0 or -1, and 0 also where a block
+    replaces air or air a block and both are wrong. `info["achieved_before"]` is the build before the step, from which
+    `compute_reward` makes the reward for any other goal.
     """
 
     task: VoxelBuild
@@ -192,7 +205,7 @@ class VoxelBuildEnv(GoalEnv):
         if options and "state" in options:
             self.task.check(options["state"])
         if options and "goal" in options:
-            check_goal(self.task, options["goal"])
+            self.task.check_goal(options["goal"])
         return super().reset(seed=seed, options=options)
 
     def step(self, action):
@@ -208,30 +221,13 @@ class VoxelBuildEnv(GoalEnv):
 
     def compute_reward(self, achieved_goal: np.ndarray, desired_goal: np.ndarray, info: Any = None) -> np.ndarray:
         """By how much builds [..., cells] are nearer to goals than `info["achieved_before"]`: float64 [...]."""
-        return reward(self.task, achieved_goal, desired_goal, info)
+        return self.task.reward(achieved_goal, desired_goal, info)
 
     def _observe(self) -> dict[str, np.ndarray]:
         seen = super()._observe()
         if self.pixels is not None:
             seen["picture"] = self.task.look(self.state[None], *self.pixels)[0]  # type: ignore[index]
         return seen
-
-
-def check_goal(task: VoxelBuild, goal: Any) -> None:
-    """ValueError for a goal that nobody can build."""
-    goal = np.asarray(goal)
-    if goal.shape != task.goal_shape or not task.contains(goal):
-        right = f"a goal has {task.cells} cells, 0 to {MATERIALS}, and at most {BLOCKS} of each material"
-        raise ValueError(
-            f"{right}: this one has the shape {goal.shape} and {np.count_nonzero(goal)} cells that are not 0"
-        )
-
-
-def reward(task: VoxelBuild, achieved: np.ndarray, desired: np.ndarray, info: Any) -> np.ndarray:
-    """The paper's reward, App. F: d(m(s), g) - d(m(s'), g). ValueError without `info["achieved_before"]`."""
-    if info is None or "achieved_before" not in info:
-        raise ValueError('the reward of a step needs info["achieved_before"], the build before it')
-    return task.distance(info["achieved_before"], desired) - task.distance(achieved, desired)
 
 
 def small_voxel_build(max_steps: int = 40) -> VoxelBuild:

@@ -25,7 +25,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from envs.throwing_options import asked_truths, check_names
-from envs.voxel_build import VoxelBuild, VoxelBuildEnv, check_goal, reward, small_voxel_build
+from envs.voxel_build import VoxelBuild, VoxelBuildEnv, small_voxel_build
 
 
 class VoxelBuildVector(VectorEnv):
@@ -66,7 +66,7 @@ class VoxelBuildVector(VectorEnv):
         n, options = self.num_envs, options or {}
         check_names(options, ("state", "goal", "reset_mask"))
         states = self._asked("state", options, self.states.shape, self.task.check)
-        goals = self._asked("goal", options, self.goals.shape, lambda goal: check_goal(self.task, goal))
+        goals = self._asked("goal", options, self.goals.shape, self.task.check_goal)
         mask = asked_truths("reset_mask", options["reset_mask"], n) if "reset_mask" in options else [True] * n
         self.streams = self._streams(seed, mask)  # until here nothing has changed, after it nothing can be wrong
         for i in np.flatnonzero(mask):
@@ -106,7 +106,7 @@ class VoxelBuildVector(VectorEnv):
 
     def compute_reward(self, achieved_goal: np.ndarray, desired_goal: np.ndarray, info: Any = None) -> np.ndarray:
         """As the single environment's."""
-        return reward(self.task, achieved_goal, desired_goal, info)
+        return self.task.reward(achieved_goal, desired_goal, info)
 
     def _asked(self, name: str, options: dict[str, Any], shape: tuple[int, ...], check) -> np.ndarray | None:
         """What `options` say of n episodes, or None. ValueError for what `check` refuses, or another number of them."""

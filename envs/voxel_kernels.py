@@ -68,7 +68,7 @@ def aim(cells, pose, size, height):
     """What the ray from the eye meets: number of the cell that BREAK clears, and of the one that PLACE fills, or -1.
 
     The second is the last one before what it meets, a block or the ground of the arena, if that is neither above the
-    arena nor the agent's own. Beyond the border there is nothing to meet.
+    arena nor one that the agent is in. Beyond the border there is nothing to meet.
     """
     heading, pitch = pose[HEADING], pose[PITCH]
     before = -1
@@ -82,7 +82,7 @@ def aim(cells, pose, size, height):
             return -1, before
         if z < height and cells[cell] != 0:
             return cell, before
-        before = cell if z < height and ahead > 0 else -1
+        before = cell if z < height and (ahead > 0 or up > 1) else -1
     return -1, -1
 
 

@@ -53,7 +53,7 @@ class Scene:
     def __init__(self, canvas: pygame.Surface, part: pygame.Rect, size: int, height: int):
         self.canvas, self.size, self.height = canvas, size, height
         above = height + 2.0  # layers that can be seen above the ground: an agent stands on the highest
-        self.unit = min(part.width / (2 * size + 2.0), part.height / (size + above + 1.0))
+        self.unit = min(part.width / (2 * size + 2.4), part.height / (size + above + 1.0))
         self.origin = part.centerx, part.centery + self.unit * (size + above * 0.5) / 2
 
     def arena(self, cells: np.ndarray, wanted: np.ndarray, pose: list[int] | None) -> None:

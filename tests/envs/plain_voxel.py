@@ -1,4 +1,4 @@
-"""The voxel world once more, in plain Python: a dict of blocks, angles in degrees, and a ray in a thousand small steps."""
+"""The voxel world once more, in plain Python: a dict of blocks, angles in degrees, and a ray in many small steps."""
 
 import itertools
 import math
@@ -29,8 +29,8 @@ class PlainWorld:
         east, north = math.sin(math.radians(self.angle)), math.cos(math.radians(self.angle))
         level, sink = math.cos(math.radians(self.pitch)), math.sin(math.radians(self.pitch))
         before = None
-        for k in range(1000):
-            at = 4 * (k + 0.5) / 1000
+        for k in range(400):
+            at = 4 * (k + 0.5) / 400
             x = math.floor(self.x + 0.5 + at * level * east)
             y = math.floor(self.y + 0.5 + at * level * north)
             z = math.floor(self.z + 1.62 - at * sink)

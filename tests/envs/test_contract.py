@@ -36,6 +36,8 @@ ENVS = [
     ("envs:TreeMaze-v0", dict(size=4, seed=2), PUSH, box(-0.5, 3.5, 2)),
     ("envs:PixelGrid-v0", {}, Discrete(9), box(0, 1, 2, 13, 13)),
     ("envs:PixelGrid-v0", dict(size=7, max_steps=25), Discrete(9), box(0, 1, 2, 7, 7)),
+    ("envs:VoxelBuild-v0", {}, Discrete(21), None),
+    ("envs:VoxelBuildSmall-v0", dict(picture=(24, 36)), Discrete(21), None),
     ("envs:CircularTrack-v0", {}, box(-1, 1, 1), None),
     ("envs:Hand-v1", {}, box(-1, 1, 3), None),
     ("envs:HandWall-v1", {}, box(-1, 1, 3), None),
@@ -107,7 +109,7 @@ def test_the_seed_decides_and_copies_go_on_alike_and_what_was_seen_stays(name, a
     assert all(equal(*pair) for pair in kept)
 
 
-@pytest.mark.parametrize(("name", "scale"), [("BitFlip", 1), ("PixelGrid", 1), ("Sokoban", 2)])
+@pytest.mark.parametrize(("name", "scale"), [("BitFlip", 1), ("PixelGrid", 1), ("VoxelBuildSmall", 1), ("Sokoban", 2)])
 def test_a_window_shows_the_picture(name, scale, monkeypatch):
     """With SDL's driver without a screen. It can be closed twice."""
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
