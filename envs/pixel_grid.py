@@ -22,8 +22,9 @@ SHIFTS = np.array([(action % 3 - 1, action // 3 - 1) for action in range(9)])
 """[9, 2]: rows and columns that each action moves by; those of a chess king, and none for TOGGLE."""
 STEPS_PER_STROKE = 6
 """An episode has so many steps for each time that the drawing of its goal toggles a pixel."""
-LONGEST_LINE = 4
-"""The drawing of a goal turns after 1 to so many toggles."""
+STEPS_PER_LINE = 10
+"""The drawing of a goal turns after fewer toggles than an episode has tens of steps: after 1 to 4 where it has 50, after
+every one where it has 25."""
 SMALLEST, LARGEST = 5, 256
 """Sizes: a small grid has no room for convolutions, and a location must fit into two bytes."""
 OFF, ON, WRONG, AGENT = (235, 235, 235), (60, 60, 60), (213, 94, 0), (0, 114, 178)
@@ -83,7 +84,7 @@ class PixelGrid(GoalTask):
             allowed = self._legal[row, column] & (np.arange(9) != TOGGLE)
             # the largest of random numbers is at any of the allowed places with the same probability
             shift[turns] = SHIFTS[np.where(allowed, rng.random(allowed.shape), -1.0).argmax(axis=1)]
-            line[turns] = rng.integers(1, LONGEST_LINE + 1, size=len(turns))
+            line[turns] = rng.integers(1, max(self.max_steps // STEPS_PER_LINE, 2), size=len(turns))
             location = np.clip(location + shift, 0, self.size - 1)
             row, column = location.T
             drawings[every, 0, row, column] = 1.0 - drawings[every, 0, row, column]

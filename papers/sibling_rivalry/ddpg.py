@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from envs.goal_task import GoalTask
+from papers.sibling_rivalry.adam import Adam
 from papers.sibling_rivalry.networks import input_shape, join, network
 
 SQUASH = 0.005
@@ -57,7 +58,7 @@ class DDPG:
 
     Args:
         task: shapes of observations, goals and actions.
-        lr, adam_eps: Adam's step size and epsilon.
+        lr, adam_eps: Adam's step size and epsilon, see adam.py.
         gamma: discount.
         polyak: share of the old target networks in the new ones.
         random_actions: probability of a uniform action when exploring.
@@ -82,7 +83,7 @@ class DDPG:
         )
         self.parameters: list[Tensor] = [*self.actor.parameters(), *self.critic.parameters()]
         self.averaged: list[Tensor] = [*self.target_actor.parameters(), *self.target_critic.parameters()]
-        self.adam = torch.optim.Adam(self.parameters, lr=lr, eps=adam_eps, fused=True)
+        self.adam = Adam(self.parameters, lr=lr, eps=adam_eps)
 
     # --- acting -------------------------------------------------------------------------------------------------------
 

@@ -13,14 +13,12 @@ import torch
 from torch import Tensor
 
 from envs.goal_task import GoalTask
+from papers.sibling_rivalry.adam import Adam
 from papers.sibling_rivalry.ddpg import Batch
-from papers.sibling_rivalry.networks import input_shape, join, network
+from papers.sibling_rivalry.networks import CHUNK, input_shape, join, network
 
 FORBIDDEN = -1e6
 """Value of an action that is not legal. Finite: a target may multiply it by 0."""
-CHUNK = 256
-"""Transitions whose gradient is computed at once on a CPU: the maps of 2,560 pictures do not fit into its cache, and
-waiting for memory would take half as much time again."""
 
 
 class DQN:
@@ -28,7 +26,7 @@ class DQN:
 
     Args:
         task: shapes of observations and goals, and the number of actions.
-        lr, adam_eps: Adam's step size and epsilon.
+        lr, adam_eps: Adam's step size and epsilon, see adam.py.
         gamma: discount.
         polyak: share of the old target network in the new one.
         random_actions: probability of a uniform action when exploring, be it legal or not.
@@ -44,11 +42,10 @@ class DQN:
         self.n_actions, self.random_actions = task.n_actions, random_actions
         torch.manual_seed(seed)
         self.q = network(input_shape(task), task.n_actions, pool="mean").to(device)
-        self.q = self.q.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # faster convolutions
         self.target = deepcopy(self.q).requires_grad_(False)
         self.parameters: list[Tensor] = list(self.q.parameters())
         self.averaged: list[Tensor] = list(self.target.parameters())
-        self.adam = torch.optim.Adam(self.parameters, lr=lr, eps=adam_eps, fused=True)
+        self.adam = Adam(self.parameters, lr=lr, eps=adam_eps)
 
     # --- acting -------------------------------------------------------------------------------------------------------
 

@@ -59,17 +59,19 @@ class Icm(nn.Module):
         now, after = self.embed(observations), self.embed(next_observations)
         return (self.foretell(now, actions) - after).square().mean(dim=1)
 
-    def loss(self, observations: Tensor, actions: Tensor, next_observations: Tensor) -> Tensor:
-        """Errors of inverse and forward model, added up: a scalar. All three networks learn from it.
+    def losses(self, observations: Tensor, actions: Tensor, next_observations: Tensor) -> Tensor:
+        """Errors of inverse and forward model, added up: [n]. All three networks learn from them.
 
         The inverse model's is the squared error of a continuous action, or the cross-entropy of a discrete one.
         """
         now, after = self.embed(observations), self.embed(next_observations)
         guess = self.inverse_model(torch.cat([now, after], dim=1))
-        inverse = F.cross_entropy(guess, actions) if self.discrete else F.mse_loss(guess, actions)
+        if self.discrete:
+            inverse = F.cross_entropy(guess, actions, reduction="none")
+        else:
+            inverse = (guess - actions).square().mean(dim=1)
         # The target does not learn: else the encoder could make everything foreseeable by making everything alike.
-        forward = F.mse_loss(self.foretell(now, actions), after.detach())
-        return inverse + forward
+        return inverse + (self.foretell(now, actions) - after.detach()).square().mean(dim=1)
 
     def embed(self, observations: Tensor) -> Tensor:
         """Vectors of length 1, float32 [n, width]."""

@@ -13,6 +13,9 @@ from envs.goal_task import GoalTask
 
 HIDDEN = 128
 FEATURES = 64
+CHUNK = 256
+"""Pictures whose gradient is computed at once on a CPU: the maps of a mini-batch do not fit into its cache, and waiting
+for memory would take half as much time again."""
 
 
 def input_shape(task: GoalTask, goals: int = 1) -> tuple[int, ...]:
@@ -47,6 +50,7 @@ class PixelEncoder(nn.Module):
             nn.Conv2d(32, FEATURES, 3),
         )  # fmt: skip
         self.norm = nn.LayerNorm(FEATURES)
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # faster convolutions
 
     def forward(self, pictures: Tensor) -> Tensor:
         maps = self.convolutions(pictures)

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from envs.goal_task import GoalTask
-from papers.sibling_rivalry.networks import input_shape, join, network
+from papers.sibling_rivalry.adam import Adam
+from papers.sibling_rivalry.networks import CHUNK, input_shape, join, network
 from papers.sibling_rivalry.policies import make_policy
 
 CLIP = 0.2
@@ -22,7 +23,7 @@ class Curiosity(Protocol):
 
     def surprise(self, observations: Tensor, actions: Tensor, next_observations: Tensor) -> Tensor: ...
 
-    def loss(self, observations: Tensor, actions: Tensor, next_observations: Tensor) -> Tensor: ...
+    def losses(self, observations: Tensor, actions: Tensor, next_observations: Tensor) -> Tensor: ...
 
 
 def gae(
@@ -80,8 +81,8 @@ class PPO:
     Args:
         task: shapes of observations, goals and actions.
         sees_anti_goal: whether the critic gets the anti-goal, too; the policy never does.
-        lr, lr_decay: Adam's step size, and the factor on it after every update.
-        adam_eps: Adam's epsilon.
+        lr, lr_decay: Adam's step size, and the factor on it whenever `slow_down` is called.
+        adam_eps: Adam's epsilon, see adam.py.
         entropy: weight of the entropy in the objective.
         epochs, minibatches: passes over an update's transitions, and gradient steps per pass.
         curiosity, curiosity_rate: a further module, and the weight of its loss.
@@ -103,8 +104,9 @@ class PPO:
         if curiosity is not None:
             modules.append(curiosity.to(device))
         self.parameters = [p for module in modules for p in module.parameters() if p.requires_grad]
-        self.adam = torch.optim.Adam(self.parameters, lr=lr, eps=adam_eps, fused=True)
+        self.adam = Adam(self.parameters, lr=lr, eps=adam_eps)
         self.lr_decay = lr_decay
+        self.in_parts = device == "cpu" and len(task.observation_shape) == 3  # see CHUNK
 
     def tensor(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(array).to(self.device)
@@ -119,48 +121,82 @@ class PPO:
     @torch.no_grad()
     def values(self, observations: Tensor, goals: Tensor, anti_goals: Tensor | None) -> Tensor:
         """V(s, g), or V(s, g, anti-goal), float32 [m]."""
-        return self._values(observations, goals, anti_goals)
+        seen = [part for part in (observations, goals, anti_goals) if part is not None]
+        return torch.cat([self._values(*(part[rows] for part in seen)) for rows in self._parts(len(observations))])
 
-    def _values(self, observations: Tensor, goals: Tensor, anti_goals: Tensor | None) -> Tensor:
-        parts = [observations, goals] if anti_goals is None else [observations, goals, anti_goals]
-        return self.critic(join(*parts)).squeeze(1)
+    def _values(self, *seen: Tensor) -> Tensor:
+        return self.critic(join(*seen)).squeeze(1)
 
-    def loss(self, batch: Experience, old_log_prob: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """Clipped objective, squared error of the values and entropy, added up; and the parts by name."""
+    def _parts(self, n: int) -> list[slice]:
+        """The rows of n transitions in parts whose results are computed one after the other."""
+        size = CHUNK if self.in_parts else max(n, 1)
+        return [slice(first, first + size) for first in range(0, max(n, 1), size)]
+
+    def loss(self, batch: Experience, old_log_prob: Tensor, weights: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """Clipped objective, squared error of the values and entropy, added up; and the parts by name.
+
+        weights: [m], of the transitions in each of these means.
+        """
         log_prob, entropy = self.policy.evaluate(batch.observations, batch.goals, batch.actions, batch.legal)
         ratio = torch.exp(log_prob - old_log_prob)
         clipped = ratio.clamp(1 - CLIP, 1 + CLIP)
-        policy_loss = -torch.minimum(ratio * batch.advantages, clipped * batch.advantages).mean()
-        values = self._values(batch.observations, batch.goals, batch.anti_goals)
-        value_loss = (batch.returns - values).square().mean()
-        parts = {"policy_loss": policy_loss, "value_loss": value_loss, "entropy": entropy.mean()}
-        loss = policy_loss + VALUE_WEIGHT * value_loss - self.entropy * parts["entropy"]
+        seen = [batch.observations, batch.goals] + ([] if batch.anti_goals is None else [batch.anti_goals])
+        each = {
+            "policy_loss": -torch.minimum(ratio * batch.advantages, clipped * batch.advantages),
+            "value_loss": (batch.returns - self._values(*seen)).square(),
+            "entropy": entropy,
+        }
         if self.curiosity is not None:
-            own = self.curiosity.loss(batch.observations, batch.actions, batch.next_observations)  # type: ignore[operator]
-            parts["curiosity_loss"] = own
-            loss = loss + self.curiosity_rate * own
-        return loss, parts
+            each["curiosity_loss"] = self.curiosity.losses(batch.observations, batch.actions, batch.next_observations)  # type: ignore[operator]
+        means = {name: weights @ values for name, values in each.items()}
+        loss = means["policy_loss"] + VALUE_WEIGHT * means["value_loss"] - self.entropy * means["entropy"]
+        if self.curiosity is not None:
+            loss = loss + self.curiosity_rate * means["curiosity_loss"]
+        return loss, means
 
-    def learn(self, data: Experience, rng: np.random.Generator) -> dict[str, float]:
+    def learn(self, data: Experience, workers: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
         """All epochs and mini-batches of one update. Advantages are normalised in place, over all of `data` (App. F).
 
-        Returns the losses' means. What does not fill the last mini-batch of an epoch is left out.
+        workers: int64 [m], whose a transition is; see `minibatches`. Returns the losses' means.
         """
         data.advantages = (data.advantages - data.advantages.mean()) / (data.advantages.std() + 1e-8)
         with torch.no_grad():
-            old, _ = self.policy.evaluate(data.observations, data.goals, data.actions, data.legal)
-        size = len(data) // self.minibatches
+            parts = (data[rows] for rows in self._parts(len(data)))
+            old = torch.cat([self.policy.evaluate(x.observations, x.goals, x.actions, x.legal)[0] for x in parts])
         sums: dict[str, Tensor] = {}
         for _ in range(self.epochs):
-            order = self.tensor(rng.permutation(len(data)))
-            shuffled, old_shuffled = data[order], old[order]
-            for k in range(self.minibatches):
-                rows = slice(k * size, (k + 1) * size)
-                loss, parts = self.loss(shuffled[rows], old_shuffled[rows])
-                for parameter, gradient in zip(self.parameters, torch.autograd.grad(loss, self.parameters)):
-                    parameter.grad = gradient
+            order, weights = minibatches(workers, self.minibatches, rng)
+            every = self.tensor(weights)
+            for rows in self.tensor(order):
+                batch, before = data[rows], old[rows]
+                self.adam.zero_grad()
+                for part in self._parts(len(rows)):  # gradients of the parts add up
+                    loss, means = self.loss(batch[part], before[part], every[part])
+                    loss.backward()
+                    sums = {name: sums.get(name, 0.0) + mean.detach() for name, mean in means.items()}
                 self.adam.step()
-                sums = {name: sums.get(name, 0.0) + part.detach() for name, part in parts.items()}
+        return {name: float(total) / (self.epochs * self.minibatches) for name, total in sums.items()}
+
+    def slow_down(self) -> None:
+        """Make the next steps smaller, by the factor lr_decay."""
         for group in self.adam.param_groups:
             group["lr"] *= self.lr_decay
-        return {name: float(total) / (self.epochs * self.minibatches) for name, total in sums.items()}
+
+
+def minibatches(workers: np.ndarray, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Rows int64 [count, b] of the mini-batches of one epoch, and weights float32 [b] of each one's rows.
+
+    workers: int64 [m], whose a row is. Every worker shuffles its own rows and splits them into `count` equal parts;
+    what does not fill the last one is left out. A mini-batch has one part of each worker. Its rows weigh so that a mean
+    over them is the mean over workers of the mean over a worker's rows. With one worker, that is the plain mean.
+    """
+    order = np.lexsort((rng.random(len(workers)), workers))  # worker by worker, and shuffled within
+    rows = np.bincount(workers)
+    sizes = rows // count  # of each worker's parts
+    rank = np.arange(len(workers)) - (np.cumsum(rows) - rows)[workers[order]]  # of a row among its worker's
+    used = rank < (sizes * count)[workers[order]]
+    order, rank = order[used], rank[used]
+    part = rank // sizes[workers[order]]
+    order = order[np.argsort(part, kind="stable")].reshape(count, -1)
+    taking_part = sizes[sizes > 0]
+    return order, np.repeat(1.0 / (len(taking_part) * taking_part), taking_part).astype(np.float32)

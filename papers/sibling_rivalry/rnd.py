@@ -35,9 +35,9 @@ class Rnd(nn.Module):
         """Mean squared error of the predictor, float32 [n]: at most 4 / width, as both vectors have length 1."""
         return self.errors(next_observations).mean(dim=1)
 
-    def loss(self, observations: Tensor, actions: Tensor, next_observations: Tensor) -> Tensor:
-        """The same error, averaged: a scalar. Only the predictor learns from it."""
-        return self.errors(next_observations).mean()
+    def losses(self, observations: Tensor, actions: Tensor, next_observations: Tensor) -> Tensor:
+        """The same error, [n]. Only the predictor learns from it."""
+        return self.errors(next_observations).mean(dim=1)
 
     def errors(self, observations: Tensor) -> Tensor:
         """Squared differences of target's and predictor's vectors, both made to have length 1: [n, width]."""

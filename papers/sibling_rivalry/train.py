@@ -14,11 +14,13 @@ Time is counted in training episodes, each sibling as one: an epoch is 50 update
 """
 
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from envs.goal_task import GoalTask
 from lab.cli import cli
 from lab.errors import UserError
 from lab.runs import Run, Streams
@@ -40,7 +42,7 @@ SAVE_EVERY = 5
 
 @dataclass(frozen=True)
 class Config:
-    """Every setting of a run. Defaults are the paper's for the point maze, with the place where it states them."""
+    """Every setting of a run. Defaults are the paper's, with the place where it states them; None: see there."""
 
     env: str = "PointMaze"
     """Task: PointMaze, Corridor-<length>, UMaze-<length>, TreeMaze-<size>-<seed>, PixelGrid-<size>[-<steps>]."""
@@ -57,25 +59,27 @@ class Config:
     """Updates per epoch. Not in the paper; as in the authors' code."""
     rollouts: int = 80
     """Episodes per update: 20 workers with 4 each (App. F, Table 1)."""
+    worker_rollouts: int = 4
+    """Episodes of a worker (Table 1). Losses are means over workers of each one's mean; 80: of one pool of all."""
     ppo_epochs: int = 4
     """Passes over the transitions of an update (Table 1)."""
     minibatches: int = 4
     """Gradient steps per pass (Table 1)."""
     lr: float = 1e-3
     """Adam's step size (Table 1)."""
-    lr_decay: float = 0.999
-    """Factor on it after every update (Table 1)."""
+    lr_decay: float = 0.95
+    """Factor on it after every epoch, as in the authors' code. Table 1 has 0.999: that to the power of 50 updates."""
     adam_eps: float = 1e-3
-    """Adam's epsilon. Not in the paper; the authors' code has 1e-3, PyTorch's default is 1e-8."""
-    entropy: float = 0.025
-    """Weight of the policy's entropy (Table 1; 0 for Sibling Rivalry on the pixel grid)."""
+    """Adam's epsilon, as in the authors' code and added where it adds it (adam.py). Not in the paper."""
+    entropy: float | None = None
+    """Weight of the policy's entropy. None: 0.025, or 0 for Sibling Rivalry on the pixel grid (Table 1)."""
     gae_lambda: float = 0.98
     """Lambda of the advantage estimates (Table 1)."""
     gamma: float | None = None
     """Discount; None: 1, or 0.98 with ppo-icm and ppo-rnd (Table 1)."""
 
-    epsilon: float = 5.0
-    """Sibling Rivalry: inclusion threshold (Table 1; inf on the pixel grid)."""
+    epsilon: float | None = None
+    """Sibling Rivalry: inclusion threshold. None: 5, or inf on the pixel grid (Table 1)."""
     independent_starts: bool = False
     """Sibling Rivalry: siblings share their goal only, each has a start of its own (App. D)."""
     curiosity_weight: float = 0.01
@@ -95,13 +99,21 @@ def check(config: Config) -> None:
     """Raise UserError for settings that cannot work."""
     check_settings(
         config,
-        at_least_1=("epochs", "updates", "rollouts", "ppo_epochs", "minibatches", "eval_episodes"),
+        at_least_1=(
+            "epochs",
+            "updates",
+            "rollouts",
+            "worker_rollouts",
+            "ppo_epochs",
+            "minibatches",
+            "eval_episodes",
+        ),
         positive=("lr", "adam_eps", "cell_side"),
         not_negative=("entropy", "curiosity_weight", "curiosity_rate", "oracle_weight"),
     )
     if config.method not in METHODS:
         raise UserError(f"unknown method {config.method!r}; right are: {', '.join(METHODS)}")
-    if not config.epsilon >= 0:  # infinite: all siblings are kept
+    if config.epsilon is not None and not config.epsilon >= 0:  # infinite: all siblings are kept
         raise UserError(f"epsilon must not be negative, not {config.epsilon}")
     for name in ("lr_decay", "gae_lambda", "gamma"):
         if getattr(config, name) is not None and not 0 < getattr(config, name) <= 1:
@@ -110,12 +122,27 @@ def check(config: Config) -> None:
         raise UserError(f"siblings come in pairs: rollouts must be even, not {config.rollouts}")
 
 
+def of_task(config: Config, task: GoalTask) -> tuple[float, float, float]:
+    """Weight of the entropy, discount and inclusion threshold: where the settings have None, as in Table 1, which has a
+    column for mazes and one for the pixel grid (here: for discrete actions)."""
+    grid = task.action_range is None
+    entropy = 0.0 if grid and config.method == "ppo-sr" else 0.025
+    gamma = 0.98 if config.method in CURIOUS else 1.0
+    epsilon = inf if grid else 5.0
+    return (
+        entropy if config.entropy is None else config.entropy,
+        gamma if config.gamma is None else config.gamma,
+        epsilon if config.epsilon is None else config.epsilon,
+    )
+
+
 class Trainer:
     """All that a run consists of. Pickled as a whole, so that an interrupted run goes on bit for bit."""
 
     def __init__(self, config: Config):
         streams = Streams(config.seed)
         self.config, self.task = config, make_task(config.env)
+        entropy, self.gamma, self.epsilon = of_task(config, self.task)
         self.rng, self.shuffling = streams.numpy("rollouts"), streams.numpy("shuffling")
         self.rivals = config.method == "ppo-sr"
         self.curiosity: Icm | Rnd | None = None
@@ -123,10 +150,9 @@ class Trainer:
             self.curiosity = CURIOUS[config.method](self.task, streams.integer("curiosity"))
         if config.method == "ppo-go" and self.task.goal_shape != (2,):
             raise UserError(f"ppo-go counts regions of a plane, and {config.env} has none; use a maze")
-        self.gamma = config.gamma or (1.0 if self.curiosity is None else 0.98)
         self.agent = PPO(
             self.task, sees_anti_goal=self.rivals, lr=config.lr, lr_decay=config.lr_decay, adam_eps=config.adam_eps,
-            entropy=config.entropy, epochs=config.ppo_epochs, minibatches=config.minibatches,
+            entropy=entropy, epochs=config.ppo_epochs, minibatches=config.minibatches,
             seed=streams.integer("network"), curiosity=self.curiosity, curiosity_rate=config.curiosity_rate,
             device=config.device,
         )  # fmt: skip
@@ -136,26 +162,33 @@ class Trainer:
     # --- one update ---------------------------------------------------------------------------------------------------
 
     def update(self) -> dict[str, float]:
-        """Play the update's episodes and learn from them. Returns what is to be logged."""
-        n = self.config.rollouts
-        starts, goals = (
-            self.pairs(n // 2, self.rng)
-            if self.rivals
-            else (self.task.starts(n, self.rng), self.task.goals(n, self.rng))
-        )
-        rollouts = self.play(starts, goals, self.rng)
-        data, kept = self.experience(rollouts)
+        """Play the update's episodes and learn from them: an iteration of Algorithm 1. Returns what is to be logged.
+
+        The methods that are not Sibling Rivalry do the same with starts and goals of their own, and learn from every
+        episode.
+        """
+        starts, goals = self.starts_and_goals(self.config.rollouts)  # Algorithm 1, line 4
+        rollouts = self.play(starts, goals, self.rng)  # Algorithm 1, lines 5-6
+        # Algorithm 1, lines 7-8: what is paid; then who is closer, lines 9-14, and who is learnt from, lines 15-18
+        last_rewards, anti_goals, kept = self.last_rewards(rollouts)
+        data, workers = self.experience(rollouts, last_rewards, anti_goals, kept)  # Algorithm 1, line 2
         entry = {"train_success": rollouts.reached.mean(), "kept": kept.mean()}
-        if len(data) >= max(self.config.minibatches, 2):  # one transition alone has no deviation to normalise by
-            entry |= self.agent.learn(data, self.shuffling)
-        self.episodes_done += n
+        if np.bincount(workers).max() >= max(self.config.minibatches, 2):  # else there is nothing to be split
+            entry |= self.agent.learn(data, workers, self.shuffling)  # Algorithm 1, line 19
+        self.episodes_done += self.config.rollouts
         self.steps_done += int(rollouts.lengths.sum())
         self._log.append(entry)
         return entry
 
+    def starts_and_goals(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of n episodes: of n / 2 pairs of siblings, or each its own."""
+        if self.rivals:
+            return self.pairs(n // 2, self.rng)
+        return self.task.starts(n, self.rng), self.task.goals(n, self.rng)
+
     def pairs(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Starts and goals of n pairs of siblings, which are next to each other: [2 n, ...] each."""
-        goals = self.task.goals(n, rng).repeat(2, axis=0)  # Algorithm 1, line 4
+        goals = self.task.goals(n, rng).repeat(2, axis=0)
         if self.config.independent_starts:
             return self.task.starts(2 * n, rng), goals
         return self.task.starts(n, rng).repeat(2, axis=0), goals
@@ -166,43 +199,43 @@ class Trainer:
         def act(observations: np.ndarray, goals: np.ndarray, legal: np.ndarray | None) -> np.ndarray:
             return self.agent.act(observations, goals, legal, rng)
 
-        return play(self.task, act, starts, goals, rng)  # Algorithm 1, lines 5-6
+        return play(self.task, act, starts, goals, rng)
 
-    def experience(self, rollouts: Rollouts) -> tuple[Experience, np.ndarray]:
-        """The transitions to learn from, and which rollouts [n] they are of."""
-        task, tensor = self.task, self.agent.tensor
-        last, anti_goals, kept = self.last_rewards(rollouts)
+    def experience(
+        self, rollouts: Rollouts, last_rewards: np.ndarray, anti_goals: np.ndarray | None, kept: np.ndarray
+    ) -> tuple[Experience, np.ndarray]:
+        """The transitions of the rollouts that are `kept` [n], and which worker each one is of: int64 [m].
+
+        Values are computed of all states that there is room for, [n, T + 1]; those behind an episode's end are ignored.
+        """
+        task, tensor, states = self.task, self.agent.tensor, rollouts.states
         n, steps = rollouts.running.shape
-        there = np.arange(steps + 1) <= rollouts.lengths[:, None]  # states that exist
-        there[~kept] = False
-        run = rollouts.running & kept[:, None]
-        rows, times = np.nonzero(there)
-        observations = task.observe(rollouts.states[there])
-        each = tensor(observations), tensor(rollouts.goals[rows])
-        anti = None if anti_goals is None else tensor(anti_goals[rows])
-        values = np.zeros((n, steps + 1), np.float32)
-        values[there] = self.agent.values(*each, anti).cpu().numpy()
+        observations = task.observe(states.reshape(-1, *states.shape[2:]))
+        goals = rollouts.goals.repeat(steps + 1, axis=0)
+        anti = None if anti_goals is None else tensor(anti_goals.repeat(steps + 1, axis=0))
+        values = self.agent.values(tensor(observations), tensor(goals), anti).cpu().numpy().reshape(n, steps + 1)
 
+        run = rollouts.running & kept[:, None]  # [n, T], which picks the m transitions in the order of their rollouts
+        rows, times = np.nonzero(run)
+        observations = observations.reshape(n, steps + 1, *task.observation_shape)
+        now, actions = tensor(observations[rows, times]), tensor(rollouts.actions[run])
+        following = None if self.curiosity is None else tensor(observations[rows, times + 1])
         rewards = np.zeros((n, steps))
-        rewards[np.arange(n), rollouts.lengths - 1] = last
-        first = tensor(times < rollouts.lengths[rows])  # of the states that exist, those in which an action was taken
-        second = tensor(times > 0)  # and those to which one led
-        actions = tensor(rollouts.actions[run])
-        following = None
-        if self.curiosity is not None:
-            following = each[0][second]
-            surprise = self.curiosity.surprise(each[0][first], actions, following)
+        rewards[np.arange(n), rollouts.lengths - 1] = last_rewards
+        goes_on = np.zeros(n, bool)  # nothing is expected behind an end, but by the curious behind a time-out
+        if self.curiosity is not None and following is not None:
+            surprise = self.curiosity.surprise(now, actions, following)
             rewards[run] += self.config.curiosity_weight * surprise.cpu().numpy()
-        goes_on = ~rollouts.reached if self.curiosity is not None else np.zeros(n, bool)
+            goes_on = ~rollouts.reached
         advantages = gae(rewards, values, rollouts.lengths, self.gamma, self.config.gae_lambda, goes_on)
-        legal = task.legal(rollouts.states[:, :-1][run])
+        legal = task.legal(states[rows, times])
         data = Experience(
-            observations=each[0][first], next_observations=following, goals=each[1][first],
-            anti_goals=None if anti is None else anti[first], actions=actions,
+            observations=now, next_observations=following, goals=tensor(rollouts.goals[rows]),
+            anti_goals=None if anti_goals is None else tensor(anti_goals[rows]), actions=actions,
             legal=None if legal is None else tensor(legal), advantages=tensor(advantages[run]),
             returns=tensor((advantages + values[:, :-1])[run]),
         )  # fmt: skip
-        return data, kept
+        return data, rows // self.config.worker_rollouts
 
     def last_rewards(self, rollouts: Rollouts) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
         """What the last step of each rollout is paid [n], anti-goals [n, ...], and which rollouts are learnt from [n].
@@ -211,7 +244,7 @@ class Trainer:
         """
         task, reached = self.task, rollouts.reached
         if self.rivals:
-            result = rivalry(rollouts.ends, rollouts.goals, reached, task.distance, self.config.epsilon)
+            result = rivalry(rollouts.ends, rollouts.goals, reached, task.distance, self.epsilon)
             return result.rewards, result.anti_goals, result.kept
         if self.config.method == "ppo":
             rewards = naive_reward(task.distance(rollouts.ends, rollouts.goals), reached)
@@ -270,6 +303,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
                 losses = {name: value for name, value in entry.items() if name.endswith("loss")}
                 run.check_finite(trainer.episodes_done, **losses)
                 run.tick(trainer.episodes_done)
+            trainer.agent.slow_down()
             metrics = trainer.evaluate()
             run.log(trainer.episodes_done, metrics)
             if trainer.evaluations % SAVE_EVERY == 0:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from envs.pixel_grid import AGENT, OFF, ON, TOGGLE, WRONG, PixelGrid, pixel_grid_env
+from envs.pixel_grid import AGENT, OFF, ON, STEPS_PER_LINE, TOGGLE, WRONG, PixelGrid, pixel_grid_env
 
 UP, LEFT, RIGHT, DOWN = 3, 1, 7, 5
 UP_LEFT, DOWN_LEFT, UP_RIGHT, DOWN_RIGHT = 0, 2, 6, 8
@@ -152,7 +152,7 @@ def test_starts_are_empty_and_anywhere():
     assert len(count) == 49 and chisquare(count).pvalue > 1e-3
 
 
-def every_drawing(size, strokes):
+def every_drawing(size, strokes, longest):
     """Probability of each set of pixels, not empty: {frozenset of (row, column): probability}, by trying all walks."""
     found: dict[frozenset, float] = collections.defaultdict(float)
 
@@ -162,7 +162,9 @@ def every_drawing(size, strokes):
             return
         if line == 0:
             moves = [a for a in plain_legal(size, row, column) if a != 4]
-            choices = [(a, length, probability / len(moves) / 4) for a in moves for length in (1, 2, 3, 4)]
+            choices = [
+                (a, length, probability / len(moves) / longest) for a in moves for length in range(1, longest + 1)
+            ]
         else:
             choices = [(action, line, probability)]
         for action, line, p in choices:
@@ -178,9 +180,14 @@ def every_drawing(size, strokes):
     return {pixels: p / (1 - empty) for pixels, p in found.items()}, empty
 
 
-@pytest.mark.parametrize(("max_steps", "strokes"), [(6, 1), (12, 2), (23, 3)])
-def test_goals_are_drawn_with_the_probability_of_their_walks(max_steps, strokes):
-    expected, empty = every_drawing(5, strokes)
+@pytest.mark.parametrize(
+    ("max_steps", "strokes", "per_line", "longest"), [(6, 1, 10, 1), (12, 2, 2, 5), (23, 3, 4, 4), (23, 3, 10, 1)]
+)
+def test_goals_are_drawn_with_the_probability_of_their_walks(max_steps, strokes, per_line, longest, monkeypatch):
+    """As published, so short episodes turn after every stroke; with other constants, lines have any of the lengths."""
+    if per_line != STEPS_PER_LINE:
+        monkeypatch.setattr("envs.pixel_grid.STEPS_PER_LINE", per_line)
+    expected, empty = every_drawing(5, strokes, longest)
     assert (empty > 0.02) == (strokes == 2)  # of these walks, some switch off what they switched on
     n = 40_000
     goals = PixelGrid(5, max_steps).goals(n, np.random.default_rng(strokes))

@@ -38,7 +38,7 @@ def train(module: Icm, data: tuple[Tensor, Tensor, Tensor], steps: int, seed: in
     g = torch.Generator().manual_seed(seed)
     for _ in range(steps):
         rows = torch.randint(len(data[0]), (128,), generator=g)
-        loss = module.loss(*(part[rows] for part in data))
+        loss = module.losses(*(part[rows] for part in data)).mean()
         adam.zero_grad()
         loss.backward()
         adam.step()
@@ -56,14 +56,14 @@ def test_kinds_of_observations_and_of_actions_are_independent():
         before, _, after = transitions(kind)
         _, actions, _ = transitions(other)
         assert icm.surprise(before, actions, after).shape == (N,)
-        assert icm.loss(before, actions, after).shape == ()
+        assert icm.losses(before, actions, after).shape == (N,)
 
 
 # --- surprise and loss by hand ---------------------------------------------------------------------------------------
 
 
-def by_hand(icm: Icm, before: Tensor, actions: Tensor, after: Tensor) -> tuple[np.ndarray, float]:
-    """Surprise [n] and loss in float64 NumPy; of the networks for pictures, the convolutions are PyTorch's."""
+def by_hand(icm: Icm, before: Tensor, actions: Tensor, after: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """Surprise [n] and losses [n] in float64 NumPy; of the networks for pictures, the convolutions are PyTorch's."""
 
     def numbers(tensor):
         return tensor.detach().numpy().astype(np.float64)
@@ -86,13 +86,13 @@ def by_hand(icm: Icm, before: Tensor, actions: Tensor, after: Tensor) -> tuple[n
     if actions.dtype == torch.int64:
         inputs = numbers(icm.action_encoder.weight)[actions.numpy()]
         chances = np.exp(guess) / np.exp(guess).sum(axis=1, keepdims=True)
-        inverse = -np.log(chances[np.arange(len(guess)), actions.numpy()]).mean()
+        inverse = -np.log(chances[np.arange(len(guess)), actions.numpy()])
     else:
         inputs = numbers(actions)  # in the task's units
-        inverse = ((guess - inputs) ** 2).mean()
+        inverse = ((guess - inputs) ** 2).mean(axis=1)
     expected = unit(perceptron(icm.forward_model, np.hstack([now, inputs])))
     surprise = ((expected - target) ** 2).sum(axis=1) / expected.shape[1]
-    return surprise, inverse + surprise.mean()
+    return surprise, inverse + surprise
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -103,7 +103,7 @@ def test_surprise_and_loss_by_hand(kind):
     found = icm.surprise(*data)
     assert found.dtype == torch.float32 and found.shape == (N,) and not found.requires_grad
     np.testing.assert_allclose(found, surprise, rtol=1e-3, atol=1e-8)
-    np.testing.assert_allclose(icm.loss(*data).item(), loss, rtol=1e-4)
+    np.testing.assert_allclose(icm.losses(*data).detach(), loss, rtol=1e-4)
 
 
 # --- gradients -------------------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def test_all_parameters_learn_from_the_loss(kind):
     icm = Icm(task(kind), seed=0)
     parameters = dict(icm.named_parameters())
     assert all(parameter.requires_grad for parameter in parameters.values())
-    gradients = torch.autograd.grad(icm.loss(*transitions(kind, n=200)), list(parameters.values()))
+    gradients = torch.autograd.grad(icm.losses(*transitions(kind, n=200)).mean(), list(parameters.values()))
     for name, gradient in zip(parameters, gradients):
         assert gradient.isfinite().all() and gradient.abs().sum() > 0, name
 
@@ -135,7 +135,7 @@ def test_the_target_does_not_learn_but_the_present_vector_does(kind):
     expected = F.normalize(icm.forward_model(torch.cat([now, icm.action_encoder(actions)], dim=1)), dim=1)
     right = gradient(inverse + (expected - target.detach()).square().mean())
 
-    found = gradient(icm.loss(before, actions, after))
+    found = gradient(icm.losses(before, actions, after).mean())
     near = 1e-5 * found.abs().max()
     np.testing.assert_allclose(found, right, atol=near.item())
     # It would be another one if the target learnt, or if the present vector did not:

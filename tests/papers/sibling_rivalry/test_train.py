@@ -154,7 +154,9 @@ TRIALS = [
 def test_transitions_step_by_step(env, method):
     one = trainer(env, method=method, epsilon=1.0, cell_side=0.4)
     rollouts = played(one)
-    data, kept = one.experience(rollouts)
+    last, anti_goals, kept = one.last_rewards(rollouts)
+    data, workers = one.experience(rollouts, last, anti_goals, kept)
+    assert workers.tolist() == [i // 4 for i in np.flatnonzero(kept) for _ in range(rollouts.lengths[i])]
     expected = expected_experience(one, rollouts)
     assert len(data) == len(expected) == rollouts.lengths[kept].sum()
     assert (kept.sum() < len(rollouts)) == (method == "ppo-sr")
@@ -308,7 +310,7 @@ def test_evaluating_leaves_training_alone():
         (dict(env="PixelGrid-5-12", method="ppo-go"), "ppo-go counts regions of a plane, and PixelGrid-5-12 has none"),
         (dict(rollouts=7), "siblings come in pairs: rollouts must be even, not 7"),
         *[(dict(zip([name], [value])), f"{name} must be at least 1, not {value}")
-          for name in ("epochs", "updates", "rollouts", "ppo_epochs", "minibatches", "eval_episodes")
+          for name in ("epochs", "updates", "rollouts", "worker_rollouts", "ppo_epochs", "minibatches", "eval_episodes")
           for value in (0, -2)],
         *[(dict(zip([name], [value])), f"{name} must be positive, not {value}")
           for name in ("lr", "adam_eps", "cell_side") for value in (0.0, -1.0, math.nan)],
@@ -348,10 +350,27 @@ def test_odd_rollouts_are_for_other_methods():
     assert one.episodes_done == 7
 
 
-def test_only_the_curious_discount():
+def test_what_is_not_set_is_as_in_table_1():
+    """Its columns: mazes and the pixel grid."""
     for method in METHODS:
-        assert trainer(method=method).gamma == (0.98 if method in CURIOUS else 1.0)
-        assert trainer(method=method, gamma=0.9).gamma == 0.9
+        maze = trainer("PointMaze", method=method)
+        assert (maze.agent.entropy, maze.gamma) == (0.025, 0.98 if method in CURIOUS else 1.0) and maze.epsilon == 5.0
+        if method != "ppo-go":
+            grid = trainer("PixelGrid-13", method=method)
+            assert grid.agent.entropy == (0.0 if method == "ppo-sr" else 0.025)
+            assert (grid.gamma, grid.epsilon) == (maze.gamma, math.inf)
+    for env in ("PointMaze", "PixelGrid-5-12"):
+        one = trainer(env, gamma=0.9, entropy=0.0, epsilon=0.0)
+        assert (one.gamma, one.agent.entropy, one.epsilon) == (0.9, 0.0, 0.0)
+
+
+def test_the_step_size_falls_after_every_epoch(tmp_path, monkeypatch):
+    seen, step = [], train.PPO.learn
+    monkeypatch.setattr(
+        train.PPO, "learn", lambda self, *given: seen.append(self.adam.param_groups[0]["lr"]) or step(self, *given)
+    )
+    main(config(env="Plane", lr=0.01, lr_decay=0.5, epochs=3), tmp_path)
+    assert seen == pytest.approx([0.01] * 2 + [0.005] * 2 + [0.0025] * 2)
 
 
 def test_every_setting_reaches_its_place():
@@ -361,11 +380,12 @@ def test_every_setting_reaches_its_place():
     )  # fmt: skip
     agent, group = one.agent, one.agent.adam.param_groups[0]
     assert (agent.epochs, agent.minibatches, agent.entropy, agent.lr_decay) == (3, 5, 0.1, 0.5)
-    assert (group["lr"], group["eps"], agent.curiosity_rate) == (0.01, 1e-4, 0.3) and agent.curiosity is one.curiosity
+    assert (group["lr"], group["own_eps"], agent.curiosity_rate) == (0.01, 1e-4, 0.3)
+    assert agent.curiosity is one.curiosity
     rollouts = played(one)
     for settings in (dict(gae_lambda=0.1), dict(curiosity_weight=5.0), dict(gamma=0.3)):
         other = trainer(**(dataclasses.asdict(one.config) | settings))
-        found, plain = (each.experience(rollouts)[0].advantages for each in (other, one))
+        found, plain = (each.experience(rollouts, *each.last_rewards(rollouts))[0].advantages for each in (other, one))
         assert not torch.allclose(found, plain)
     sizes = [
         trainer(method="ppo-go", **s).last_rewards(rollouts)[0]
