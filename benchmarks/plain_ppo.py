@@ -1,8 +1,9 @@
 """PPO with Sibling Rivalry on the point maze as a reader of the paper would write it in plain PyTorch: a peer of ours.
 
-The same algorithm as papers/sibling_rivalry/train.py with nothing done for speed: the collision rule in NumPy for all
-points at once, a Beta distribution object per step, advantages in a loop over episodes, the optimiser as PyTorch sets
-it up. A test checks that both turn the same rollouts into the same weights.
+The same algorithm as papers/sibling_rivalry/train.py, but for means over one pool of rollouts and Adam's epsilon where
+PyTorch has it, with nothing done for speed: the collision rule in NumPy for all points at once, a Beta distribution
+object per step, advantages in a loop over episodes, the optimiser as PyTorch sets it up. A test checks that both turn
+the same rollouts into the same weights, when ours has one pool and that optimiser, too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from torch.distributions import Beta
 from envs.point_maze import PointMaze
 
 ROLLOUTS, STEPS, EPOCHS, MINIBATCHES = 80, 50, 4, 4
-LR, LR_DECAY, ADAM_EPS = 1e-3, 0.999, 1e-3
+LR, ADAM_EPS = 1e-3, 1e-3
 CLIP, VALUE_WEIGHT, ENTROPY, LAMBDA, EPSILON = 0.2, 0.5, 0.025, 0.98, 5.0
 REACH, TOLERANCE = 0.95, 0.15
 BACKOFF = 0.01  # how far a wall throws a point back, at most
@@ -101,7 +102,6 @@ class PlainRivalry:
         self.task, self.rng, self.walls = task, np.random.default_rng(seed), walls_of(task)
         self.policy, self.critic = mlp(4, 4), mlp(6, 1)
         self.adam = torch.optim.Adam([*self.policy.parameters(), *self.critic.parameters()], lr=LR, eps=ADAM_EPS)
-        self.schedule = torch.optim.lr_scheduler.ExponentialLR(self.adam, LR_DECAY)
 
     def update(self) -> None:
         starts = self.task.starts(ROLLOUTS // 2, self.rng).repeat(2, axis=0)
@@ -157,7 +157,6 @@ class PlainRivalry:
         normalised = torch.as_tensor(advantages[used])
         normalised = (normalised - normalised.mean()) / (normalised.std() + 1e-8)
         self.descend(inputs[used], played.units[used], played.log_probs[used], normalised, returns)
-        self.schedule.step()
 
     def descend(self, inputs: Tensor, units: Tensor, old: Tensor, advantages: Tensor, returns: Tensor) -> None:
         """EPOCHS times MINIBATCHES gradient steps on the transitions [m, ...]."""

@@ -28,7 +28,7 @@ from benchmarks.rows import Row
 from benchmarks.timing import Stopwatch, clock, interleaved
 from envs.point_maze import point_maze
 from lab.errors import UserError
-from papers.sibling_rivalry.train import Config, Trainer
+from papers.sibling_rivalry.train import Config, Trainer, of_task
 
 try:
     with contextlib.redirect_stderr(io.StringIO()):  # gym, which it looks for, prints that it has a successor
@@ -155,7 +155,7 @@ def make_peer(config: Config, adam: dict[str, Any]) -> Any:
     return sb3.PPO(
         "MlpPolicy", DummyVecEnv([make] * PEER_ENVS), learning_rate=config.lr, n_steps=transitions // PEER_ENVS,
         batch_size=transitions // config.minibatches, n_epochs=config.ppo_epochs, gamma=1.0,
-        gae_lambda=config.gae_lambda, ent_coef=config.entropy, seed=0, device="cpu",
+        gae_lambda=config.gae_lambda, ent_coef=of_task(config, point_maze())[0], seed=0, device="cpu",
         policy_kwargs={"net_arch": [128, 128, 128], "activation_fn": nn.ReLU, "optimizer_kwargs": adam},
     )  # fmt: skip
 

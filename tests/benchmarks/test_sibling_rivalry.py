@@ -15,7 +15,7 @@ from envs.pixel_grid import PixelGrid
 from envs.point_maze import corridor, point_maze, tree_maze
 from papers.sibling_rivalry.rollouts import Rollouts
 from papers.sibling_rivalry.sibling_rivalry import rivalry
-from papers.sibling_rivalry.train import Config, Trainer
+from papers.sibling_rivalry.train import Config, Trainer, of_task
 
 # ---- steps of the tasks ----------------------------------------------------------------------------------------------
 
@@ -81,8 +81,9 @@ def test_the_port_learns_what_ours_learns(monkeypatch):
     settings = dict(EPOCHS=3, MINIBATCHES=1, EPSILON=1.0, LR=0.01)
     for name, value in settings.items():
         monkeypatch.setattr(plain_ppo, name, value)
-    config = Config(env="Corridor-3", epsilon=1.0, ppo_epochs=3, minibatches=1, lr=0.01)
+    config = Config(env="Corridor-3", epsilon=1.0, worker_rollouts=80, ppo_epochs=3, minibatches=1, lr=0.01)
     trainer, port = Trainer(config), PlainRivalry(corridor(3), seed=0)
+    trainer.agent.adam = torch.optim.Adam(trainer.agent.parameters, lr=0.01, eps=1e-3)
     pairs = [(trainer.agent.policy, port.policy), (trainer.agent.critic, port.critic)]
     ours, theirs = ([weights for pair in pairs for weights in pair[i].parameters()] for i in (0, 1))
     first = [weights.detach().clone() for weights in theirs]
@@ -94,23 +95,24 @@ def test_the_port_learns_what_ours_learns(monkeypatch):
     actions = ((2 * played.units - 1) * 0.95).numpy()
     ends = played.states[np.arange(80), played.lengths].astype(np.float32)
     rollouts = Rollouts(played.states, actions, goals, ends, played.lengths, played.reached)
-    data, kept = trainer.experience(rollouts)
+    last_rewards, anti_goals, kept = trainer.last_rewards(rollouts)
+    data, workers = trainer.experience(rollouts, last_rewards, anti_goals, kept)
     assert 0 < played.reached.mean() < 1 and 0 < kept.mean() < 1
-    trainer.agent.learn(data, trainer.shuffling)
+    trainer.agent.learn(data, workers, trainer.shuffling)
     port.learn(played)
 
     for before, one, other in zip(first, ours, theirs, strict=True):
         assert (one - before).abs().max() > 0.005
         torch.testing.assert_close(one, other, rtol=0, atol=2e-5)
-    assert trainer.agent.adam.param_groups[0]["lr"] == pytest.approx(port.adam.param_groups[0]["lr"])
 
 
 def test_the_port_has_the_settings_of_ours():
     config = Config()
+    entropy, _, epsilon = of_task(config, point_maze())
     pairs = {
         "ROLLOUTS": config.rollouts, "STEPS": point_maze().max_steps, "EPOCHS": config.ppo_epochs,
-        "MINIBATCHES": config.minibatches, "LR": config.lr, "LR_DECAY": config.lr_decay, "ADAM_EPS": config.adam_eps,
-        "ENTROPY": config.entropy, "LAMBDA": config.gae_lambda, "EPSILON": config.epsilon,
+        "MINIBATCHES": config.minibatches, "LR": config.lr, "ADAM_EPS": config.adam_eps,
+        "ENTROPY": entropy, "LAMBDA": config.gae_lambda, "EPSILON": epsilon,
     }  # fmt: skip
     assert {name: getattr(plain_ppo, name) for name in pairs} == pairs
 
