@@ -1,12 +1,11 @@
 """What is run for each figure, at each scale.
 
 ``smoke`` only proves that everything is wired. ``full`` is the paper's protocol: 200,000 episodes, 5 seeds, 13 x 13
-pixels. ``quick`` has 60,000 episodes and 3 seeds, a grid of 7 x 7 pixels (24,000 episodes), and for every method
-PyTorch's own epsilon of Adam, 1e-8: with the authors' 1e-3 the first success may come after 80,000 episodes only.
+pixels. ``quick`` has all of its settings but lengths, seeds and the size of the grid. Its lengths are not chosen on
+Sibling Rivalry's runs (README, "Registered before the runs").
 """
 
 from collections.abc import Callable, Iterable
-from math import inf
 
 from lab.entry import Entry
 from papers.sibling_rivalry import track, train, train_off_policy
@@ -14,42 +13,52 @@ from papers.sibling_rivalry import track, train, train_off_policy
 HEADLINE: dict[str, Callable[[Entry], bool]] = {
     "fig1": lambda entry: True,
     "fig2": lambda entry: True,
-    "fig6": lambda entry: entry.method == "ppo-sr" and entry.env.startswith("Corridor"),
+    "fig3": lambda entry: entry.method in ("ppo", "ppo-sr") and entry.seed < 3,
 }
-"""What `make reproduce` trains: figures, and which of their runs fit into an hour beside the other papers."""
+"""What `make reproduce` trains: figures, and which of their runs fit into it beside the other papers."""
 
-SEEDS = {"smoke": 1, "quick": 3, "full": 5}
+SEEDS = {"smoke": 1, "quick": 5, "full": 5}
+QUICK_SEEDS = {"track": 3, "shapes": 3, "epsilon": 3}
+"""Of quick, where there are many variants, and statements are about single runs; and on the track as it was run."""
 SCHEDULES: dict[str, dict] = {
     "smoke": dict(epochs=2, eval_episodes=4),
-    "quick": dict(epochs=15, adam_eps=1e-8),
+    "quick": dict(epochs=25),
     "full": dict(epochs=50),
 }
+"""100,000 episodes at quick are half the paper's; there, its own curve of Sibling Rivalry has come to 0.78."""
 SMOKE_UPDATES: dict[str, dict] = {
     "on-policy": dict(updates=2, rollouts=8),
     "off-policy": dict(cycles=2, episodes=4, updates=2, batch_size=32, warmup=40, capacity=5_000),
 }
 GRID = {"smoke": "PixelGrid-5-12", "quick": "PixelGrid-7-25", "full": "PixelGrid-13"}
-GRID_SCHEDULES: dict[str, dict] = {
-    "smoke": {},
-    "quick": {"on-policy": dict(epochs=6), "off-policy": dict(epochs=6, batch_size=256)},
-    "full": {},
-}
-"""On a CPU the grid's convolutions take 15 times as long as the maze's perceptrons: quick has 24,000 episodes, and a
-tenth of the transitions per gradient step of DQN."""
-GRID_SETTINGS: dict[str, dict] = {"ppo-sr": dict(epsilon=inf, entropy=0.0)}  # Table 1
+GRID_EPOCHS: dict[str, dict] = {"smoke": {}, "quick": dict(epochs=15), "full": {}}
+"""7 x 7 pixels at quick: as many episodes per pixel as the paper has on 13 x 13."""
+GRID_BATCH = 256
+"""Transitions per gradient step of DQN on the grid where it must be cheap: a tenth of the paper's."""
+WHOLE_GRID = dict(epochs=10)
+"""One run each on 13 x 13 pixels: 40,000 episodes, at which the paper's curves have passed 0.9."""
 LENGTHS = (2, 4, 6, 8, 10)
 """Side lengths of corridors and U mazes in Fig. 6; the paper's are in its picture only."""
 SHAPES_SCHEDULES: dict[str, dict] = {"smoke": {}, "quick": dict(epochs=10), "full": {}}
-SHAPES_EPSILON = 1.0
-"""Of the upper curves in Fig. 6. The paper does not say; in single pilot runs the longest U maze was solved with 1, and
-not with 2 or 5."""
-EPSILONS = {"fig6": (1, 2, 3, 5), "fig7": tuple(range(11))}
+"""40,000 episodes at quick are three times as many as PPO needs to solve the longest corridor."""
+FIG6_EPSILONS = (0, 1, 2, 3, 5)
+FIG7_EPSILONS = {"smoke": tuple(range(11)), "quick": (0, 1, 2, 3, 5, 7, 10), "full": tuple(range(11))}
 SIDES = (1.0, 2.0, 3.0)
 """Sides of the Grid Oracle's regions; the paper calls their number the main hyperparameter and does not name it."""
+POOLED = 80
+"""Episodes of a worker where there is only one: all of an update."""
 
 
-def entries(scale: str, env: str, methods: Iterable[str], suffix: str = "", **settings) -> list[Entry]:
-    """Every method on one task with every seed of the scale; `suffix` names what `settings` change."""
+def shapes_epsilon(length: int) -> float:
+    """Threshold of the upper curves in Fig. 6, which the paper does not name: half the side, as the point maze has it
+    with 5 and 10 cells."""
+    return length / 2
+
+
+def entries(
+    scale: str, env: str, methods: Iterable[str], suffix: str = "", *, seeds: int | None = None, **settings
+) -> list[Entry]:
+    """Every method on one task with every seed; `suffix` names what `settings` change. seeds: None, the scale's."""
     found = []
     for method in methods:
         on_policy = method.startswith("ppo")
@@ -57,10 +66,14 @@ def entries(scale: str, env: str, methods: Iterable[str], suffix: str = "", **se
         values = SCHEDULES[scale] | settings
         if scale == "smoke":
             values |= SMOKE_UPDATES["on-policy" if on_policy else "off-policy"]
-        for seed in range(SEEDS[scale]):
+        for seed in range(seeds or SEEDS[scale]):
             config = script.Config(env, method, seed, **values)
             found.append(Entry(method + suffix, env, seed, f"{script.__name__}:main", config))
     return found
+
+
+def quick_seeds(scale: str, experiment: str) -> int | None:
+    return QUICK_SEEDS[experiment] if scale == "quick" else None
 
 
 def on_track(scale: str) -> list[Entry]:
@@ -69,12 +82,12 @@ def on_track(scale: str) -> list[Entry]:
     return [
         Entry(method, track.ENV, seed, f"{track.__name__}:main", track.Config(track.ENV, method, seed, **budget))  # type: ignore[arg-type]
         for method in track.METHODS
-        for seed in range(SEEDS[scale])
+        for seed in range(quick_seeds(scale, "track") or SEEDS[scale])
     ]
 
 
 def maze(scale: str) -> list[Entry]:
-    """Figs. 3 and 9: the point maze. RND is in the paper's text only."""
+    """Fig. 3: the point maze. RND is in the paper's text only."""
     return entries(scale, "PointMaze", ["ppo", "ppo-sr", "ppo-icm", "ppo-rnd", "ddpg-her"])
 
 
@@ -88,8 +101,8 @@ def oracle(scale: str) -> list[Entry]:
 
 def on_grid(scale: str, method: str, suffix: str = "", **settings) -> list[Entry]:
     """A method on the pixel grid."""
-    schedule = GRID_SCHEDULES[scale].get("on-policy" if method.startswith("ppo") else "off-policy", {})
-    return entries(scale, GRID[scale], [method], suffix, **schedule, **GRID_SETTINGS.get(method, {}) | settings)
+    cheap = dict(batch_size=GRID_BATCH) if scale == "quick" and method.startswith("dqn") else {}
+    return entries(scale, GRID[scale], [method], suffix, **GRID_EPOCHS[scale], **cheap, **settings)
 
 
 def grid(scale: str) -> list[Entry]:
@@ -100,43 +113,63 @@ def grid(scale: str) -> list[Entry]:
     return found + on_grid(scale, "ppo-sr", " (epsilon 2)", epsilon=2.0)
 
 
+def whole_grid(scale: str) -> list[Entry]:
+    """One run each of three methods on the paper's own grid; at full the same runs as at quick."""
+    found = []
+    for method in ("ppo", "ppo-sr", "dqn-her"):
+        cheap = dict(batch_size=GRID_BATCH) if method == "dqn-her" else {}
+        env = GRID["smoke" if scale == "smoke" else "full"]
+        found += entries(scale, env, [method], seeds=1, **({} if scale == "smoke" else WHOLE_GRID | cheap))
+    return found
+
+
 def shapes(scale: str) -> list[Entry]:
     """Fig. 6: corridors and U mazes of growing length; inclusion thresholds, curiosity and hindsight on the longest."""
     found = []
-    schedule = SHAPES_SCHEDULES[scale]
+    common: dict = SHAPES_SCHEDULES[scale] | {"seeds": quick_seeds(scale, "shapes")}
     for name in ("Corridor", "UMaze"):
         for length in LENGTHS:
-            found += entries(scale, f"{name}-{length}", ["ppo-sr"], epsilon=SHAPES_EPSILON, **schedule)
+            found += entries(scale, f"{name}-{length}", ["ppo-sr"], epsilon=shapes_epsilon(length), **common)
         longest = f"{name}-{LENGTHS[-1]}"
-        for value in EPSILONS["fig6"]:
-            found += entries(scale, longest, ["ppo-sr"], f" (epsilon {value})", epsilon=float(value), **schedule)
-        found += entries(scale, longest, ["ppo-icm", "ddpg-her"], **schedule)
+        for value in FIG6_EPSILONS:
+            found += entries(scale, longest, ["ppo-sr"], f" (epsilon {value})", epsilon=float(value), **common)
+        found += entries(scale, longest, ["ppo-icm", "ddpg-her"], **common)
     return found
 
 
 def epsilon(scale: str) -> list[Entry]:
-    """Fig. 7: inclusion thresholds on the point maze."""
+    """Fig. 7: inclusion thresholds on the point maze. 5 is the default, and its runs are those of Fig. 3."""
     found = []
-    for value in EPSILONS["fig7"]:
-        found += entries(scale, "PointMaze", ["ppo-sr"], f" (epsilon {value})", epsilon=float(value))
+    for value in FIG7_EPSILONS[scale]:
+        settings: dict = {} if value == 5 else dict(epsilon=float(value))
+        seeds = quick_seeds(scale, "epsilon")
+        found += entries(scale, "PointMaze", ["ppo-sr"], f" (epsilon {value})", seeds=seeds, **settings)
     return found
 
 
 def starts(scale: str) -> list[Entry]:
-    """Fig. 8: siblings that share their start, and siblings that do not."""
+    """Fig. 8: siblings that share their start, and siblings that do not. On the grid of quick, runs are cheap."""
     found = []
     for suffix, settings in {"": {}, " (independent starts)": {"independent_starts": True}}.items():
         found += entries(scale, "PointMaze", ["ppo-sr"], suffix, **settings)
-        found += on_grid(scale, "ppo-sr", suffix, **settings)
+        found += on_grid(scale, "ppo-sr", suffix, seeds=10 if scale == "quick" else None, **settings)
     return found
+
+
+def weighting(scale: str) -> list[Entry]:
+    """Own: means over workers, as the authors' code has them, against the mean over all transitions of an update."""
+    found = entries(scale, "PointMaze", ["ppo-sr"])
+    return found + entries(scale, "PointMaze", ["ppo-sr"], " (one pool)", worker_rollouts=POOLED)
 
 
 EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "track": on_track,
     "maze": maze,
     "grid": grid,
+    "whole-grid": whole_grid,
     "shapes": shapes,
     "epsilon": epsilon,
     "starts": starts,
     "oracle": oracle,
+    "weighting": weighting,
 }

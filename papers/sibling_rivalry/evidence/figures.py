@@ -40,11 +40,13 @@ STYLES: dict[str, dict] = {  # dashes where several methods stay at 0, so that a
     "dqn-her": {"color": PURPLE, "linestyle": "-"},
 }
 VARIANTS: dict[str, dict] = {  # shades of Sibling Rivalry's and of the oracle's colour
+    "(epsilon 0)": {"color": "#FBD9BF", "linestyle": "-"},
     "(epsilon 1)": {"color": "#F7B787", "linestyle": "-"},
     "(epsilon 2)": {"color": "#EE8A3C", "linestyle": "--"},
     "(epsilon 3)": {"color": "#B84E00", "linestyle": "-."},
     "(epsilon 5)": {"color": "#662B00", "linestyle": "-"},
     "(independent starts)": {"color": "#662B00", "linestyle": "--"},
+    "(one pool)": {"color": "#662B00", "linestyle": "--"},
     "(side 1)": {"color": "#B598DC", "linestyle": "-"},
     "(side 2)": {"color": "#7B4FB5", "linestyle": "--"},
     "(side 3)": {"color": "#3B1A6B", "linestyle": "-"},
@@ -166,9 +168,9 @@ def heat_map(ax: Axes, data: Data, env: str, metric: str, thresholds: dict[str, 
     if not rows:
         ax.set(xticks=[], yticks=[])
         return not_run(ax)
-    table = pd.DataFrame(rows).sort_index().reindex(columns=list(thresholds.values())).T
-    norm = Normalize(0, 1 if metric == "success" else np.nanmax(table.to_numpy()))
     low, high = min(thresholds.values()), max(thresholds.values())
+    table = pd.DataFrame(rows).sort_index().reindex(columns=range(low, high + 1)).T
+    norm = Normalize(0, 1 if metric == "success" else np.nanmax(table.to_numpy()))
     ax.imshow(
         table.to_numpy(), origin="lower", aspect="auto", cmap="viridis", norm=norm, interpolation="nearest",
         extent=(0, table.columns[-1], low - 0.5, high + 0.5),
@@ -229,7 +231,7 @@ def fig4(results: Results, scale: str, out: Path) -> None:
 
 def fig6(results: Results, scale: str, out: Path) -> None:
     """Fig. 6: corridors and U mazes of growing length; thresholds and other methods on the longest."""
-    from papers.sibling_rivalry.evidence.experiments import LENGTHS, SHAPES_EPSILON
+    from papers.sibling_rivalry.evidence.experiments import LENGTHS
     from papers.sibling_rivalry.tasks import make_task
 
     data = Data(results, "shapes", scale)
@@ -249,7 +251,7 @@ def fig6(results: Results, scale: str, out: Path) -> None:
         names = {task: f"length {length}" for task, length in tasks.items()}
         panel(by_length, frame.assign(method=frame["env"], env=name), "success", SUCCESS, looks, names)
         panel(longest, data.of(f"{name}-{LENGTHS[-1]}"), "success", SUCCESS, others)
-        by_length.set_title(f"{title}, PPO+SR (ε = {SHAPES_EPSILON:g})")
+        by_length.set_title(f"{title}, PPO+SR (ε: half the length)")
         longest.set_title(f"{title} of length {LENGTHS[-1]}")
     for column in axes.T[1:]:  # a legend for each of them, as they have no line in common
         drawn = [ax.get_legend_handles_labels() for ax in column if ax.lines]
@@ -286,6 +288,31 @@ def fig8(results: Results, scale: str, out: Path) -> None:
     save(canvas, out)
 
 
+def whole_grid(results: Results, scale: str, out: Path) -> None:
+    """One run each on the grid of 13 x 13 pixels, beside the paper's curves."""
+    data = Data(results, "whole-grid", scale)
+    [env] = data.envs
+    canvas, axes = data.canvas(1, 3, f"One run each on the paper's own pixel grid ({env})", HOW, (3.2, 2.6))
+    panel(axes[0, 0], data.of(env), "success", SUCCESS, styles(data.methods))
+    paper_panel(axes[0, 1], "fig4")
+    panel(axes[0, 2], data.of(env), "distance", "wrong pixels at the end", styles(data.methods))
+    for ax, title in zip(axes[0], ("ours", "the paper's", "ours")):
+        ax.set_title(title)
+    legend(canvas)
+    save(canvas, out)
+
+
+def weighting(results: Results, scale: str, out: Path) -> None:
+    """Sibling Rivalry with losses that are means over workers, and over one pool."""
+    data = Data(results, "weighting", scale)
+    [env] = data.envs
+    canvas, axes = data.canvas(1, 2, "Means over workers or over one pool", HOW, (4.2, 2.5))
+    panel(axes[0, 0], data.of(env), "success", SUCCESS, styles(data.methods))
+    panel(axes[0, 1], data.of(env), "kept", "share of rollouts learnt from", styles(data.methods))
+    legend(canvas)
+    save(canvas, out)
+
+
 def fig9(results: Results, scale: str, out: Path) -> None:
     """Fig. 9, the point maze: the Grid Oracle."""
     data = Data(results, "oracle", scale)
@@ -318,5 +345,7 @@ FIGURES: dict[str, Figure] = {
     "fig7": Figure(("epsilon",), fig7, "the inclusion threshold on the point maze"),
     "fig8": Figure(("starts",), fig8, "siblings with independent starts"),
     "fig9": Figure(("oracle",), fig9, "the Grid Oracle on the point maze"),
+    "own-whole-grid": Figure(("whole-grid",), whole_grid, "not in the paper: one run each on the grid of 13 x 13"),
+    "own-weighting": Figure(("weighting",), weighting, "not in the paper: means over workers or over one pool"),
     "own-tasks": Figure((), _elsewhere("figures_tasks", "tasks"), "not in the paper: pictures of all tasks"),
 }

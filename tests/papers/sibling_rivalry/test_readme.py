@@ -61,5 +61,8 @@ def wrong_rows(text: str, results: Results) -> list[tuple[str, str]]:
 def test_the_table_holds_the_papers_numbers_and_ours():
     text, results = (ROOM / "README.md").read_text(), Results(ROOM / "evidence/results")
     assert wrong_rows(text, results) == []
-    for right, wrong, row in (("0.59 |", "0.58 |", ("ppo-sr", "paper")), ("0.41 |", "0.4 |", ("ppo-sr", "ours"))):
-        assert text.count(right) == 1 and wrong_rows(text.replace(right, wrong), results) == [row]
+    assert text.count("0.59 |") == 1 and wrong_rows(text.replace("0.59 |", "0.58 |"), results) == [("ppo-sr", "paper")]
+    lines = text.splitlines()
+    [place] = [i for i, line in enumerate(lines) if line.startswith("| PPO+SR | ours |")]
+    lines[place] = lines[place][:-3] + "7 |"
+    assert wrong_rows("\n".join(lines), results) == [("ppo-sr", "ours")]

@@ -19,7 +19,7 @@ from papers.sibling_rivalry.tasks import make_task
 from tests.papers.sibling_rivalry.evidence.synthetic import EPISODES, write
 
 IDS = [claim.id for claim in CLAIMS if claim not in claims_track.CLAIMS]
-USES = {"fig3": "maze", "fig4": "grid", "fig6": "shapes", "fig7": "epsilon", "fig8": "starts", "fig9": "oracle"}
+USES = {"fig3": "maze", "fig4": "grid", "fig6": "shapes", "fig7": "epsilon", "fig8": "starts", "fig9": "oracle", "own": "weighting"}
 PIXELS = {"full": 6.41, "quick": 3.42}
 """Pixels of a goal of the grid, on average."""
 YES, PARTLY, NO, OPEN, NOT_RUN = "reproduced", "partly", "not reproduced", "inconclusive", "not run"
@@ -41,7 +41,7 @@ RIGHT: dict[str, dict[str, dict]] = {
         distance={"ppo": PIXELS["full"]},
     ),
     "shapes": dict(
-        success={"ppo-sr": 0.95, **{f"ppo-sr (epsilon {e}), Corridor-10": 0.97 for e in (1, 2, 3, 5)}}
+        success={"ppo-sr": 0.95, **{f"ppo-sr (epsilon {e}), Corridor-10": 0.97 for e in (0, 1, 2, 3, 5)}}
         | {"ppo-sr (epsilon 3), UMaze-10": (0.8, 0.8, 0.2, 0.8, 0.8)}
     ),
     "epsilon": dict(
@@ -55,8 +55,9 @@ RIGHT: dict[str, dict[str, dict]] = {
         success={"ppo-sr": 0.96, "ppo-go (side 2)": (0.9, 0.4, 0.3, 0.4, 0.4), "ppo-go (side 3)": 0.05},
         onset={"ppo-sr": 0.35, "ppo-go (side 2)": 0.2},
     ),
+    "weighting": dict(success={"ppo-sr": 0.95, "ppo-sr (one pool)": 0.85}),
 }
-U = [f"ppo-sr (epsilon {e}), UMaze-10" for e in (1, 2, 3, 5)]
+U = [f"ppo-sr (epsilon {e}), UMaze-10" for e in (0, 1, 2, 3, 5)]
 FEW, HALF = (0.9, 0.9, 0, 0, 0), (0.9, 0.9, 0.9, 0, 0)
 CASES: dict[str, list[tuple]] = {
     # claim: (status, what differs from RIGHT and from 5 runs of 200,000 episodes)
@@ -95,7 +96,7 @@ CASES: dict[str, list[tuple]] = {
     "fig3-rnd": [(NO, {"success": {"ppo-rnd": (0, 0, 0, 0.06, 0)}}), (OPEN, {}, dict(episodes=120_000))],
     "fig4-ppo": [
         (NO, {"success": {"ppo": (0, 0, 0, 0.06, 0)}}),
-        (YES, {}, dict(scale="quick", episodes=24_000)),
+        (YES, {}, dict(scale="quick", episodes=60_000)),
         (OPEN, {"success": dict.fromkeys(("ppo-sr", "dqn-her", "dqn", "ppo-sr (epsilon 2)"), 0.4)}),
     ],
     "fig4-toggle": [
@@ -126,8 +127,8 @@ CASES: dict[str, list[tuple]] = {
     ],
     "fig6-corridor-epsilon": [
         (PARTLY, {"success": {"ppo-sr (epsilon 2), Corridor-10": 0.2}}),
-        (NO, {"success": {f"ppo-sr (epsilon {e}), Corridor-10": 0.2 for e in (2, 3, 5)}}),
-        (YES, {"success": {"ppo-sr (epsilon 1), Corridor-10": 0.2}}),  # that run is fig6-corridor's
+        (NO, {"success": {f"ppo-sr (epsilon {e}), Corridor-10": 0.2 for e in (0, 1, 2, 3)}}),
+        (YES, {"success": {"ppo-sr (epsilon 5), Corridor-10": 0.2}}),  # that run is fig6-corridor's
     ],
     "fig6-u": [
         (PARTLY, {"success": {"ppo-sr, UMaze-8": 0.2}}),
@@ -135,8 +136,8 @@ CASES: dict[str, list[tuple]] = {
         (YES, {"success": {"ppo-sr, UMaze-10": 0.0}}),  # the longest is fig6-u-epsilon's
     ],
     "fig6-u-epsilon": [
-        (YES, {"success": dict(zip(U, (HALF, FEW, HALF, FEW)))}),
-        (NO, {"success": dict(zip(U, (HALF, HALF, HALF, FEW)))}),
+        (YES, {"success": dict(zip(U, (FEW, HALF, FEW, HALF, FEW)))}),
+        (NO, {"success": dict(zip(U, (FEW, HALF, HALF, HALF, FEW)))}),
         (NO, {"success": dict.fromkeys(U, FEW)}),
         (OPEN, {"success": dict.fromkeys(U, FEW)}, dict(episodes=40_000)),
         (NO, {"success": dict.fromkeys(U, HALF)}, dict(episodes=40_000)),
@@ -188,8 +189,16 @@ CASES: dict[str, list[tuple]] = {
     ],
     "fig9-consistent": [
         (PARTLY, {"success": {"ppo-go (side 3)": 0.9}}),
+        (YES, {"success": {"ppo-go (side 2)": (0, 0, 0, 0, 0.9)}}),  # 1 of 5 against 5 of 5
+        (OPEN, {"success": dict.fromkeys(ORACLES, (0, 0, 0, 0.9, 0.9))}),  # 2 of 5
+        (OPEN, {"success": dict.fromkeys(ORACLES, 0.0)}, dict(seeds=3)),  # 0 of 3 against 3 of 3
         (OPEN, {"success": dict.fromkeys(ORACLES, (1, 1, 1, 1, 0.3))}),  # 4 of 5 against 5 of 5
         (NO, {"success": dict.fromkeys(ORACLES, 0.9) | {"ppo-sr": 0.3}}),
+    ],
+    "own-weighting": [
+        (NO, {"success": {"ppo-sr": 0.8}}),
+        (OPEN, {"success": {"ppo-sr": (0.95, 0.6, 0.97, 0.9, 0.98)}}),
+        (OPEN, {"success": dict.fromkeys(("ppo-sr", "ppo-sr (one pool)"), 0.0)}),
     ],
 }
 
@@ -292,11 +301,11 @@ def test_a_run_that_falls_at_the_end_is_named(tmp_path):
     make(tmp_path, "shapes", RIGHT["shapes"])
     path = tmp_path / "full" / "shapes.csv"
     frame = pd.read_csv(path)
-    fall = (frame["method"] == "ppo-sr (epsilon 5)") & (frame["step"] == 180_000) & (frame["metric"] == "success")
+    fall = (frame["method"] == "ppo-sr (epsilon 3)") & (frame["step"] == 180_000) & (frame["metric"] == "success")
     frame.loc[fall & (frame["seed"] == 1), "value"] = 0.0
     frame.to_csv(path, index=False)
     verdict = judge(tmp_path, "fig6-corridor-epsilon")["fig6-corridor-epsilon"]
-    assert verdict.status == YES and re.findall(r"(ε = \d): [^;]*down to 0.00", verdict.note) == ["ε = 5"]
+    assert verdict.status == YES and re.findall(r"(ε = \d): [^;]*down to 0.00", verdict.note) == ["ε = 3"]
 
 
 def test_comparisons_are_paired_where_runs_share_their_streams(tmp_path):

@@ -1,7 +1,7 @@
 """What is particular to this paper's experiments: their settings, what they share, and what the README says of them."""
 
+import collections
 import re
-from math import inf
 from pathlib import Path
 
 import pytest
@@ -12,31 +12,58 @@ from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
 from papers.sibling_rivalry.evidence.figures import FIGURES
 
 SCALES = ("smoke", "quick", "full")
-SEEDS = {"smoke": 1, "quick": 3, "full": 5}
+SEEDS = {"smoke": 1, "quick": 5, "full": 5}
+OTHER_SEEDS = {  # experiment, kind of task, at quick; one run each on the whole grid at any scale
+    ("track", "CircularTrack"): 3, ("shapes", "Corridor"): 3, ("shapes", "UMaze"): 3, ("epsilon", "PointMaze"): 3,
+    ("starts", "PixelGrid"): 10,
+}  # fmt: skip
 GRID = {"smoke": "PixelGrid-5-12", "quick": "PixelGrid-7-25", "full": "PixelGrid-13"}
-RUNS = {"track": 3, "maze": 5, "grid": 6, "shapes": 22, "epsilon": 11, "starts": 4, "oracle": 4}
-"""Per seed."""
-QUICK = {"PointMaze": 15, "Corridor": 10, "UMaze": 10, "PixelGrid": 6}
+THRESHOLDS = {"smoke": range(11), "quick": (0, 1, 2, 3, 5, 7, 10), "full": range(11)}
+QUICK = {"PointMaze": 25, "Corridor": 10, "UMaze": 10, "PixelGrid": 15}
 """Epochs at quick, by kind of task; at full there are 50."""
 MAZES = [name for name in EXPERIMENTS if name != "track"]
 README = Path(experiments.__file__).parents[1] / "README.md"
 
 
-def settings_of(entry, scale) -> dict:
+def seeds_of(experiment, env, scale) -> int:
+    if experiment == "whole-grid":
+        return 1
+    return OTHER_SEEDS.get((experiment, env.split("-")[0]), 5) if scale == "quick" else SEEDS[scale]
+
+
+def variants(experiment, scale) -> int:
+    """Methods and tasks of an experiment."""
+    found = {"track": 3, "maze": 5, "grid": 6, "whole-grid": 3, "shapes": 24, "starts": 4, "oracle": 4, "weighting": 2}
+    return len(THRESHOLDS[scale]) if experiment == "epsilon" else found[experiment]
+
+
+def settings_of(entry, scale, experiment) -> dict:
     """What a run of quick or full changes, by its scale, task and label; all else is the default."""
-    kind = entry.env.split("-")[0]
-    found: dict = dict(epochs=50) if scale == "full" else dict(epochs=QUICK[kind], adam_eps=1e-8)
-    if kind == "PixelGrid" and scale == "quick" and entry.method.startswith("dqn"):
+    kind, _, length = entry.env.partition("-")
+    found: dict = dict(epochs=50 if scale == "full" else QUICK[kind])
+    if experiment == "whole-grid":
+        found = dict(epochs=10)
+    if entry.method.startswith("dqn") and (scale == "quick" or experiment == "whole-grid"):
         found |= dict(batch_size=256)
-    if kind == "PixelGrid" and entry.method.startswith("ppo-sr"):
-        found |= dict(epsilon=inf, entropy=0.0)  # Table 1
     if kind in ("Corridor", "UMaze") and entry.method == "ppo-sr":
-        found |= dict(epsilon=experiments.SHAPES_EPSILON)
+        found |= dict(epsilon=int(length) / 2)
     if entry.method.endswith("(independent starts)"):
         found |= dict(independent_starts=True)
+    elif entry.method.endswith("(one pool)"):
+        found |= dict(worker_rollouts=80)
     elif variant := re.search(r"\((epsilon|side) (\d+)\)", entry.method):
         found[{"epsilon": "epsilon", "side": "cell_side"}[variant[1]]] = float(variant[2])
+    if experiment == "epsilon" and found["epsilon"] == 5:
+        del found["epsilon"]  # the default, as in Fig. 3
     return found
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_variant_has_its_seeds(scale):
+    for name, build in EXPERIMENTS.items():
+        runs = collections.Counter((entry.method, entry.env) for entry in build(scale))
+        assert len(runs) == variants(name, scale)
+        assert all(count == seeds_of(name, env, scale) for (_, env), count in runs.items()), name
 
 
 @pytest.mark.parametrize("scale", ["quick", "full"])
@@ -46,7 +73,7 @@ def test_nothing_but_what_the_label_says_differs_from_the_defaults(name, scale):
     for entry in EXPERIMENTS[name](scale):
         config = entry.config
         assert (entry.method.partition(" ")[0], entry.env) == (config.method, config.env)
-        assert config == type(config)(config.env, config.method, config.seed, **settings_of(entry, scale))
+        assert config == type(config)(config.env, config.method, config.seed, **settings_of(entry, scale, name))
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -55,19 +82,26 @@ def test_runs_that_figures_share_are_trained_once(scale):
         chosen = [entry for entry in EXPERIMENTS[name](scale) if (entry.method, entry.env) == (method, env)]
         return [entry.run_dir(Path("runs")) for entry in chosen]
 
-    places = [("maze", "ppo-sr"), ("oracle", "ppo-sr"), ("starts", "ppo-sr"), ("epsilon", "ppo-sr (epsilon 5)")]
+    places = [("maze", "ppo-sr"), ("oracle", "ppo-sr"), ("starts", "ppo-sr"), ("weighting", "ppo-sr")]
     assert len({tuple(of(*place)) for place in places}) == 1
-    assert of("grid", "ppo-sr", GRID[scale]) == of("starts", "ppo-sr", GRID[scale])
+    for name, method, env in (("epsilon", "ppo-sr (epsilon 5)", "PointMaze"), ("grid", "ppo-sr", GRID[scale])):
+        some, more = sorted([of(name, method, env), of("starts", "ppo-sr", env)], key=len)
+        assert more[: len(some)] == some
     for env in ("Corridor-10", "UMaze-10"):
-        assert of("shapes", "ppo-sr", env) == of("shapes", "ppo-sr (epsilon 1)", env)
-    everything = {entry.run_dir(Path("runs")) for build in EXPERIMENTS.values() for entry in build(scale)}
-    shared = 3 + 1 + 2  # ppo-sr: in the point maze, on the grid, on the longest corridor and U maze
-    assert len(everything) == SEEDS[scale] * (sum(RUNS.values()) - shared)
+        assert of("shapes", "ppo-sr", env) == of("shapes", "ppo-sr (epsilon 5)", env)
 
 
-def test_quick_and_full_share_the_runs_of_the_track_alone():
+def test_quick_and_full_share_the_runs_of_the_track_and_of_the_whole_grid_alone():
     quick, full = ({e.config for build in EXPERIMENTS.values() for e in build(scale)} for scale in ("quick", "full"))
-    assert {type(config) for config in quick & full} == {track.Config}
+    grid = {entry.config for entry in EXPERIMENTS["whole-grid"]("full")}
+    assert {type(config) for config in (quick & full) - grid} == {track.Config} and grid < quick & full
+
+
+def test_the_headline_is_the_point_maze_with_and_without_sibling_rivalry():
+    chosen = [entry for entry in EXPERIMENTS["maze"]("quick") if experiments.HEADLINE["fig3"](entry)]
+    assert sorted((entry.method, entry.seed) for entry in chosen) == [
+        (method, seed) for method in ("ppo", "ppo-sr") for seed in range(3)
+    ]
 
 
 # ---- README ----------------------------------------------------------------------------------------------------------
@@ -89,8 +123,11 @@ def test_the_readme_counts_runs_and_episodes_as_they_are():
     for name, cells in rows.items():
         [experiment] = FIGURES[name].experiments
         for cell, scale in zip(cells, ("quick", "full")):
-            variants, seeds = re.match(r"(\d+)(?: \w+)? x (\d+)", cell).groups()
-            assert (int(variants), int(seeds)) == (RUNS[experiment], SEEDS[scale]), f"{name} at {scale}"
+            count, seeds = re.match(r"(\d+)(?: \w+)? x ([\d or]+)", cell).groups()
+            entries = EXPERIMENTS[experiment](scale)
+            wanted = {seeds_of(experiment, entry.env, scale) for entry in entries}
+            assert int(count) == variants(experiment, scale), f"{name} at {scale}"
+            assert {int(number) for number in seeds.split(" or ")} == wanted, f"{name} at {scale}"
             said = {int(number.replace(",", "")) for number in re.findall(r"\d+,000", cell)}
             if said:  # all numbers of thousands are of episodes
-                assert said == {4_000 * entry.config.epochs for entry in EXPERIMENTS[experiment](scale)}, name
+                assert said == {4_000 * entry.config.epochs for entry in entries}, name

@@ -131,14 +131,14 @@ def test_fig6_has_lengths_and_thresholds_of_both_mazes(draw, tmp_path):
         assert len(pictures.lines) == sum(len(maze.walls()) for maze in mazes)
     lengths, others = ([text.get_text() for text in axes[1, column].get_legend().get_texts()] for column in (1, 2))
     assert lengths == [f"length {length}" for length in LENGTHS]
-    assert others == [*(f"PPO+SR (ε = {e})" for e in (1, 2, 3, 5)), "PPO+ICM", "DDPG+HER"]
+    assert others == [*(f"PPO+SR (ε = {e})" for e in (0, 1, 2, 3, 5)), "PPO+ICM", "DDPG+HER"]
 
 
 def test_fig7_maps_are_means_with_the_thresholds_upwards_and_white_where_nothing_was_run(draw, tmp_path):
     def value(method, env, *rest):
         return 0.05 + 0.08 * int(method.strip(")").split()[-1])
 
-    run = [e for e in range(11) if e not in (2, 9)]
+    run = [0, 1, 3, 5, 7, 10]  # of quick, 2 is missing; 4, 6, 8 and 9 are of full
     keep = [f"ppo-sr (epsilon {e})" for e in run]
     axes = draw(
         "fig7", "quick", success=value, distance=value, apart=value, keep=lambda method, env, seed: method in keep
@@ -149,7 +149,7 @@ def test_fig7_maps_are_means_with_the_thresholds_upwards_and_white_where_nothing
         rows = np.ma.filled(image.get_array(), np.nan)
         means = [matrix(frame, metric, method, "PointMaze")[1].mean(axis=0) for method in keep]
         np.testing.assert_allclose(rows[run], means)
-        assert np.isnan(rows[[2, 9]]).all()
+        assert np.isnan(rows[[2, 4, 6, 8, 9]]).all()
         assert image.origin == "lower" and tuple(image.get_extent()) == (0, 200_000, -0.5, 10.5)
         assert image.norm.vmin == 0 and image.norm.vmax == (1 if metric == "success" else np.max(means))
         names = {f"ppo-sr (epsilon {e})": f"ε = {e}" for e in run}
@@ -170,10 +170,19 @@ def test_fig8_and_fig9_draw_each_task_and_metric(draw, tmp_path):
         assert_curves(ax, frame_of(tmp_path, "oracle"), "PointMaze", metric, methods)
 
 
+def test_our_own_figures_draw_every_method(draw, tmp_path):
+    ours, paper, distance = draw("own-whole-grid", **NUMBERS)
+    for ax, metric in ((ours, "success"), (distance, "distance")):
+        assert_curves(ax, frame_of(tmp_path, "whole-grid"), "PixelGrid-5-12", metric, ["ppo", "ppo-sr", "dqn-her"])
+    np.testing.assert_array_equal(curve(paper, "DQN+HER")[:, 1], CURVES["fig4"]["dqn-her"])
+    success, _ = draw("own-weighting", **NUMBERS)
+    assert_curves(success, frame_of(tmp_path, "weighting"), "PointMaze", "success", ["ppo-sr", "ppo-sr (one pool)"])
+
+
 # ---- names, styles and the paper's values ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("experiment", ["maze", "grid", "shapes", "starts", "oracle"])
+@pytest.mark.parametrize("experiment", ["maze", "grid", "shapes", "starts", "oracle", "weighting"])
 def test_no_two_methods_look_the_same(experiment):
     entries = EXPERIMENTS[experiment]("full")
     for env in {entry.env for entry in entries}:
