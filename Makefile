@@ -82,15 +82,17 @@ ref-er-own-memory:    ##  25 | not in the paper: DDPG's divergence with a larger
 ref-er-own-annealing: ##  40 | not in the paper: DDPG and PPO without annealing
 ref-er-own-million:   ##  60 | not in the paper: V-RACER's first million steps with the paper's settings
 
-sibling-rivalry:      ## 180 | Sibling Rivalry: every figure below
+sibling-rivalry:      ## 830 | Sibling Rivalry: every figure below
 sibling-rivalry-fig1: ##   1 | a track on which the distance to the goal is a trap, and a way out
 sibling-rivalry-fig2: ##   1 | Sibling Rivalry on the track, sibling by sibling (the runs of fig1)
-sibling-rivalry-fig3: ##  25 | point maze: PPO, Sibling Rivalry, ICM, RND, DDPG+HER
-sibling-rivalry-fig4: ##  50 | pixel grid: PPO, Sibling Rivalry, ICM, DQN, DQN+HER
-sibling-rivalry-fig6: ##  45 | corridors and U mazes of growing length
-sibling-rivalry-fig7: ##  25 | the inclusion threshold, 0 to 10
-sibling-rivalry-fig8: ##  30 | siblings with starts of their own
-sibling-rivalry-fig9: ##  10 | the Grid Oracle
+sibling-rivalry-fig3: ## 105 | point maze: PPO, Sibling Rivalry, ICM, RND, DDPG+HER
+sibling-rivalry-fig4: ## 165 | pixel grid: PPO, Sibling Rivalry, ICM, DQN, DQN+HER
+sibling-rivalry-fig6: ##  80 | corridors and U mazes of growing length
+sibling-rivalry-fig7: ##  50 | the inclusion threshold: 0, 1, 2, 3, 5, 7, 10
+sibling-rivalry-fig8: ##  80 | siblings with starts of their own
+sibling-rivalry-fig9: ##  50 | the Grid Oracle
+sibling-rivalry-own-whole-grid: ## 110 | not in the paper's length: one run each on 13 x 13 pixels
+sibling-rivalry-own-weighting:  ##  25 | not in the paper: means over workers or over one pool
 sibling-rivalry-own-tasks: ##   0 | not in the paper: pictures of all tasks
 
 ter:              ## 1155 | Topological Experience Replay: every figure below

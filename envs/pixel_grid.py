@@ -23,8 +23,8 @@ SHIFTS = np.array([(action % 3 - 1, action // 3 - 1) for action in range(9)])
 STEPS_PER_STROKE = 6
 """An episode has so many steps for each time that the drawing of its goal toggles a pixel."""
 STEPS_PER_LINE = 10
-"""The drawing of a goal turns after fewer toggles than an episode has tens of steps: after 1 to 4 where it has 50, after
-every one where it has 25."""
+"""The drawing of a goal turns after fewer toggles than an episode has tens of steps: after 1 to 4 where it has 50, and
+after every one where it has 25."""
 SMALLEST, LARGEST = 5, 256
 """Sizes: a small grid has no room for convolutions, and a location must fit into two bytes."""
 OFF, ON, WRONG, AGENT = (235, 235, 235), (60, 60, 60), (213, 94, 0), (0, 114, 178)

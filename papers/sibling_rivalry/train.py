@@ -169,7 +169,7 @@ class Trainer:
         """
         starts, goals = self.starts_and_goals(self.config.rollouts)  # Algorithm 1, line 4
         rollouts = self.play(starts, goals, self.rng)  # Algorithm 1, lines 5-6
-        # Algorithm 1, lines 7-8: what is paid; then who is closer, lines 9-14, and who is learnt from, lines 15-18
+        # Algorithm 1, lines 7-8, 9-14 and 15-18: what is paid, who is closer, and who is learnt from
         last_rewards, anti_goals, kept = self.last_rewards(rollouts)
         data, workers = self.experience(rollouts, last_rewards, anti_goals, kept)  # Algorithm 1, line 2
         entry = {"train_success": rollouts.reached.mean(), "kept": kept.mean()}

@@ -178,7 +178,7 @@ CLAIMS = [
     ),
     *claims_appendix.CLAIMS,
     Claim(
-        "own-weighting", "own-weighting", "Point maze: losses that are means over workers, as in the authors' code, raise "
-        "PPO+SR's final success above that with the mean over all transitions", "-", workers_help, kind="own",
+        "own-weighting", "own-weighting", "Point maze: losses that are means over workers, as in the authors' code, "
+        "raise PPO+SR's final success above that with the mean over all transitions", "-", workers_help, kind="own",
     ),
 ]  # fmt: skip

@@ -33,7 +33,20 @@ from scipy.stats import fisher_exact
 
 from lab import scores
 from lab.results import MissingData, Results
-from lab.verdicts import LEVEL, MIN_SEEDS, Rule, Verdict, above, controlled, decide, difference, gated, margin_of, number, same
+from lab.verdicts import (
+    LEVEL,
+    MIN_SEEDS,
+    Rule,
+    Verdict,
+    above,
+    controlled,
+    decide,
+    difference,
+    gated,
+    margin_of,
+    number,
+    same,
+)
 from papers.sibling_rivalry.evidence.ends import end_points
 from papers.sibling_rivalry.evidence.experiments import GRID
 from papers.sibling_rivalry.evidence.labels import label

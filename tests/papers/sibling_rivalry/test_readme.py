@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lab.results import Results, matrix
+from lab.results import MissingData, Results, matrix
 from papers.sibling_rivalry.evidence import paper_values
 from papers.sibling_rivalry.evidence.labels import NAMES
 
@@ -35,7 +35,10 @@ def papers(method: str) -> list[float] | None:
 
 def ours(results: Results, method: str) -> list[str]:
     """Means over the seeds of the full scale, as the table prints them."""
-    frame = results.at("maze", "full")
+    try:
+        frame = results.at("maze", "full")
+    except MissingData:
+        return NONE
     if not ((frame["method"] == method) & (frame["metric"] == "success")).any():
         return NONE
     steps, values = matrix(frame, "success", method, "PointMaze")

@@ -19,7 +19,15 @@ from papers.sibling_rivalry.tasks import make_task
 from tests.papers.sibling_rivalry.evidence.synthetic import EPISODES, write
 
 IDS = [claim.id for claim in CLAIMS if claim not in claims_track.CLAIMS]
-USES = {"fig3": "maze", "fig4": "grid", "fig6": "shapes", "fig7": "epsilon", "fig8": "starts", "fig9": "oracle", "own": "weighting"}
+USES = {
+    "fig3": "maze",
+    "fig4": "grid",
+    "fig6": "shapes",
+    "fig7": "epsilon",
+    "fig8": "starts",
+    "fig9": "oracle",
+    "own": "weighting",
+}
 PIXELS = {"full": 6.41, "quick": 3.42}
 """Pixels of a goal of the grid, on average."""
 YES, PARTLY, NO, OPEN, NOT_RUN = "reproduced", "partly", "not reproduced", "inconclusive", "not run"
