@@ -27,6 +27,7 @@ from lab.runs import Run, Streams
 from lab.settings import check_settings
 from papers.sibling_rivalry.ddpg import DDPG, Batch
 from papers.sibling_rivalry.dqn import DQN
+from papers.sibling_rivalry.fast_ddpg import FastDDPG
 from papers.sibling_rivalry.hindsight import relabel
 from papers.sibling_rivalry.rewards import naive_reward, sparse_reward
 from papers.sibling_rivalry.rollouts import Rollouts, play, terminal_states
@@ -148,7 +149,8 @@ class Trainer:
         )  # fmt: skip
         if self.task.action_range is None:
             return DQN(self.task, **settings)
-        return DDPG(self.task, noise=c.noise, action_l2=c.action_l2, **settings)
+        agent = FastDDPG if c.device == "cpu" else DDPG
+        return agent(self.task, noise=c.noise, action_l2=c.action_l2, **settings)
 
     def _make_memory(self) -> Ring:
         c, (capacity, fields) = self.config, replay_layout(self.config, self.task)

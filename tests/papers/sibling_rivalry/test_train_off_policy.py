@@ -12,6 +12,7 @@ from lab.errors import NonFiniteLoss, UserError
 from papers.sibling_rivalry import train_off_policy
 from papers.sibling_rivalry.ddpg import DDPG
 from papers.sibling_rivalry.dqn import DQN
+from papers.sibling_rivalry.fast_ddpg import FastDDPG
 from papers.sibling_rivalry.rollouts import Rollouts
 from papers.sibling_rivalry.train_off_policy import Config, Trainer, main
 from tests.papers.runs import assert_resumes, rows, weights
@@ -98,7 +99,7 @@ def test_another_seed_gives_another_run(tmp_path):
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(tmp_path, monkeypatch):
-    monkeypatch.setattr(DDPG, "update", lambda self, batch: (torch.tensor(float("nan")), torch.tensor(0.0)))
+    monkeypatch.setattr(FastDDPG, "update", lambda self, batch: (torch.tensor(float("nan")), torch.tensor(0.0)))
     with pytest.raises(NonFiniteLoss, match="critic_loss is nan at step 4"):
         main(config(), tmp_path)
 
@@ -267,9 +268,16 @@ def test_every_setting_reaches_its_place():
     shared = dict(lr=0.01, adam_eps=1e-5, gamma=0.9, polyak=0.7, random_actions=0.4, capacity=777, batch_size=9, k=2)
     for env, method in (("Plane", "ddpg-her"), ("Line", "dqn-her")):
         one = trainer(env, method, **shared, noise=0.3, action_l2=0.6)
-        agent, adam = one.agent, one.agent.adam.param_groups[0]
+        agent = one.agent
+        adam = agent._arguments[1] if env == "Plane" else agent.adam.param_groups[0]
         assert isinstance(agent, DDPG if env == "Plane" else DQN)
-        assert (adam["lr"], adam["eps"], agent.gamma, agent.polyak, agent.random_actions) == (0.01, 1e-5, 0.9, 0.7, 0.4)
+        assert (
+            adam["lr"],
+            adam["adam_eps" if env == "Plane" else "own_eps"],
+            agent.gamma,
+            agent.polyak,
+            agent.random_actions,
+        ) == (0.01, 1e-5, 0.9, 0.7, 0.4)
         assert (one.memory.capacity, one.batch_size, one.k) == (777, 9, 2)
     ddpg = trainer(noise=0.3, action_l2=0.6).agent
     assert (ddpg.noise, ddpg.action_l2) == (0.3, 0.6)
