@@ -82,10 +82,10 @@ ref-er-own-memory:    ##  25 | not in the paper: DDPG's divergence with a larger
 ref-er-own-annealing: ##  40 | not in the paper: DDPG and PPO without annealing
 ref-er-own-million:   ##  60 | not in the paper: V-RACER's first million steps with the paper's settings
 
-sibling-rivalry:      ## 830 | Sibling Rivalry: every figure below
+sibling-rivalry:      ## 700 | Sibling Rivalry: every figure below
 sibling-rivalry-fig1: ##   1 | a track on which the distance to the goal is a trap, and a way out
 sibling-rivalry-fig2: ##   1 | Sibling Rivalry on the track, sibling by sibling (the runs of fig1)
-sibling-rivalry-fig3: ## 105 | point maze: PPO, Sibling Rivalry, ICM, RND, DDPG+HER
+sibling-rivalry-fig3: ##  95 | point maze: PPO, Sibling Rivalry, ICM, RND, DDPG+HER
 sibling-rivalry-fig4: ## 165 | pixel grid: PPO, Sibling Rivalry, ICM, DQN, DQN+HER
 sibling-rivalry-fig6: ##  80 | corridors and U mazes of growing length
 sibling-rivalry-fig7: ##  50 | the inclusion threshold: 0, 1, 2, 3, 5, 7, 10
