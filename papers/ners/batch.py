@@ -32,7 +32,7 @@ class Signals(NamedTuple):
 
 
 @torch.no_grad()
-def signals(y: Tensor, q: Tensor) -> Signals:
+def signals_of(y: Tensor, q: Tensor) -> Signals:
     """From targets [n] and the values of both critics [2, n]."""
     error = (y - q).abs()
     rows = torch.stack([error.mean(dim=0), error.square().mean(dim=0), y, q.mean(dim=0)])

@@ -1,25 +1,57 @@
 """Does a sampler differ from RANDOM? Statistics of what it drew, and of the law by which it draws next.
 
-What to expect of NERS if the scores of all replayed transitions are equal: a share c of the memory was never replayed
-and has the score 1, hence the priority 1, all others have s = sigma^alpha. A draw is a transition's first with the
-probability c / (c + (1 - c) s). With one new transition and m draws per step, c stays as it is when m draws make one
-first, so c = s / (m - 1 + s), about s / (m + s), and the law's total variation from uniform is
-
-    TV = (1 - s) / (m + s)
-
-up to a share 1 / m of it: 0.0022 for m = 128 and 0.0085 for m = 32 at sigma = 0.52. All of it is the bonus of the new
-transitions, and it is less than 1 / m whatever the networks learn. So the law *among replayed transitions* is what
-shows learning. At first their scores are nearly equal, because eight layers as PyTorch initialises them make the spread
-of their input about a thousand times smaller.
+Two derivations say what to expect of NERS: `bonus_distance`, how far its law is from uniform if all replayed
+transitions have one score, and `spreads`, why they nearly have. The bonus is less than 1 / m whatever the networks
+learn, so that the law *among replayed transitions* (`tv_replayed`) is what shows learning.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import torch
+from torch import Tensor, nn
 
+from papers.ners.ners import ScoreNetwork
 from papers.ners.samplers import ReplaySampler
 
 TINY = 1e-12
+
+
+def bonus_distance(s: float, m: int) -> float:
+    """Total variation from uniform of a law by which new transitions have the priority 1 and all others s, for m draws
+    per new transition.
+
+    Let c be the share of the memory that was never replayed. A draw is a transition's first with the probability
+    P = c / (c + (1 - c) s). Each step brings one new transition, so c stays as it is when m draws make one first,
+    m P = 1, hence
+
+        c = s / (m - 1 + s)        TV = P - c = 1 / m - c = (1 - s) (m - 1) / (m (m - 1 + s))
+
+    which is (1 - s) / (m + s) up to a share 1 / m of it: 0.0022 for m = 128 and 0.0085 for m = 32 at sigma = 0.52,
+    s = sigma^0.5 = 0.72. All of it is the bonus of the new transitions.
+    """
+    return (1 - s) / (m + s)
+
+
+@torch.no_grad()
+def spreads(network: ScoreNetwork, features: Tensor) -> list[float]:
+    """How much the transitions of a set [n, features] differ, layer by layer of the path of the local context.
+
+    Root of the mean square, over the units of a layer, of the standard deviation over the set: of the features, of the
+    outputs of each linear layer (before its ReLU), and last of the scores. As PyTorch initialises a layer of n inputs,
+    its weights have the variance 1 / (3 n), and ReLU passes about half of a deviation's square on: each layer makes
+    deviations about root 6 times smaller, eight of them about a thousand times.
+    """
+    context = [m for m in network.local_context if isinstance(m, nn.Linear)]
+    score = [m for m in network.score if isinstance(m, nn.Linear)]
+    found, x = [features], features
+    for place, layer in enumerate([*context, *score]):
+        if place == len(context) and network.global_context is not None:
+            x = torch.cat([x, network.global_context(features).mean(dim=0).expand(len(x), -1)], dim=1)
+        x = layer(x if place in (0, len(context)) else torch.relu(x))
+        found.append(x)
+    found.append(torch.sigmoid(x))
+    return [float(values.std(dim=0, correction=0).square().mean().sqrt()) for values in found]
 
 
 def law_statistics(probabilities: np.ndarray, scores: np.ndarray) -> dict[str, float]:

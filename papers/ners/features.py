@@ -9,14 +9,28 @@ from torch import Tensor, nn
 from common.replay.storage import Ring
 
 
-class VectorTransitions:
-    """Reads transitions from a ring with the fields state, action, reward, next_state and time (step in the episode).
+class Clock:
+    """kappa of Eq. (2), the time step of a transition. The paper says no more of it, so there are three readings.
 
-    horizon: steps that count as a time of 1.
+    kind: "share", the step in the episode over `horizon`; "episode", that step itself; "environment", the environment
+    step at which the transition was played. born: that step for each slot of the memory, [capacity].
     """
 
-    def __init__(self, memory: Ring, horizon: float, device: str = "cpu"):
-        self.memory, self.horizon, self.device = memory, horizon, device
+    def __init__(self, kind: str, horizon: float, born: np.ndarray):
+        self.kind, self.horizon, self.born = kind, horizon, born
+
+    def __call__(self, slots: np.ndarray, in_episode: np.ndarray) -> np.ndarray:
+        """float32 [n], for the transitions in `slots` [n], which are of these steps [n] of their episodes."""
+        if self.kind == "environment":
+            return self.born[slots].astype(np.float32)
+        return in_episode.astype(np.float32) / np.float32(self.horizon if self.kind == "share" else 1.0)
+
+
+class VectorTransitions:
+    """Reads transitions from a ring with the fields state, action, reward, next_state and time (in the episode)."""
+
+    def __init__(self, memory: Ring, clock: Clock, device: str = "cpu"):
+        self.memory, self.clock, self.device = memory, clock, device
         self.encoder: nn.Module = nn.Identity()
         self.n_features = 2 * memory["state"].shape[1] + memory["action"].shape[1] + 2
 
@@ -33,4 +47,4 @@ class VectorTransitions:
         return torch.from_numpy(features).to(self.device)
 
     def _time(self, slots: np.ndarray) -> np.ndarray:
-        return self.memory["time"][slots, None].astype(np.float32) / np.float32(self.horizon)
+        return self.clock(slots, self.memory["time"][slots])[:, None]

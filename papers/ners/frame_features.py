@@ -7,7 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from common.replay.frames import FrameMemory
+from common.replay.frames import Batch, FrameMemory
+from papers.ners.features import Clock
 from papers.ners.rainbow import Convolutions
 
 REDUCED = (256, 64, 32)
@@ -40,22 +41,28 @@ class FrameTransitions:
     """Reads transitions from a memory of frames.
 
     Reward and next state are those of Rainbow's learning: the n-step return of clipped rewards, and the state after n
-    steps, which is black where the episode terminated. horizon: steps that count as a time of 1. seed: of the encoder.
+    steps, which is black where the episode terminated. seed: of the encoder.
     """
 
-    def __init__(self, memory: FrameMemory, horizon: float, seed: int, device: str = "cpu"):
-        self.memory, self.horizon, self.device = memory, horizon, device
+    def __init__(self, memory: FrameMemory, clock: Clock, seed: int, device: str = "cpu"):
+        self.memory, self.clock, self.device = memory, clock, device
+        self._gathered: tuple[np.ndarray, Batch] | None = None
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.encoder: nn.Module = FrameEncoder(memory.stack).to(device)
         self.n_features = FrameEncoder.n_features
 
+    def gathered(self, slots: np.ndarray, batch: Batch) -> None:
+        """`batch` holds the transitions in `slots`: asked for next, their frames are not gathered again."""
+        self._gathered = slots, batch
+
     def full(self, slots: np.ndarray) -> tuple[Tensor, ...]:
         """States and next states, and the numbers [n, 3]: index of the action, n-step return, time step."""
         action = self.memory.transitions["action"][slots, None].astype(np.float32)
-        numbers = np.concatenate([action, self._reward_and_time(slots)], axis=1)
-        parts = (self.memory.states(slots), self.memory.next_states(slots), numbers)  # Eq. (2)
-        return tuple(torch.from_numpy(part).to(self.device) for part in parts)
+        numbers = torch.from_numpy(np.concatenate([action, self._reward_and_time(slots)], axis=1))
+        known, self._gathered = self._gathered, None  # used once: the memory goes on
+        batch = known[1] if known and known[0] is slots else self.memory.batch(slots)
+        return batch.state, batch.next_state, numbers.to(self.device)  # Eq. (2)
 
     def reward_and_time(self, slots: np.ndarray) -> Tensor:
         """[n, 2]."""
@@ -63,5 +70,7 @@ class FrameTransitions:
 
     def _reward_and_time(self, slots: np.ndarray) -> np.ndarray:
         stored = self.memory.transitions
-        time = stored["t"][slots].astype(np.float32) / np.float32(self.horizon)
-        return np.stack([stored["reward"][slots], time], axis=1)
+        return np.stack([stored["reward"][slots], self.clock(slots, stored["t"][slots])], axis=1)
+
+    def __getstate__(self) -> dict:
+        return self.__dict__ | {"_gathered": None}

@@ -7,9 +7,9 @@ from typing import Any
 from lab.runs import Streams
 from papers.ners.ero import ERO
 from papers.ners.ners import NERS
-from papers.ners.samplers import PER, Random, Settings, Transitions
+from papers.ners.samplers import PER, Random, RandomIID, Settings, Transitions
 
-METHODS = ("random", "per", "ero", "ners")
+METHODS = ("random", "random-iid", "per", "ero", "ners")
 
 
 def make_sampler(
@@ -30,6 +30,8 @@ def make_sampler(
     rng = streams.numpy("replay")
     if method == "random":
         return Random(rng)
+    if method == "random-iid":
+        return RandomIID(rng)
     if method == "per":
         return PER(capacity, rng, settings.alpha, settings.beta, draws, epsilon)
     seed = streams.integer("scorer")

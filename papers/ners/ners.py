@@ -56,9 +56,11 @@ class NERS(Proportional):
         seed: int,
         device: str = "cpu",
     ):
-        """capacity: slots of the memory. draws: calls of `sample` in a whole run. seed: of the networks."""
+        """capacity: slots of the memory. rng: of the batches alone, as RANDOM's. draws: calls of `sample` in a whole
+        run. seed: of the networks, and of the draws that they learn from."""
         super().__init__(capacity, rng, settings.alpha, settings.beta, draws)
-        self.rng, self.settings, self.transitions, self.device = rng, settings, transitions, device
+        self.rng = np.random.default_rng(seed)
+        self.settings, self.transitions, self.device = settings, transitions, device
         self.few = settings.features == "few"
         # of TD error and target value; those of new transitions are 1 (App. B)
         self.squashed = np.ones((capacity, 2), np.float32)
@@ -94,10 +96,10 @@ class NERS(Proportional):
         return torch.tanh(features) if self.settings.tanh_all else features
 
     def update(self, slots: np.ndarray, td: np.ndarray, value: np.ndarray) -> None:
-        signals = np.stack([td, value], axis=1)
+        columns = np.stack([td, value], axis=1)
         if self.settings.standardise:
-            signals = (signals - signals.mean(axis=0)) / (signals.std(axis=0) + TINY)
-        self.squashed[slots] = np.tanh(signals)  # App. B
+            columns = (columns - columns.mean(axis=0)) / (columns.std(axis=0) + TINY)
+        self.squashed[slots] = np.tanh(columns)  # App. B
         with torch.no_grad():
             scores = self.network(self.features(slots)).cpu().numpy()
         self.replayed.append(slots)  # Algorithm 1, line 9
@@ -141,12 +143,14 @@ class NERS(Proportional):
     def log_probability(self, slots: np.ndarray, scores: Tensor) -> Tensor:
         """Mean log p of Eq. (7), up to a constant.
 
-        p has the sum over *all* transitions in its denominator. A sum over `slots` alone would only pull their scores
-        together or apart, whichever of them the reward is for. The sum over all hardly changes with the scores of a
-        few, hence log sigma is as good.
+        p has the sum over *all* transitions in its denominator ("buffer"). It hardly changes with the scores of a few,
+        hence log sigma is as good ("score"). A sum over I_train alone ("train") can only pull its scores together or
+        apart, whichever of them the reward is for: the gradients for the log scores add up to 0.
         """
         if self.settings.log_loss == "score":
             return torch.log(scores + TINY).mean()
+        if self.settings.log_loss == "train":
+            return self.alpha * torch.log(scores + TINY).mean() - torch.log(((scores + TINY) ** self.alpha).sum())
         tree, (different, first) = self.prioritized.tree, np.unique(slots, return_index=True)
         others = max(tree.total - float(tree[different].sum()), 0.0)
         total = others + ((scores[torch.from_numpy(first)] + TINY) ** self.alpha).sum()

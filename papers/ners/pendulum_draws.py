@@ -2,7 +2,8 @@
 
     .venv/bin/python -m papers.ners.pendulum_draws --seed 0
 
-The agent learns as in train.py, with RANDOM; its first 1,000 actions are random, as for Table 3.
+The agent learns as in train.py, with RANDOM; its first 1,000 actions are random, as for Table 3. By TD error there are
+two readings: draws in proportion to it, and the transitions that have the largest.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from lab.runs import Run, Streams
 from lab.settings import check_settings
 from papers.ners import train
 
-RULES = ("td", "q", "uniform")
+RULES = ("td", "top_td", "q", "uniform")
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,18 @@ class Config:
     """Where the networks live: cpu or cuda."""
     draws: int = 64
     """Transitions drawn by each rule (Sec. 1)."""
+    timeout_terminal: bool = False
+    """Store time-outs as terminations; see train.py."""
 
 
 def priorities(td: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
-    """Rule -> weight of each transition [n]: |TD|, Q above the smallest Q, and 1. The paper does not say more."""
+    """Rule of draws -> weight of each transition [n]: |TD|, Q above the smallest Q, and 1. The paper says no more."""
     return {"td": np.abs(td), "q": q - q.min(), "uniform": np.ones(len(td))}
+
+
+def largest(td: np.ndarray, n: int) -> np.ndarray:
+    """The n transitions with the largest TD errors."""
+    return np.argsort(-np.abs(td), kind="stable")[:n]
 
 
 @torch.no_grad()
@@ -58,8 +66,10 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     ([-1, 1]), td and q. Raises UserError for settings that cannot work, or a ``run_dir`` that belongs to another run.
     """
     check_settings(config, at_least_1=("steps", "draws"))
-    training = train.Config(config.env, config.method, "sac", config.seed, config.steps, config.device,
-                            random_steps=min(1_000, config.steps // 2))  # fmt: skip
+    training = train.Config(
+        config.env, config.method, "sac", config.seed, config.steps, config.device,
+        random_steps=min(1_000, config.steps // 2), timeout_terminal=config.timeout_terminal,
+    )  # fmt: skip
     train.check(training)
     trainer = train.Trainer(training)
     with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
@@ -83,6 +93,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
                 drawn[rule] = rng.permutation(size)
             else:
                 drawn[rule] = rng.choice(len(td), size, replace=False, p=weights / weights.sum())
+        drawn["top_td"] = rng.permutation(largest(td, size))
         for k in range(size):
             run.log(k, {f"{r}_{n}": float(f"{v[drawn[r][k]]:.6g}") for r in RULES for n, v in found.items()})
         mean = {f"{rule}_angle": float(np.abs(found["angle"][drawn[rule]]).mean()) for rule in RULES}

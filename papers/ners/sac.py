@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from papers.ners.batch import Batch, Signals, signals
+from papers.ners.batch import Batch, Signals, signals_of
 from papers.ners.networks import Actor, Critics, descend, state_dicts
 
 LOG_STD = (-20.0, 2.0)
@@ -102,7 +102,7 @@ class SAC:
         descend(-self.log_alpha * entropy_gap, [self.log_alpha], self.alpha_adam)  # type: ignore[list-item]
         with torch.no_grad():
             torch._foreach_lerp_(self.averaged, self.online, self.tau)
-        return signals(y, q)
+        return signals_of(y, q)
 
     def weights(self) -> dict[str, Tensor]:
         """What a reader of weights.pt gets: parameters by name."""

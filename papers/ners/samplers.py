@@ -1,4 +1,4 @@
-"""What all samplers have in common, and the two that learn nothing: RANDOM and PER. methods.py makes them."""
+"""What all samplers have in common, and those that learn nothing: RANDOM and PER. methods.py makes them."""
 
 from __future__ import annotations
 
@@ -14,39 +14,45 @@ from lab.settings import check_settings
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the samplers. Defaults are the paper's where it states a value; the rest is chosen in README.md."""
+    """Settings of the samplers, by where their values come from. README.md says why each is as it is."""
 
+    # The paper
     alpha: float = 0.5
     """PER and NERS: exponent of priorities (Table B.1)."""
     beta: float = 0.4
     """PER and NERS: first exponent of the importance weights; reaches 1 at the end of training (Table B.1)."""
     scorer_lr: float = 1e-4
     """ERO and NERS: Adam's step size (Table B.1)."""
+    train_size: int = 128
+    """NERS: n, replayed transitions per step of its networks (Table B.1); the released code takes the batch size."""
     replay_reward: Literal["evaluation", "training"] = "evaluation"
     """NERS: returns that the replay reward compares: of evaluations, or of training episodes (NERS*, Sec. 3.3)."""
     features: Literal["full", "few"] = "full"
     """NERS: all features, or reward, TD error and time step only (Sec. 3.3)."""
     global_context: bool = True
     """NERS: whether a score also depends on the other transitions of the batch (Sec. 3.3)."""
-    train_size: int = 128
-    """NERS: n, replayed transitions per step of its networks (Table B.1); the released code takes the batch size."""
-    scorer_steps: int = 1
-    """NERS: steps of its networks per replay reward. Not in the paper."""
+
+    # Where the paper and the released code differ, or the paper can be read in several ways
     widths: Literal["paper", "code"] = "paper"
     """NERS: layers of its networks as in Table B.1, or half as wide as in the released code."""
-    raw_time: bool = False
-    """NERS and ERO: the time step as a number of steps, as in Eq. (2) and the released code; else, as we decided, as a
-    share of the time limit."""
-    tanh_all: bool = False
-    """NERS: squash all features, as the released code does, not only TD error and value (App. B)."""
-    standardise: bool = False
-    """NERS: standardise TD errors and values over the batch before they are squashed. Not in the paper."""
     reference: Literal["previous", "first"] = "previous"
     """NERS: the return that a new one is compared with (Eq. 6); the released code never renews the first."""
-    log_loss: Literal["score", "buffer"] = "score"
-    """NERS: Eq. (7) for log sigma, as in the released code, or for log p with Eq. (1)'s sum over all transitions."""
+    tanh_all: bool = False
+    """NERS: squash all features, as the released code does, not only TD error and value (App. B)."""
+    time: Literal["share", "episode", "environment"] = "share"
+    """NERS and ERO: the time step of Eq. (2): as a share of the time limit (ours), as the step in the episode (the
+    released code), or as the step of the environment (Algorithm 1's t)."""
+    log_loss: Literal["score", "buffer", "train"] = "score"
+    """NERS: Eq. (7) for log sigma (the released code), or for log p with Eq. (1)'s sum over all transitions, or over
+    I_train alone."""
+
+    # Ours
     ero_batch: int = 64
     """ERO: transitions per step of its network. Not in the paper."""
+    scorer_steps: int = 1
+    """NERS: steps of its networks per replay reward. Not in the paper."""
+    standardise: bool = False
+    """NERS: standardise TD errors and values over the batch before they are squashed. Not in the paper."""
 
 
 def check_sampler(settings: Settings) -> None:
@@ -102,8 +108,8 @@ class ReplaySampler(Protocol):
         """What the sampler has to say of itself since the last call."""
 
 
-class Random(UniformSampler):
-    """RANDOM: every transition alike, all weights 1."""
+class RandomIID(UniformSampler):
+    """Uniform replay as it is usually written: independent draws, all weights 1."""
 
     def update(self, slots: np.ndarray, td: np.ndarray, value: np.ndarray | None = None) -> None:
         pass
@@ -122,6 +128,19 @@ class Random(UniformSampler):
 
     def metrics(self) -> dict[str, float]:
         return {}
+
+
+class Random(RandomIID):
+    """RANDOM: NERS with equal scores. One transition from each of n equal parts of the memory, all weights 1.
+
+    The very slots that NERS would draw from the same stream, so that the two differ by the scores alone.
+    """
+
+    def sample(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        if self._size == 0:
+            raise ValueError("nothing to draw: no transition has been added yet")
+        slots = ((np.arange(n) + self.rng.random(n)) / n * self._size).astype(np.int64)
+        return np.minimum(slots, self._size - 1), np.ones(n, np.float32)
 
 
 class Proportional:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from papers.ners.batch import Batch, Signals, signals
+from papers.ners.batch import Batch, Signals, signals_of
 from papers.ners.networks import Actor, Critics, descend, state_dicts
 
 LR = 1e-3
@@ -92,7 +92,7 @@ class TD3:
             descend(self.actor_loss(batch), self.actor_parameters, self.actor_adam)
         with torch.no_grad():  # after every update, as Table B.1 says, not with the actor's
             torch._foreach_lerp_(self.averaged, self.online, self.tau)
-        return signals(y, q)
+        return signals_of(y, q)
 
     def weights(self) -> dict[str, Tensor]:
         """What a reader of weights.pt gets: parameters by name."""

@@ -2,8 +2,8 @@
 
     .venv/bin/python -m papers.ners.train --env LunarLanderContinuous-v3 --agent sac --method ners --seed 0
 
-The four samplers share agent, memory and the loop below. They differ in which transitions a batch holds and in the
-weights of its losses; see samplers.py (RANDOM, PER), ero.py and ners.py.
+The samplers share agent, memory and the loop below (`turn`, which is the paper's Algorithm 1). They differ in which
+transitions a batch holds and in the weights of its losses; see samplers.py (RANDOM, PER), ero.py and ners.py.
 """
 
 import math
@@ -20,9 +20,9 @@ from lab.cli import cli
 from lab.errors import UserError
 from lab.runs import Run, Streams
 from lab.settings import check_settings
-from papers.ners.batch import Batch
+from papers.ners.batch import Batch, Signals
 from papers.ners.diagnostics import Diagnostics
-from papers.ners.features import VectorTransitions
+from papers.ners.features import Clock, VectorTransitions
 from papers.ners.methods import METHODS, make_sampler
 from papers.ners.sac import LR as SAC_LR
 from papers.ners.sac import SAC
@@ -35,7 +35,9 @@ AGENTS = ("sac", "td3")
 PER_EPSILON = 1e-6
 """Is added to PER's priorities."""
 STATISTICS_EVERY = 5
-"""Evaluations between two rows of statistics of what was drawn."""
+"""Evaluations between two rows of scores, and of statistics of what was drawn."""
+STARTS = 10_000
+"""Seed of the first start from which scores are measured; the others follow. The same for all runs."""
 SAVE_EVERY = 10
 """Evaluations between two checkpoints."""
 TICK = 100
@@ -83,16 +85,50 @@ class Config:
     eval_every: int | None = None
     """Environment steps between two evaluations; None takes the task's time limit (App. B)."""
     eval_episodes: int = 1
-    """Episodes per evaluation (App. B)."""
+    """Episodes per evaluation, from which the replay reward comes (App. B)."""
+    score_starts: int = 16
+    """Fixed starts from which scores are measured, beside the agent's evaluations. Not in the paper."""
+    timeout_terminal: bool = False
+    """Store time-outs as terminations, without a value of the next state. The paper does not say; we bootstrap."""
     sampling: Settings = field(default_factory=Settings)
     """Settings of the samplers."""
+
+
+def turn(one: "Trainer", *, evaluate: bool = True) -> tuple[bool, dict[str, float]]:
+    """One turn of the paper's Algorithm 1 in its order: whether it ended an episode, and what an evaluation found.
+
+    m is the batch size, n is in the sampler's settings; phi, P and the set I are the sampler's. evaluate: whether
+    lines 11-15 come when they are due; a clock and a picture of the memory do without.
+    """
+    over = one.play()  # Algorithm 1, lines 3-4: act, store with priority 1
+    if one.t > one.config.random_steps:  # Algorithm 1, line 5: one gradient step per environment step
+        slots, weights = one.sampler.sample(one.config.batch_size)  # Algorithm 1, line 6; line 7's weights w
+        signals = one.agent.update(one.batch(slots, weights))  # Algorithm 1, line 8
+        one.tell(slots, signals)  # Algorithm 1, lines 7 and 9: new scores, which become priorities; I grows by I
+    if over:
+        one.sampler.finish_episode(one.total)  # for NERS* and ERO this is line 11
+    metrics: dict[str, float] = {}
+    if evaluate and one.due():  # Algorithm 1, line 11: "at the end of an episode"; the text says at evaluations
+        metrics = one.evaluate()
+        one.sampler.finish_evaluation(metrics["return"])  # Algorithm 1, lines 12-15: NERS.learn
+        metrics |= one.statistics()
+    return over, metrics
 
 
 def check(config: Config) -> None:
     """Raise UserError for settings that cannot work."""
     check_settings(
         config,
-        at_least_1=("steps", "batch_size", "capacity", "random_steps", "eval_every", "eval_episodes", "policy_delay"),
+        at_least_1=(
+            "steps",
+            "batch_size",
+            "capacity",
+            "random_steps",
+            "eval_every",
+            "eval_episodes",
+            "score_starts",
+            "policy_delay",
+        ),
         positive=("lr",),
         not_negative=("action_noise", "target_noise", "noise_clip"),
         in_0_1=("gamma", "tau"),
@@ -140,12 +176,13 @@ class Trainer:
         fields = replay_fields(self.env)
         announce(c.capacity, fields)
         self.memory = Ring(c.capacity, fields)
-        transitions = VectorTransitions(self.memory, 1.0 if c.sampling.raw_time else self.horizon, c.device)
+        self.diagnostics = Diagnostics(c.capacity)
+        clock = Clock(c.sampling.time, self.horizon, self.diagnostics.born)
+        transitions = VectorTransitions(self.memory, clock, c.device)
         self.sampler: Any = make_sampler(
             c.method, c.sampling, transitions, capacity=c.capacity, draws=max(c.steps - c.random_steps, 1),
             epsilon=PER_EPSILON, streams=streams, device=c.device,
         )  # fmt: skip
-        self.diagnostics = Diagnostics(c.capacity)
         self.td2 = 0.0
         """Mean squared TD error of the last batch."""
         self.state: np.ndarray | None = None
@@ -159,38 +196,36 @@ class Trainer:
         settings |= dict(action_noise=c.action_noise, target_noise=c.target_noise, noise_clip=c.noise_clip)
         return TD3(n_states, n_actions, lr=c.lr or TD3_LR, policy_delay=c.policy_delay, **settings)
 
-    # --- one environment step -----------------------------------------------------------------------------------------
+    # --- one environment step and one gradient step -------------------------------------------------------------------
 
     def advance(self) -> bool:
-        """One environment step and, after the random ones, one gradient step; True when that ended an episode."""
+        """A turn without an evaluation; True when it ended an episode."""
+        return turn(self, evaluate=False)[0]
+
+    def play(self) -> bool:
+        """One environment step, which is stored; True when it ended an episode."""
         if self.state is None:
-            self.state = _reset(self.env, self.starts)
+            self.state = _state(self.env.reset(seed=int(self.starts.integers(2**31)))[0])
             self.time, self.total = 0, 0.0
         if self.t < self.config.random_steps:
             action = np.float32(self.exploration.uniform(-1.0, 1.0, self.memory["action"].shape[1]))
         else:
-            action = self.agent.act(self.state, self.exploration)  # Algorithm 1, line 3
+            action = self.agent.act(self.state, self.exploration)
         following, reward, terminated, truncated, _ = self.env.step(action)
         following = np.asarray(following, np.float32)
-        slot = self.memory.add(  # Algorithm 1, line 4; a time-out is no termination
-            state=self.state, action=action, reward=reward, next_state=following, terminal=terminated, time=self.time
+        terminal = terminated or (truncated and self.config.timeout_terminal)
+        slot = self.memory.add(
+            state=self.state, action=action, reward=reward, next_state=following, terminal=terminal, time=self.time
         )
         self.sampler.add(slot)
         self.diagnostics.added(slot, self.t)
         self.t, self.time, self.total, self.state = self.t + 1, self.time + 1, self.total + float(reward), following
-        if self.t > self.config.random_steps:
-            self.learn()
-        if terminated or truncated:
+        if over := bool(terminated or truncated):
             self.state, self.episodes = None, self.episodes + 1
-            self.sampler.finish_episode(self.total)
-        return bool(terminated or truncated)
+        return over
 
-    # --- one gradient step --------------------------------------------------------------------------------------------
-
-    def learn(self) -> None:
-        """Sample a batch, update the agent with it, tell the sampler what came out."""
-        slots, weights = self.sampler.sample(self.config.batch_size)  # Algorithm 1, lines 6-7
-        signals = self.agent.update(self.batch(slots, weights))  # Algorithm 1, line 8
+    def tell(self, slots: np.ndarray, signals: Signals) -> None:
+        """Tell the sampler what came out of an update of the agent with the transitions in `slots`."""
         self.td2 = float(signals.td2.mean())
         if math.isfinite(self.td2):  # else the run stops before anything else is done with it
             self.diagnostics.drawn(slots, self.t, signals.td2, signals.q)
@@ -204,20 +239,40 @@ class Trainer:
 
     # --- evaluation ---------------------------------------------------------------------------------------------------
 
-    def evaluate(self) -> dict[str, float]:
-        """Mean return of the policy without noise; every STATISTICS_EVERY-th time also what was drawn, and how."""
-        metrics = {"return": float(np.mean([self._rollout() for _ in range(self.config.eval_episodes)]))}
-        self.sampler.finish_evaluation(metrics["return"])  # Algorithm 1, lines 11-15
-        self.evaluations += 1
-        if self.evaluations % STATISTICS_EVERY == 0:
-            metrics |= self.diagnostics.report(self.sampler)
-        return {name: float(f"{value:.6g}") for name, value in metrics.items()}
+    def due(self) -> bool:
+        """Whether an evaluation comes after this step."""
+        return self.t % self.eval_every == 0 or self.t == self.config.steps
 
-    def _rollout(self) -> float:
-        state, total, over = _reset(self.eval_env, self.eval_starts), 0.0, False
+    def evaluate(self) -> dict[str, float]:
+        """The paper's evaluation, from which the replay reward comes: mean return of the policy without noise."""
+        self.evaluations += 1
+        starts = self.eval_starts.integers(2**31, size=self.config.eval_episodes)
+        return {"return": _rounded(float(np.mean([self._rollout(start) for start in starts])))}
+
+    def statistics(self) -> dict[str, float]:
+        """With every STATISTICS_EVERY-th evaluation, and the last: scores, what was drawn and how; else nothing."""
+        if self.evaluations % STATISTICS_EVERY and self.t < self.config.steps:
+            return {}
+        metrics = self.scores() | self.diagnostics.report(self.sampler)
+        return {name: _rounded(value) for name, value in metrics.items()}
+
+    def scores(self) -> dict[str, float]:
+        """Mean returns from fixed starts, of the policy without noise and of the one that explores.
+
+        They are no part of the agent's training: nothing that it or its sampler knows depends on them.
+        """
+        starts = range(STARTS, STARTS + self.config.score_starts)
+        rng = Streams(self.config.seed).numpy(f"score at {self.t}")
+        return {
+            "score": float(np.mean([self._rollout(start) for start in starts])),
+            "score_sampled": float(np.mean([self._rollout(start, rng) for start in starts])),
+        }
+
+    def _rollout(self, start: int, rng: np.random.Generator | None = None) -> float:
+        state, total, over = _state(self.eval_env.reset(seed=int(start))[0]), 0.0, False
         while not over:
-            state, reward, terminated, truncated, _ = self.eval_env.step(self.agent.act(state))
-            state, total, over = np.asarray(state, np.float32), total + float(reward), terminated or truncated
+            state, reward, terminated, truncated, _ = self.eval_env.step(self.agent.act(state, rng))
+            state, total, over = _state(state), total + float(reward), terminated or truncated
         return total
 
     # --- pickling -----------------------------------------------------------------------------------------------------
@@ -232,8 +287,12 @@ class Trainer:
         self.env, self.eval_env = make_env(self.config.env), make_env(self.config.env)
 
 
-def _reset(env: gymnasium.Env, starts: np.random.Generator) -> np.ndarray:
-    return np.asarray(env.reset(seed=int(starts.integers(2**31)))[0], np.float32)
+def _state(observation: Any) -> np.ndarray:
+    return np.asarray(observation, np.float32)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.6g}")
 
 
 def _horizon(env: gymnasium.Env) -> int:
@@ -255,13 +314,13 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
         state = run.load() or {"trainer": fresh, "metrics": {}}
         trainer, metrics = state["trainer"], state["metrics"]
         save_due = False
-        while trainer.t < config.steps:
-            over = trainer.advance()
+        while trainer.t < config.steps:  # Algorithm 1, line 2
+            over, found = turn(trainer)
             run.check_finite(trainer.t, td2=trainer.td2)
             if trainer.t % TICK == 0:
                 run.tick(trainer.t)
-            if trainer.t % trainer.eval_every == 0 or trainer.t == config.steps:
-                metrics = trainer.evaluate()
+            if found:
+                metrics = found
                 run.log(trainer.t, metrics)
                 save_due = save_due or trainer.evaluations % SAVE_EVERY == 0
             if save_due and over:

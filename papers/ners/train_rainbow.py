@@ -22,6 +22,7 @@ from lab.errors import UserError
 from lab.runs import Run, Streams
 from lab.settings import check_settings
 from papers.ners.diagnostics import Diagnostics
+from papers.ners.features import Clock
 from papers.ners.frame_features import FrameTransitions
 from papers.ners.methods import METHODS, make_sampler
 from papers.ners.rainbow import Rainbow
@@ -31,6 +32,8 @@ LIMIT = MAX_FRAMES // REPEAT
 """Steps after which a game is cut, 27,000 (Table B.1)."""
 CUT_EVERY = LIMIT // 2
 """Steps between two cuts at least: the limit counts frames of a game, no-ops at its start too."""
+TIME_UNIT = 1_000
+"""Steps that count as a time of 1: a long life of a beginner. The limit, 27,000, would make all times nearly 0."""
 PER_EPSILON = 0.0
 """Is added to PER's priorities: nothing, a cross entropy is not 0."""
 STATISTICS_EVERY = 5
@@ -149,13 +152,13 @@ class Trainer:
         self.memory = FrameMemory(
             c.capacity, c.multi_step, c.gamma, cut_every=CUT_EVERY, stack=c.stack, device=c.device
         )
-        horizon = 1.0 if c.sampling.raw_time else LIMIT
-        transitions = FrameTransitions(self.memory, horizon, streams.integer("encoder"), c.device)
+        self.diagnostics = Diagnostics(c.capacity)
+        clock = Clock(c.sampling.time, TIME_UNIT, self.diagnostics.born)
+        self.transitions = FrameTransitions(self.memory, clock, streams.integer("encoder"), c.device)
         self.sampler: Any = make_sampler(
-            c.method, c.sampling, transitions, capacity=c.capacity, draws=max(c.steps - c.random_steps, 1),
+            c.method, c.sampling, self.transitions, capacity=c.capacity, draws=max(c.steps - c.random_steps, 1),
             epsilon=PER_EPSILON, streams=streams, device=c.device,
         )  # fmt: skip
-        self.diagnostics = Diagnostics(c.capacity)
         self.loss = 0.0
         """Mean cross entropy of the last update."""
         self.total = 0.0
@@ -190,10 +193,12 @@ class Trainer:
     def learn(self) -> None:
         """Sample a batch, update the agent with it, tell the sampler what came out."""
         slots, weights = self.sampler.sample(self.config.batch_size)  # Algorithm 1, lines 6-7
-        td, q, value = self.agent.update(self.memory.batch(slots), weights)  # Algorithm 1, line 8
+        batch = self.memory.batch(slots)
+        td, q, value = self.agent.update(batch, weights)  # Algorithm 1, line 8
         self.loss = float(td.mean())
         if math.isfinite(self.loss):  # else the run is about to be stopped
             self.diagnostics.drawn(slots, self.t, np.square(td), q)
+            self.transitions.gathered(slots, batch)
             self.sampler.update(slots, td, value)  # Algorithm 1, line 9
 
     # --- evaluation ---------------------------------------------------------------------------------------------------

@@ -1,15 +1,15 @@
 """What all checks of claims share: the runs of an experiment, which are compared how, and the parts of a claim.
 
-*Score.* Of a run: the mean of its last LAST evaluations, or of those of its second half if these are fewer. Where the
-paper speaks of learning curves: the mean height of all of the curve. Early and late: the first and the last fifth of
-the rows of a metric, at least one. Before learning: the evaluations during the random phase, whose policy is the
-untrained one.
+*Score.* SAC and TD3 are compared by returns from 16 fixed starts, the same for all runs (`score`); the paper's
+evaluations, one episode each, only make replay rewards. Rainbow's evaluations are several games, which are its scores.
+The score of a run: the mean of its last LAST scores, or of those of its last fifth if these are fewer. Where the paper
+speaks of learning curves: the mean height of all of the curve. Early and late: the first and the last fifth of the rows
+of a metric, at least one. Before learning: the scores during the random phase, whose policy is the untrained one.
 
-*Pairs.* Runs of one agent, task and seed share initial networks, exploration noise and the starts of all episodes, of
-training and of evaluation, whichever sampler or learning rate they have; so they share all transitions of the random
-phase, too. An evaluation is one episode, and where it starts is much of its return. Hence every comparison of two
-methods is paired by seed; so is that of two kinds of draws from one memory. Runs are compared with the paper's numbers
-unpaired.
+*Pairs.* Runs of one agent, task and seed share initial networks, exploration noise and the starts of all episodes,
+whichever sampler or learning rate they have; so they share all transitions of the random phase, too. RANDOM and NERS
+even draw with the same numbers. Hence every comparison of two methods is paired by seed; so is that of two kinds of
+draws from one memory. Runs are compared with the paper's numbers unpaired.
 
 *Parts.* A claim is judged for every agent and task that the scale plans and the claim speaks of. An experiment with
 fewer than MIN_SEEDS seeds at a scale is for looking, not for judging: its parts count as not run.
@@ -37,36 +37,37 @@ from lab.verdicts import (
     learning,
     margin_of,
 )
-from papers.ners.evidence.labels import SAMPLERS, cell, split, task
+from papers.ners.evidence.labels import SAMPLERS, cell, score_metric, split, task
 from papers.ners.evidence.paper_values import RANDOM_STEPS
 from papers.ners.evidence.plan import cells, seeds
 
 LAST = 10
-"""Evaluations at the end of a run that make its score. The paper does not say how it reads its curves' ends."""
+"""Scores at the end of a run that make its one score. The paper does not say how it reads its curves' ends."""
 PART = 5
 """The first and the last of so many parts of a run are early and late."""
 
 
 def last_of(evaluations: int) -> int:
     """How many of a run's evaluations make its score."""
-    return min(LAST, max(1, evaluations // 2))
+    return min(LAST, max(1, evaluations // PART))
 
 
 class Runs(scores.Runs):
     """The runs of an experiment at one scale; MissingData where there are none."""
 
     def score(self, method: str, env: str) -> np.ndarray:
-        """Mean of the last evaluations of each run, (runs,)."""
-        steps, _ = self.curve("return", method, env)
-        return self.last("return", method, env, last_of(len(steps)))
+        """Mean of the last scores of each run, (runs,)."""
+        metric = score_metric(split(method)[0])
+        steps, _ = self.curve(metric, method, env)
+        return self.last(metric, method, env, last_of(len(steps)))
 
     def height(self, method: str, env: str) -> np.ndarray:
         """Mean height of each run's learning curve, (runs,)."""
-        return self.area("return", method, env)
+        return self.area(score_metric(split(method)[0]), method, env)
 
     def learns(self, method: str, env: str) -> Learning:
-        """Whether a method learns, against its evaluations in the random phase (or the first, where there is none)."""
-        steps, values = self.curve("return", method, env)
+        """Whether a method learns, against its scores in the random phase (or the first, where there is none)."""
+        steps, values = self.curve(score_metric(split(method)[0]), method, env)
         count = max(1, int((steps <= RANDOM_STEPS[split(method)[0]]).sum()))
         return learning(values, values[:, :count].mean(axis=1))
 
@@ -116,7 +117,7 @@ def parts(
 
     def of(name: str) -> Verdict:
         experiment, agent, env = planned[name]
-        if (count := len(seeds(scale, env, experiment))) < MIN_SEEDS:
+        if (count := len(seeds(scale, experiment))) < MIN_SEEDS:
             raise MissingData(f"{scale} has {count} seeds of {task(env)}, a verdict needs {MIN_SEEDS}")
         if experiment not in read:
             read[experiment] = Runs(results, experiment)

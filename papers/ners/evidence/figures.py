@@ -11,12 +11,13 @@ from lab.plotting import Figure, curves, legend, save
 from lab.results import Results
 from papers.ners.evidence.figures_data import HOW, Data, averaged, outer_labels, panel
 from papers.ners.evidence.figures_draws import fig1
-from papers.ners.evidence.figures_law import fig5, own_law
+from papers.ners.evidence.figures_law import fig5, own_distance, own_law
 from papers.ners.evidence.figures_tables import comparison, table3
-from papers.ners.evidence.labels import cell, split
+from papers.ners.evidence.figures_why import own_why
+from papers.ners.evidence.labels import INDEPENDENT, cell, score_metric, split
 from papers.ners.evidence.paper_values import BASELINES, TABLE1, TABLE2
 
-RETURN = "return of evaluations"
+RETURN = "mean return of a policy"
 ALL = ("ners", *BASELINES)
 
 
@@ -32,7 +33,7 @@ def learning_curves(experiment: str, number: str, title: str) -> Figure:
         places = [(agent, env) for agent in data.agents for env in envs]
         for ax, (agent, env) in zip(axes.flat, places):
             if (agent, env) in data.cells:
-                panel(ax, data, agent, env, ALL, "return", RETURN)
+                panel(ax, data, agent, env, ALL, score_metric(agent), RETURN)
             else:
                 ax.set_axis_off()
         for ax in axes.flat[len(places) :]:
@@ -47,14 +48,14 @@ def learning_curves(experiment: str, number: str, title: str) -> Figure:
 def fig4(results: Results, scale: str, out: Path) -> None:
     """Fig. 4: (a) NERS with parts left out, then NERS* beside all samplers; SAC, on the tasks there are."""
     data = Data(results, ["fig4"], scale)
-    parts, rewards = ("ners", "ners few", "ners no-global"), ("ners", "ners*", *BASELINES)
+    parts, rewards = ("ners", "ners few", "ners no-global"), ("ners", "ners*", *BASELINES, INDEPENDENT)
     panels = [
         *((env, parts) for _, env in data.cells if data.has("sac ners few", env)),
         *((env, rewards) for _, env in data.cells if data.has("sac ners*", env)),
     ]
     canvas, axes = data.canvas(1, len(panels), "Figure 4: what NERS is made of, and its replay reward", HOW, (3.6, 2.8))
     for letter, ax, (env, samplers) in zip("abcdefgh", axes[0], panels):
-        panel(ax, data, "sac", env, samplers, "return", RETURN)
+        panel(ax, data, "sac", env, samplers, "score", RETURN)
         ax.set_title(f"({letter}) {ax.get_title()}")
     outer_labels(axes)
     legend(canvas)
@@ -70,8 +71,8 @@ def own_td3_lr(results: Results, scale: str, out: Path) -> None:
     for ax, (agent, env) in zip(axes[0], data.cells):
         names = {m: f"learning rate {split(m)[1].removeprefix('lr ')}" for m in data.methods if data.has(m, env)}
         looks = {m: {"color": colour, "linestyle": "-"} for m, colour in zip(names, OTHERS)}
-        rows = averaged(data.rows("return", names, env))
-        curves(ax, rows, "return", kind="mean-sd", order=list(names), labels=names, styles=looks, ylabel=RETURN)
+        rows = averaged(data.rows("score", names, env))
+        curves(ax, rows, "score", kind="mean-sd", order=list(names), labels=names, styles=looks, ylabel=RETURN)
         if (agent, env) in TABLE1 and ax.lines:
             ax.axhline(TABLE1[agent, env]["random"], color="0.4", linestyle="--", linewidth=1.2, label="paper's RANDOM")
         ax.set_title(cell(agent, env))
@@ -90,6 +91,12 @@ FIGURES: dict[str, Figure] = {
     "table3": Figure(("table3",), table3, "statistics of replayed transitions, Pendulum"),
     "fig-c1": learning_curves("table1", "C.1", "four samplers on MuJoCo"),
     "fig-c2": learning_curves("table2", "C.2", "four samplers on Atari, Rainbow"),
-    "own-law": Figure(("fig3", "table1", "table2"), own_law, "not in the paper: how far the samplers are from uniform"),
+    "own-why": Figure(("own-why",), own_why, "not in the paper: how NERS's networks shrink the spread of their inputs"),
+    "own-law": Figure(
+        ("own-law",), own_law, "not in the paper: NERS by every reading of the paper, how far from uniform"
+    ),
+    "own-distance": Figure(
+        ("fig3", "table1", "table2"), own_distance, "not in the paper: how far the samplers are from uniform"
+    ),
     "own-td3-lr": Figure(("own-td3-lr",), own_td3_lr, "not in the paper: TD3's learning rate"),
 }

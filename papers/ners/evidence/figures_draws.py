@@ -13,7 +13,9 @@ from lab.results import MissingData, Results, matrix
 from papers.ners.evidence.figures_data import Data
 from papers.ners.evidence.postures import EXCESSIVE, posture
 
-RULES = {"td": "(a) by TD error", "q": "(b) by Q", "uniform": "(c) uniformly"}
+RULES = {"td": "(a) by TD error", "top_td": "(a) the largest TD errors", "q": "(b) by Q", "uniform": "(c) uniformly"}
+KINDS = {"sac random": "bootstrapped", "sac random terminal": "terminal"}
+"""What becomes of time-outs."""
 SHOWN = 10
 """Transitions drawn as pictures, of 64; they are in random order, so the first."""
 FRAMES = {"downward": "#000000", "upright": "#E69F00", "horizontal": "#56B4E9"}
@@ -42,52 +44,57 @@ def pendulum(ax: Axes, x: float, y: float, angle: float, speed: float, action: f
     ax.plot(*arc[-1], marker=(3, 0, tip), color="0.15", markersize=5, zorder=4)
 
 
-def drawn(frame: pd.DataFrame, rule: str, seed: int) -> dict[str, np.ndarray]:
-    """angle, speed, action, td and q of the transitions that a rule drew in one run, [64] each."""
-    found = {}
-    for name in ("angle", "speed", "action", "td", "q"):
-        rows = frame[frame["seed"] == seed]
-        [method] = rows["method"].unique()
-        [env] = rows["env"].unique()
-        found[name] = matrix(rows, f"{rule}_{name}", method, env)[1][0]
-    return found
+def drawn(frame: pd.DataFrame, method: str, rule: str, seed: int) -> dict[str, np.ndarray]:
+    """angle, speed, action, td and q of the transitions that a rule drew in one run, [64] each. MissingData without."""
+    names = ("angle", "speed", "action", "td", "q")
+    rows = frame[frame["seed"] == seed]
+    [env] = rows["env"].unique()
+    return {name: matrix(rows, f"{rule}_{name}", method, env)[1][0] for name in names}
 
 
 def fig1(results: Results, scale: str, out: Path) -> None:
-    """Fig. 1: ten draws of each rule as pictures, and below them all 64 by angle, TD error and Q; of the first seed."""
+    """Fig. 1: ten draws of each rule as pictures, and below them all 64 by angle, TD error and Q; of the first seed.
+
+    Once with time-outs bootstrapped and once with time-outs stored as terminations.
+    """
     from papers.ners.evidence.experiments import EXPERIMENTS  # loads torch
 
     data = Data(results, ["fig1"], scale)
     seed = int(data.frame["seed"].min())
-    try:
-        draws = {rule: drawn(data.frame, rule, seed) for rule in RULES}
-    except ValueError:
-        raise MissingData("fig1 has runs of more than one method or task") from None
+    draws: dict[str, dict[str, dict[str, np.ndarray]]] = {}
+    for method, kind in KINDS.items():
+        try:
+            draws[kind] = {rule: drawn(data.frame, method, rule, seed) for rule in RULES}
+        except MissingData:
+            continue
     steps = EXPERIMENTS["fig1"](scale)[0].config.steps
-    missing = f"; not run: {len(data.missing)} of {len(data.wanted)} seeds" if data.missing else ""
+    missing = f"; not run: {len(data.missing)} of {len(data.wanted)} runs" if data.missing else ""
     caption = (
         f"{scale}: seed {seed} of {data.frame['seed'].nunique()}, after {steps:,} steps; frames: black downward, "
         f"orange upright, cyan horizontal (by quarters of the circle), red action above {EXCESSIVE:.0%} of the largest"
-        "; arc: torque; pale rod: 0.1 s before; by TD error and by Q: in proportion to them, which is our reading"
-        f"{missing}"
+        "; arc: torque; pale rod: 0.1 s before; by TD error and by Q: in proportion to them, which is our reading; "
+        f"time-outs {' (above) or '.join(draws)}{' (below)' if len(draws) > 1 else ''}{missing}"
     )
     title = "NERS Figure 1: what is drawn from SAC's memory on Pendulum"
-    canvas, axes = new_figure(2, len(RULES), title, caption=caption, size=(4.0, 2.2))
-    axes[0, 0].get_gridspec().set_height_ratios([2, 3])
-    q = np.concatenate([found["q"] for found in draws.values()])
-    for above, below, (rule, found) in zip(*axes, draws.items()):
-        for k in range(min(SHOWN, len(found["angle"]))):
-            pendulum(above, 2.5 * (k % 5), -2.5 * (k // 5), *(found[n][k] for n in ("angle", "speed", "action")))
-        above.set(title=RULES[rule], xlim=(-1.3, 11.3), ylim=(-3.8, 1.3), aspect="equal")
-        above.axis("off")
-        points = below.scatter(
-            np.degrees(found["angle"]), found["td"], c=found["q"], s=14, cmap="viridis", vmin=q.min(), vmax=q.max()
-        )
-        below.set(xlim=(-185, 185), xticks=range(-180, 181, 90), yscale="log", xlabel="angle in degrees (0: upright)")
-        below.set_title(f"all {len(found['angle'])}")
-    td = np.concatenate([found["td"][found["td"] > 0] for found in draws.values()])
-    for ax in axes[1]:
-        ax.set_ylim(td.min() / 2, td.max() * 2)
-    axes[1, 0].set_ylabel("|TD error|")
-    canvas.colorbar(points, ax=list(axes[1]), label="Q")
+    canvas, axes = new_figure(2 * len(draws), len(RULES), title, caption=caption, size=(3.3, 2.0))
+    axes[0, 0].get_gridspec().set_height_ratios([2, 3] * len(draws))
+    every = [found for kind in draws.values() for found in kind.values()]
+    q = np.concatenate([found["q"] for found in every])
+    td = np.concatenate([found["td"][found["td"] > 0] for found in every])
+    for place, (kind, of_rules) in enumerate(draws.items()):
+        for above, below, (rule, found) in zip(*axes[2 * place : 2 * place + 2], of_rules.items()):
+            for k in range(min(SHOWN, len(found["angle"]))):
+                pendulum(above, 2.5 * (k % 5), -2.5 * (k // 5), *(found[n][k] for n in ("angle", "speed", "action")))
+            above.set(title=RULES[rule], xlim=(-1.3, 11.3), ylim=(-3.8, 1.3), aspect="equal")
+            above.axis("off")
+            points = below.scatter(
+                np.degrees(found["angle"]), found["td"], c=found["q"], s=14, cmap="viridis", vmin=q.min(), vmax=q.max()
+            )
+            below.set(
+                xlim=(-185, 185), xticks=range(-180, 181, 90), yscale="log", xlabel="angle in degrees (0: upright)"
+            )
+            below.set_title(f"all {len(found['angle'])}")
+            below.set_ylim(td.min() / 2, td.max() * 2)
+        axes[2 * place + 1, 0].set_ylabel(f"|TD error|\ntime-outs {kind}")
+    canvas.colorbar(points, ax=list(axes[1::2].flat), label="Q")
     save(canvas, out)

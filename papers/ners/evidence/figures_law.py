@@ -7,11 +7,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from lab.plotting import legend, save
+from lab.plotting import curves, legend, save
 from lab.results import MissingData, Results, matrix
-from papers.ners.evidence.figures_data import HOW, Data, outer_labels, panel
-from papers.ners.evidence.labels import AGENTS, COLOURS, SAMPLERS, task
-from papers.ners.evidence.paper_values import FIG5
+from papers.ners.evidence.figures_data import HOW, Data, averaged, outer_labels, panel
+from papers.ners.evidence.labels import AGENTS, COLOURS, READING_COLOURS, READINGS, SAMPLERS, cell, task
+from papers.ners.evidence.paper_values import FIG5, scorer_updates
 from papers.ners.evidence.paper_values import SAMPLERS as FOUR
 
 
@@ -39,6 +39,8 @@ MEASURES = {
 }
 """Metric -> label."""
 TINY = 1e-9
+HALF = 0.5
+"""About the first score of any transition."""
 LOGARITHMIC = ("tv", "tv_replayed", "log_score_sd_replayed")
 
 
@@ -77,7 +79,7 @@ def law_panel(ax: Axes, data: Data, agent: str, metric: str) -> None:
     ax.set(xlim=(0, 1), xlabel="share of training", ylabel=MEASURES[metric], title=AGENTS[agent])
 
 
-def own_law(results: Results, scale: str, out: Path) -> None:
+def own_distance(results: Results, scale: str, out: Path) -> None:
     """Not in the paper: how far the laws of the draws are from uniform; rows are agents, columns measures."""
     data = Data(results, ["fig3", "table1", "table2"], scale)
     logged = set(data.frame["metric"])
@@ -92,5 +94,35 @@ def own_law(results: Results, scale: str, out: Path) -> None:
     for row, agent in zip(axes, data.agents):
         for ax, metric in zip(row, shown):
             law_panel(ax, data, agent, metric)
+    legend(canvas)
+    save(canvas, out)
+
+
+def own_law(results: Results, scale: str, out: Path) -> None:
+    """Not in the paper: NERS by every reading of what the paper leaves open; a panel for each measure."""
+    from papers.ners.diagnostics import bonus_distance  # loads torch
+
+    data = Data(results, ["own-law"], scale)
+    [(agent, env)] = data.cells
+    shown = [metric for metric in MEASURES if metric in LOGARITHMIC]
+    names = {f"{agent} {reading}": text for reading, text in READINGS.items()}
+    steps = data.frame[data.frame["metric"] == "scorer_updates"].groupby(["method", "seed"])["value"].max()
+    made = f"{steps.min():,.0f}" if steps.min() == steps.max() else f"{steps.min():,.0f} to {steps.max():,.0f}"
+    note = (
+        f"{HOW}; by now NERS's networks have made {made} steps, in a run of the paper's length "
+        f"{scorer_updates(agent, env):,}; dotted: the bonus of new transitions alone, (1 - s) / (m + s)"
+    )
+    title = f"own experiment: NERS by every reading of the paper, {cell(agent, env)}"
+    canvas, axes = data.canvas(1, len(shown), title, note, (3.4, 2.8))
+    styles = {f"{agent} {reading}": {"color": colour, "linestyle": "-"} for reading, colour in READING_COLOURS.items()}
+    for ax, metric in zip(axes[0], shown):
+        rows = averaged(data.rows(metric, names, env))
+        curves(
+            ax, rows, metric, kind="mean-sd", order=list(names), labels=names, styles=styles, ylabel=MEASURES[metric]
+        )
+        if any((np.asarray(line.get_ydata()) > 0).any() for line in ax.lines):
+            ax.set_yscale("log", nonpositive="mask")
+        if metric == "tv":
+            ax.axhline(bonus_distance(HALF**0.5, 128), color="0.4", linestyle=":", linewidth=1.2)
     legend(canvas)
     save(canvas, out)

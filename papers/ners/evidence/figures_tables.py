@@ -12,7 +12,7 @@ from lab.results import MissingData, Results, matrix
 from lab.verdicts import mean_of, number
 from papers.ners.evidence.claims_runs import LAST, last_of
 from papers.ners.evidence.figures_data import Data
-from papers.ners.evidence.labels import AGENTS, SAMPLERS, task
+from papers.ners.evidence.labels import AGENTS, SAMPLERS, TERMINAL, score_metric, split, task
 from papers.ners.evidence.paper_values import SAMPLERS as COLUMNS
 from papers.ners.evidence.paper_values import STATISTICS, TABLE3, best_baseline, margin
 from papers.ners.evidence.pooled import replayed
@@ -21,8 +21,8 @@ NOT_RUN = "not run"
 
 
 def scores(data: Data, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
-    """Score of each run, and its very last evaluation, float64[seeds] each."""
-    _, values = matrix(data.frame, "return", method, env)
+    """Score of each run, and the last of those that make it, float64[seeds] each."""
+    _, values = matrix(data.frame, score_metric(split(method)[0]), method, env)
     return values[:, -last_of(values.shape[1]) :].mean(axis=1), values[:, -1]
 
 
@@ -64,8 +64,8 @@ def comparison(experiment: str, label: str, title: str, paper: Mapping[tuple[str
                 if len(values) == len(COLUMNS):
                     bold.add((i, 1 + place + 2 * COLUMNS.index(max(values, key=lambda s: values[s]))))
         note = (
-            f"score: mean of the last {LAST} evaluations (of fewer than {2 * LAST}, of the second half), over seeds, "
-            "with 95 % interval; last: mean of the very last evaluations; margin: of NERS over the best of the others; "
+            f"score: mean of the last {LAST} measurements (or the last fifth of fewer), over seeds, with 95 % "
+            "interval; last: mean of the very last ones; margin: of NERS over the best of the others; "
             "bold: best of a row"
         )
         canvas, axes = data.canvas(1, 1, f"Table {label}: {title}", note, (13.5, 0.5 + 0.62 * len(cells)))
@@ -79,19 +79,20 @@ def table3(results: Results, scale: str, out: Path) -> None:
     """Table 3: deviation and mean of squared TD errors and of Q over everything that SAC replayed on Pendulum."""
     data = Data(results, ["table3"], scale)
     cells = []
-    for sampler in COLUMNS:
+    for sampler in (*COLUMNS, *(f"{sampler} {TERMINAL}" for sampler in COLUMNS)):
         rows = data.frame[data.frame["method"] == f"sac {sampler}"]
         try:
             ours = [with_interval(values) for values in replayed(rows).T]
         except MissingData:  # a run of a few steps has no statistics
             ours = [NOT_RUN if rows.empty else "-"] * len(STATISTICS)
-        theirs = [number(value) for value in TABLE3[sampler]]
-        cells.append([SAMPLERS[sampler], *(text for pair in zip(theirs, ours) for text in pair)])
+        theirs = [number(value) for value in TABLE3[sampler.split()[0]]]
+        cells.append([SAMPLERS[sampler].replace(", ", ",\n"), *(text for pair in zip(theirs, ours) for text in pair)])
     note = (
         "all transitions replayed in a run: mean over seeds with 95 % interval. The paper writes TD error; "
-        "numbers as large as its are squared ones"
+        "numbers as large as its are squared ones. It does not say whether time-outs are bootstrapped (above) or "
+        "stored as terminations (below)"
     )
-    canvas, axes = data.canvas(1, 1, "Table 3: what SAC replays on Pendulum", note, (10.5, 2.4))
+    canvas, axes = data.canvas(1, 1, "Table 3: what SAC replays on Pendulum", note, (10.5, 4.4))
     header = [f"{statistic}\n{whose}" for statistic in STATISTICS for whose in ("paper", "ours")]
     lay_table(axes[0, 0], ["", *header], cells, set(), lines=2)
     save(canvas, out)

@@ -3,13 +3,13 @@
 import numpy as np
 import torch
 
-from papers.ners.batch import signals
+from papers.ners.batch import signals_of
 
 
 def test_signals_by_hand():
     y = torch.tensor([1.0, -2.0, 0.5])
     q = torch.tensor([[0.0, -4.0, 0.5], [4.0, -1.0, 0.5]])  # errors 1, 2, 0 and -3, -1, 0
-    found = signals(y, q)
+    found = signals_of(y, q)
     np.testing.assert_allclose(found.td, [2.0, 1.5, 0.0])
     np.testing.assert_allclose(found.td2, [5.0, 2.5, 0.0])  # of the squares, not the square of the mean
     np.testing.assert_allclose(found.y, [1.0, -2.0, 0.5])
@@ -19,7 +19,7 @@ def test_signals_by_hand():
 
 def test_signals_do_not_need_gradients_and_do_not_change_with_what_they_came_from():
     y, q = torch.zeros(2), torch.ones(2, 2, requires_grad=True)
-    found = signals(y, q)
+    found = signals_of(y, q)
     with torch.no_grad():
         q.fill_(7.0)
         y.fill_(7.0)

@@ -6,11 +6,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
-from papers.ners.diagnostics import TINY, Diagnostics, law_statistics, replayed_statistics
+from papers.ners import ners
+from papers.ners.diagnostics import TINY, Diagnostics, bonus_distance, law_statistics, replayed_statistics, spreads
+from papers.ners.ners import ScoreNetwork
 
 LAWS = st.lists(st.floats(0, 1), min_size=1, max_size=12).filter(lambda p: sum(p) > 1e-3)
 
@@ -76,6 +79,70 @@ def test_a_report_knows_what_was_replayed():
     found = diagnostics.report(law)
     assert found["tv"] == pytest.approx(0.25) and found["tv_replayed"] == pytest.approx(0.0)
     assert found["draws"] == 2 and diagnostics.statistics() == {}  # a report starts anew
+
+
+# --- what to expect of NERS ------------------------------------------------------------------------------------------
+
+
+def simulated(s: float, m: int, steps: int = 4000, warm: int = 1000) -> float:
+    """Mean total variation from uniform of a law in which new transitions have the priority 1 and others s."""
+    rng = np.random.default_rng(0)
+    fresh, found = np.ones(steps + m, bool), []
+    for n in range(m, steps + m):
+        ratio = 1.0 / s
+        new = np.flatnonzero(fresh[:n])
+        share = ratio * len(new) / (ratio * len(new) + n - len(new))
+        hit = rng.random(m) < share
+        fresh[rng.choice(new, hit.sum())] = False
+        if n > warm:
+            priorities = np.where(fresh[:n], 1.0, s)
+            found.append(0.5 * np.abs(priorities / priorities.sum() - 1 / n).sum())
+    return float(np.mean(found))
+
+
+@pytest.mark.parametrize(("s", "m"), [(0.72, 32), (0.3, 32), (0.5, 128)])
+def test_the_bonus_of_new_transitions_is_what_a_simulated_memory_has(s, m):
+    assert bonus_distance(s, m) == pytest.approx(simulated(s, m), rel=0.1)
+
+
+def test_the_bonus_by_hand():
+    assert [round(bonus_distance(0.52**0.5, m), 4) for m in (128, 32)] == [0.0022, 0.0085]
+    assert bonus_distance(1.0, 32) == 0 and bonus_distance(1e-9, 32) < 1 / 31
+
+
+def linear_network(weights: list[list[list[float]]]) -> ScoreNetwork:
+    """Local context of two layers of two units, a score of one layer; biases are 0, the global context is 0."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(ners.WIDTHS, "small", ((2, 2), ()))
+        network = ScoreNetwork(2, "small")
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.zero_()
+        for layer, weight in zip((network.local_context[0], network.local_context[2], network.score[0]), weights):
+            layer.weight[:] = torch.tensor(weight)
+    return network
+
+
+def test_spreads_by_hand():
+    """Features (1, 0) and (-1, 0): halved to (0.5, 0.5) and (-0.5, -0.5), of which ReLU leaves (0.5, 0.5) and 0."""
+    network = linear_network([[[0.5, 0.0], [0.5, 0.0]], [[2.0, 0.0], [0.0, 4.0]], [[1.0, 0.0, 0.0, 0.0]]])
+    found = spreads(network, torch.tensor([[1.0, 0.0], [-1.0, 0.0]]))
+    sigmoid = 1 / (1 + math.exp(-1.0))
+    # deviations: (1, 0); (0.5, 0.5); (1, 0) and (2, 0) of the units' (1, 0), (0, 0)
+    assert found == pytest.approx([0.5**0.5, 0.5, (0.5 * (0.5**2 + 1.0)) ** 0.5, 0.5, (sigmoid - 0.5) / 2])
+
+
+@pytest.mark.parametrize("widths", ["paper", "code"])
+def test_networks_as_they_are_initialised_shrink_the_spread_about_a_thousand_times(widths):
+    """Each layer makes it about root 6 times smaller, as the variance of PyTorch's weights and ReLU say."""
+    torch.manual_seed(0)
+    network = ScoreNetwork(11, widths)
+    found = spreads(network, torch.randn(500, 11))
+    layers = len(found) - 2
+    assert layers == {"paper": 8, "code": 7}[widths]
+    per_layer = (found[0] / found[-2]) ** (1 / layers)
+    assert per_layer == pytest.approx(6**0.5, rel=0.15)
+    assert found[-1] == pytest.approx(found[-2] / 4, rel=0.05)  # the slope of the sigmoid near 0
 
 
 # --- what was drawn ---------------------------------------------------------------------------------------------------

@@ -9,11 +9,12 @@ from torch import nn
 from torch.nn import functional as F
 
 from common.replay.frames import FrameMemory
+from papers.ners.features import Clock
 from papers.ners.frame_features import FrameEncoder, FrameTransitions
 from papers.ners.ners import NERS
 from papers.ners.samplers import Settings
 
-HORIZON = 8.0
+CLOCK = Clock("share", 8.0, np.arange(40))
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def memory() -> FrameMemory:
 
 
 def test_what_is_seen(memory):
-    transitions, slots = FrameTransitions(memory, HORIZON, seed=0), np.array([5, 3, 0])
+    transitions, slots = FrameTransitions(memory, CLOCK, seed=0), np.array([5, 3, 0])
     states, next_states, numbers = transitions.full(slots)
     np.testing.assert_array_equal(states, memory.states(slots))
     np.testing.assert_array_equal(next_states[0], memory.states(np.array([7]))[0])  # two steps on
@@ -41,8 +42,26 @@ def test_what_is_seen(memory):
     np.testing.assert_array_equal(transitions.reward_and_time(slots), numbers[:, 1:])
 
 
+def test_frames_that_the_agent_has_learnt_from_are_not_gathered_again(memory, monkeypatch):
+    """Once, and only for the very slots of that batch."""
+    transitions, slots = FrameTransitions(memory, CLOCK, seed=0), np.array([5, 3, 0])
+    wanted, batch, calls = transitions.full(slots), memory.batch(slots), []
+    make = memory.batch
+    monkeypatch.setattr(memory, "batch", lambda slots: (calls.append(slots), make(slots))[1])
+    transitions.gathered(slots, batch)
+    found = transitions.full(slots)
+    assert not calls and all(torch.equal(ours, theirs) for ours, theirs in zip(found, wanted))
+    transitions.gathered(slots, batch)
+    transitions.full(np.array([5, 3, 1]))
+    transitions.full(slots)
+    assert len(calls) == 2
+    transitions.gathered(slots, batch)
+    monkeypatch.undo()
+    assert pickle.loads(pickle.dumps(transitions))._gathered is None  # a checkpoint does not keep a batch
+
+
 def test_features_are_67_numbers_and_both_states_go_through_the_same_weights(memory):
-    transitions, slots = FrameTransitions(memory, HORIZON, seed=0), np.arange(6)
+    transitions, slots = FrameTransitions(memory, CLOCK, seed=0), np.arange(6)
     states, next_states, numbers = transitions.full(slots)
     features = transitions.encoder(states, next_states, numbers)
     assert features.shape == (6, transitions.n_features) == (6, 67)
@@ -66,7 +85,7 @@ def test_the_encoder_has_the_papers_layers():
 
 
 def test_ners_trains_the_encoder_and_both_continue_identically_when_pickled(memory):
-    transitions = FrameTransitions(memory, HORIZON, seed=0)
+    transitions = FrameTransitions(memory, CLOCK, seed=0)
     settings = Settings(widths="code", train_size=8)
     sampler = NERS(40, np.random.default_rng(0), settings, 10, transitions, seed=1)
     for slot in range(len(memory)):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from common.replay.storage import Ring
 from lab.runs import Streams
-from papers.ners.features import VectorTransitions
+from papers.ners.features import Clock, VectorTransitions
 from papers.ners.methods import METHODS, make_sampler
 from papers.ners.samplers import Settings
 
@@ -29,7 +29,7 @@ def make(
         "next_state": ((3,), np.float32), "time": ((), np.int32),
     }  # fmt: skip
     memory = Ring(capacity, fields)
-    transitions = VectorTransitions(memory, HORIZON)
+    transitions = VectorTransitions(memory, Clock("share", HORIZON, np.arange(capacity)))
     settings: dict[str, Any] = QUICK | changes
     sampler = make_sampler(
         method, Settings(**settings), transitions, capacity=capacity, draws=draws, epsilon=epsilon,

@@ -422,7 +422,7 @@ def test_score_loss_by_hand():
 @examples(deadline=None, max_examples=40)
 @given(n=st.integers(2, 16), seed=st.integers(0, 99))
 def test_why_the_law_is_not_normalised_over_the_training_set(n, seed):
-    """When the set is the whole memory, Eq. (1)'s sum runs over the set alone.
+    """When the set is the whole memory, Eq. (1)'s sum runs over the set alone. (`log_loss="train"`: it always does.)
 
     The gradients then add up to zero, and the larger a score, the smaller its gradient: a reward does not say that
     these transitions were good, it only draws their scores together (or apart, if negative). A sum over a larger
@@ -435,6 +435,8 @@ def test_why_the_law_is_not_normalised_over_the_training_set(n, seed):
     p = np.exp(0.5 * log_scores) / np.exp(0.5 * log_scores).sum()
     np.testing.assert_allclose(gradient, 0.5 * (1 / n - p), atol=1e-4)
     assert gradient.sum() == pytest.approx(0, abs=1e-4)
+    _, alone = losses(ners(16, log_loss="train"), everything, log_scores)  # whatever else is stored
+    np.testing.assert_allclose(alone, gradient, atol=1e-4)
 
     larger = ners(n, log_loss="buffer")
     some = everything[: n // 2]

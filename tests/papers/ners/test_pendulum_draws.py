@@ -11,17 +11,21 @@ import torch
 
 from lab.errors import UserError
 from papers.ners import pendulum_draws, train
-from papers.ners.pendulum_draws import RULES, Config, main, priorities, values
+from papers.ners.pendulum_draws import RULES, Config, largest, main, priorities, values
 
 COLUMNS = ("angle", "speed", "action", "td", "q")
 
 
 def test_priorities_by_hand():
     found = priorities(np.array([-3.0, 0.5, 2.0]), np.array([-120.0, -100.0, -150.0]))
-    assert tuple(found) == RULES
+    assert {"top_td", *found} == {*RULES}
     np.testing.assert_array_equal(found["td"], [3.0, 0.5, 2.0])
     np.testing.assert_array_equal(found["q"], [30.0, 50.0, 0.0])
     np.testing.assert_array_equal(found["uniform"], [1.0, 1.0, 1.0])
+
+
+def test_the_largest_td_errors():
+    assert largest(np.array([-3.0, 0.5, 2.0, 3.0, -7.0]), 3).tolist() == [4, 0, 3]
 
 
 def test_values_by_hand():
@@ -87,13 +91,13 @@ def test_what_is_logged_lies_in_the_memory_and_no_transition_comes_twice(run):
             slots.append(int(distance.argmin()))
             assert distance.min() < 1e-4 and td >= 0
         assert len(set(slots)) == 64
-    assert len({tuple(found[f"{rule}_angle"].values()) for rule in RULES}) == 3
+    assert len({tuple(found[f"{rule}_angle"].values()) for rule in RULES}) == 4
 
 
 def test_draws_follow_their_rule(run):
     found = table(run[0])
     mean = {name: np.mean([*column.values()]) for name, column in found.items()}
-    assert mean["td_td"] > mean["uniform_td"] and mean["q_q"] > mean["uniform_q"]
+    assert mean["top_td_td"] > mean["td_td"] > mean["uniform_td"] and mean["q_q"] > mean["uniform_q"]
 
 
 def test_one_seed_one_result(run, tmp_path):
@@ -119,7 +123,7 @@ def test_the_agent_learns_as_the_figure_says(monkeypatch, tmp_path):
     assert seen[0] == train.Config("Pendulum-v1", "random", "sac", 3, 30_000, random_steps=1_000)
     assert seen[1].random_steps == 300 and not list(tmp_path.iterdir())
     assert [getattr(Config(), field.name) for field in dataclasses.fields(Config)] == [
-        "Pendulum-v1", "random", 0, 30_000, "cpu", 64,
+        "Pendulum-v1", "random", 0, 30_000, "cpu", 64, False,
     ]  # fmt: skip
 
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from lab.errors import UserError
-from papers.ners.samplers import PER, Random, Settings, check_sampler
+from papers.ners.samplers import PER, Random, RandomIID, Settings, check_sampler
 
 
-def random(filled: int) -> Random:
-    sampler = Random(np.random.default_rng(0))
+def random(filled: int, kind: type[RandomIID] = Random) -> RandomIID:
+    sampler = kind(np.random.default_rng(0))
     for slot in range(filled):
         sampler.add(slot)
     return sampler
@@ -133,8 +133,9 @@ def test_an_update_concerns_its_slots_alone():
 # --- RANDOM -----------------------------------------------------------------------------------------------------------
 
 
-def test_random_draws_all_alike():
-    sampler = random(5)
+@pytest.mark.parametrize("kind", [Random, RandomIID])
+def test_random_draws_all_alike(kind):
+    sampler = random(5, kind)
     sampler.add(0)  # overwritten: there are still five
     slots, weights = sampler.sample(20_000)
     assert slots.dtype == np.int64 and weights.dtype == np.float32 and (weights == 1).all()
@@ -142,7 +143,29 @@ def test_random_draws_all_alike():
     assert sampler.probabilities().tolist() == [0.2] * 5 and sampler.scores().tolist() == [1.0] * 5
 
 
-@pytest.mark.parametrize("empty", [random(0), per([])], ids=["random", "per"])
+def test_random_draws_one_transition_from_each_part_of_the_memory():
+    """Independent draws do not: of ten, some come twice."""
+    assert random(10).sample(10)[0].tolist() == [*range(10)]
+    assert len(set(random(10, RandomIID).sample(10)[0])) < 10
+    for _ in range(20):
+        slots, _ = (sampler := random(7)).sample(3)
+        assert all(k * 7 // 3 <= slot <= math.ceil((k + 1) * 7 / 3) - 1 for k, slot in enumerate(slots))
+        sampler.add(7)
+
+
+@given(st.integers(1, 300), st.integers(1, 40), st.integers(0, 99))
+def test_random_draws_what_equal_priorities_draw(filled, n, seed):
+    """Slot for slot, from the same stream."""
+    ours = Random(np.random.default_rng(seed))
+    theirs = PER(300, np.random.default_rng(seed), 0.0, 0.4, 10)
+    for slot in range(filled):
+        ours.add(slot)
+        theirs.add(slot)
+    for _ in range(3):
+        assert ours.sample(n)[0].tolist() == theirs.sample(n)[0].tolist()
+
+
+@pytest.mark.parametrize("empty", [random(0), random(0, RandomIID), per([])], ids=["random", "random-iid", "per"])
 def test_nothing_to_draw(empty):
     with pytest.raises(ValueError, match="nothing to draw"):
         empty.sample(1)

@@ -23,12 +23,12 @@ from papers.ners.ners import NERS
 from papers.ners.sac import SAC
 from papers.ners.samplers import PER, Random, Settings
 from papers.ners.td3 import TD3
-from papers.ners.train import Config, Trainer, main
-from tests.papers.ners.conftest import DRAWN, LAW, OWN, interrupted, rows, same, same_run, weights
+from papers.ners.train import Config, Trainer, main, turn
+from tests.papers.ners.conftest import DRAWN, LAW, OWN, SCORES, interrupted, rows, same, same_run, weights
 
 AGENTS = ("sac", "td3")
 SAMPLING: dict[str, Any] = dict(widths="code", train_size=16, ero_batch=16)
-SHORT: dict[str, Any] = dict(env="Hopper-v4", steps=500, random_steps=100, eval_every=20, batch_size=16)
+SHORT: dict[str, Any] = dict(env="Hopper-v4", steps=500, random_steps=100, eval_every=20, batch_size=16, score_starts=2)
 CUT = "CutHopper-v0"
 """A hopper with a time limit of 15 steps: some episodes end by it, some by a fall."""
 gymnasium.register(CUT, "gymnasium.envs.mujoco.hopper_v4:HopperEnv", max_episode_steps=15)
@@ -81,19 +81,19 @@ def test_every_sampler_runs_with_both_agents(agent, method, whole):
     run_dir, summary = whole(agent, method)
     always = LAW | (OWN[method] & {"scorer_updates"})
     wanted = {(step, "return") for step in range(20, 501, 20)} | {(step, name) for step in range(100, 501, 100)
-              for name in always | (DRAWN | OWN[method] if step > 100 else set())}  # fmt: skip
+              for name in always | SCORES | (DRAWN | OWN[method] if step > 100 else set())}  # fmt: skip
     found = [(int(step), name) for step, name, _ in rows(run_dir)]
     assert sorted(found) == sorted(wanted)
     assert all(math.isfinite(float(value)) for _, _, value in rows(run_dir))
     assert series(run_dir, "draws") == dict.fromkeys((200, 300, 400, 500), 1600.0)
-    assert summary["steps"] == 500 and summary.keys() == {"steps", "return"} | LAW | DRAWN | OWN[method]
+    assert summary["steps"] == 500 and summary.keys() == {"steps", "return"} | SCORES | LAW | DRAWN | OWN[method]
     last = {name: float(value) for step, name, value in rows(run_dir) if step == "500"}
     assert {name: summary[name] for name in last} == last
     before = Trainer(config(method, agent)).agent.weights()
     after = weights(run_dir)
     assert after.keys() == before.keys() and not any(torch.equal(after[name], before[name]) for name in before)
     tv, ess = series(run_dir, "tv"), series(run_dir, "ess")
-    if method == "random":
+    if "random" in method:
         assert set(tv.values()) == {0.0} and set(ess.values()) == {1.0}
     else:
         assert tv[500] > 1e-3 and ess[500] < 1
@@ -143,7 +143,7 @@ def test_ners_star_learns_after_every_episode_with_replays(monkeypatch):
 BASE: dict[str, Any] = dict(env=CUT, steps=200, random_steps=50, eval_every=10)
 
 
-def wave(one: Trainer) -> float:
+def wave(one: Trainer, start: int, rng: Any = None) -> float:
     """Takes the place of an evaluation; its returns go up and down."""
     return math.sin(3 * one.t)
 
@@ -162,8 +162,9 @@ def plain(small_networks, tmp_path_factory) -> list[list[str]]:
     "changes",
     [
         dict(replay_reward="training"), dict(features="few"), dict(global_context=False), dict(reference="first"),
-        dict(raw_time=True), dict(tanh_all=True), dict(standardise=True), dict(log_loss="buffer"),
-        dict(scorer_steps=3), dict(train_size=8), dict(scorer_lr=1e-3), dict(widths="paper"),
+        dict(time="episode"), dict(time="environment"), dict(tanh_all=True), dict(standardise=True),
+        dict(log_loss="buffer"), dict(log_loss="train"), dict(scorer_steps=3), dict(train_size=8),
+        dict(scorer_lr=1e-3), dict(widths="paper"),
     ],
     ids=lambda changes: "-".join(changes),
 )  # fmt: skip
@@ -195,6 +196,19 @@ def test_samplers_start_from_the_same_agent_and_random_steps():
             ours.advance()
         for name in ours.memory.fields:
             np.testing.assert_array_equal(ours.memory[name][:100], theirs.memory[name][:100])
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_random_is_ners_with_equal_scores(agent, tmp_path):
+    """With an exponent of 0 all priorities are 1: NERS then draws the same slots from the same stream, and its networks
+    may learn what they like. So RANDOM and NERS differ by the scores alone."""
+    changes: dict[str, Any] = dict(steps=240, alpha=0.0)
+    for method in ("random", "ners", "random-iid"):
+        main(config(method, agent, **changes), tmp_path / method)
+    ners, random, independent = (weights(tmp_path / method) for method in ("ners", "random", "random-iid"))
+    assert same(ners, random) and not same(independent, random)
+    assert series(tmp_path / "ners", "scorer_updates")[200] > 0
+    assert series(tmp_path / "ners", "return") == series(tmp_path / "random", "return")
 
 
 def test_evaluations_do_not_disturb_training(tmp_path):
@@ -287,6 +301,15 @@ def recorded(one: Trainer, steps: int) -> list[SimpleNamespace]:
 @pytest.mark.parametrize(
     ("env", "terminations", "cuts"), [("Pendulum-v1", False, True), ("Hopper-v4", True, False), (CUT, True, True)]
 )
+def test_time_outs_can_be_stored_as_terminations(env, terminations, cuts):
+    one = trainer("random", env=env, random_steps=450, steps=450, timeout_terminal=True)
+    seen = recorded(one, 430)
+    assert one.memory["terminal"][:430].tolist() == [float(s.terminated or s.truncated) for s in seen]
+
+
+@pytest.mark.parametrize(
+    ("env", "terminations", "cuts"), [("Pendulum-v1", False, True), ("Hopper-v4", True, False), (CUT, True, True)]
+)
 def test_what_is_stored(env, terminations, cuts):
     """A termination is terminal, a time-out is not; the time is the step in the episode."""
     one = trainer("random", env=env, random_steps=450, steps=450)
@@ -317,19 +340,30 @@ def test_random_steps_come_first_and_then_one_gradient_step_per_step(agent, monk
     assert events == ["act", "learn"] * 50
 
 
-def test_a_gradient_step_tells_the_sampler_what_came_out():
-    one, events = trainer("random", random_steps=60), []
-    for _ in range(60):
-        one.advance()
+def test_a_turn_is_algorithm_1_in_its_order(monkeypatch):
+    """Store, sample, learn with the weights, tell the sampler what came out, evaluate, learn to sample."""
+    one, events = trainer("random", random_steps=60, steps=70, eval_every=61), []
+    while one.t < 60:
+        turn(one)
     told = Signals(*(np.full(16, x, np.float32) for x in (1.0, 4.0, 3.0, 7.0)))
+    act = one.agent.act
 
     class Spy:
+        def add(self, slot):
+            events.append(("stored", slot))
+
         def sample(self, n):
             events.append(("sample", n))
             return np.arange(5, 21), np.linspace(0.1, 1, 16, dtype=np.float32)
 
         def update(self, slots, td, value):
             events.append(("told", slots.tolist(), td is told.td, value is told.y))
+
+        def finish_evaluation(self, mean_return):
+            events.append(("evaluated", mean_return))
+
+        def finish_episode(self, total):
+            events.append(("episode",))
 
     def update(batch):
         slots = np.arange(5, 21)
@@ -339,12 +373,14 @@ def test_a_gradient_step_tells_the_sampler_what_came_out():
         events.append(("learn",))
         return told
 
-    one.sampler, one.agent = Spy(), SimpleNamespace(update=update)
-    one.learn()
-    assert events == [("sample", 16), ("learn",), ("told", list(range(5, 21)), True, True)]
-    assert one.td2 == 4.0
-    found = one.diagnostics.statistics()
-    assert (found["td2_mean"], found["q_mean"], found["draws"]) == (4.0, 7.0, 16)
+    one.sampler, one.agent = Spy(), SimpleNamespace(update=update, act=act)
+    _, found = turn(one)
+    events = [event for event in events if event != ("episode",)]
+    told_last = ("told", list(range(5, 21)), True, True)
+    assert events == [("stored", 60), ("sample", 16), ("learn",), told_last, ("evaluated", found["return"])]
+    assert one.td2 == 4.0 and found.keys() == {"return"} and turn(one)[1] == {}
+    statistics = one.diagnostics.statistics()
+    assert (statistics["td2_mean"], statistics["q_mean"], statistics["draws"]) == (4.0, 7.0, 32)
 
 
 def test_the_sampler_hears_of_every_transition_and_episode():
@@ -381,7 +417,7 @@ def test_the_exponent_of_weights_reaches_1_with_the_last_gradient_step():
 def test_an_evaluation_is_played_without_noise_in_its_own_environment(monkeypatch):
     one, seen = trainer(env="Pendulum-v1", eval_episodes=3), []
     act, returns = one.agent.act, []
-    monkeypatch.setattr(one.agent, "act", lambda *arguments: (seen.append(len(arguments)), act(*arguments))[1])
+    monkeypatch.setattr(one.agent, "act", lambda state, rng=None: (seen.append(rng), act(state, rng))[1])
     step = one.eval_env.step
 
     def watched(action):
@@ -391,13 +427,51 @@ def test_an_evaluation_is_played_without_noise_in_its_own_environment(monkeypatc
 
     monkeypatch.setattr(one.eval_env, "step", watched)
     monkeypatch.setattr(one.env, "step", None)
-    told: list[float] = []
-    monkeypatch.setattr(one.sampler, "finish_evaluation", told.append)
     found = one.evaluate()
-    assert seen == [1] * 600 and len(one.memory) == 0 and one.t == 0
-    assert found == {"return": float(f"{sum(returns) / 3:.6g}")} and told == [pytest.approx(sum(returns) / 3)]
+    assert seen == [None] * 600 and len(one.memory) == 0 and one.t == 0
+    assert found == {"return": float(f"{sum(returns) / 3:.6g}")}
     starts = [round(sum(returns[k : k + 200]), 3) for k in (0, 200, 400)]
     assert len(set(starts)) == 3
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_scores_come_from_fixed_starts_with_and_without_noise(agent, monkeypatch):
+    """The same starts at any time, for any seed and sampler; the noise is another one at any time."""
+    played: list[tuple[int, bool]] = []
+
+    def rollout(self, start, rng=None):
+        played.append((start, rng is None))
+        return start - 10_000 + (0.0 if rng is None else 100.0 + rng.random())
+
+    monkeypatch.setattr(Trainer, "_rollout", rollout)
+    one, other = trainer("random", agent, score_starts=3), trainer("ners", agent, seed=4, score_starts=3)
+    first, second = one.scores(), other.scores()
+    starts = [(10_000 + k, plain) for plain in (True, False) for k in range(3)]
+    assert played == 2 * starts and first["score"] == second["score"] == 1.0
+    assert 101 < first["score_sampled"] < 102 and first["score_sampled"] == one.scores()["score_sampled"]
+    assert first["score_sampled"] != second["score_sampled"]
+    one.t += 1
+    assert first["score_sampled"] != one.scores()["score_sampled"]
+
+
+def test_scores_by_hand():
+    """A policy that does nothing, and one that pushes by chance."""
+    one = trainer(env="Pendulum-v1", score_starts=2)
+    one.agent = SimpleNamespace(act=lambda state, rng=None: np.zeros(1) if rng is None else rng.uniform(-1, 1, 1))
+    env, totals = gymnasium.make("Pendulum-v1"), []
+    for start in (10_000, 10_001):
+        env.reset(seed=start)
+        totals.append(sum(env.step(np.zeros(1, np.float32))[1] for _ in range(200)))
+    found = one.scores()
+    assert found["score"] == pytest.approx(np.mean(totals), rel=1e-5) and found["score_sampled"] != found["score"]
+
+
+def test_scores_are_no_part_of_training(tmp_path):
+    """More starts, and neither weights nor anything else that is logged changes."""
+    for starts in (1, 3):
+        main(config("ners", steps=200, score_starts=starts), tmp_path / str(starts))
+    ones, threes = ([row for row in rows(tmp_path / name) if "score" not in row[1] or "log" in row[1]] for name in "13")
+    assert ones == threes and same(weights(tmp_path / "1"), weights(tmp_path / "3"))
 
 
 def test_evaluations_come_every_so_many_steps_and_at_the_end(tmp_path):
@@ -437,7 +511,8 @@ BAD = [
     (dict(agent="ddpg"), "unknown agent 'ddpg'"),
     (dict(seed=-1), "seed -1 is negative"),
     *((dict([(name, 0)]), f"{name} must be at least 1, not 0") for name in
-      ("steps", "batch_size", "capacity", "random_steps", "eval_every", "eval_episodes", "policy_delay")),
+      ("steps", "batch_size", "capacity", "random_steps", "eval_every", "eval_episodes", "score_starts",
+       "policy_delay")),
     (dict(lr=0.0), "lr must be positive, not 0.0"),
     (dict(lr=NAN), "lr must be positive, not nan"),
     (dict(lr=math.inf), "lr must be finite, not inf"),
@@ -482,13 +557,15 @@ def test_every_setting_reaches_its_place(monkeypatch):
         monkeypatch.setattr(train, name, getattr(importlib.import_module(f"papers.ners.{name.lower()}"), name))
     shared: dict[str, Any] = dict(gamma=0.9, tau=0.2, capacity=777, eval_every=7)
     noise: dict[str, Any] = dict(action_noise=0.3, target_noise=0.6, noise_clip=0.7, policy_delay=5)
-    sac = trainer("ners", "sac", lr=0.01, raw_time=True, scorer_lr=0.02, alpha=0.7, **shared)
+    sac = trainer("ners", "sac", lr=0.01, time="episode", scorer_lr=0.02, alpha=0.7, **shared)
     assert isinstance(sac.agent, SAC) and (sac.agent.gamma, sac.agent.tau) == (0.9, 0.2)
     adams = sac.agent.actor_adam, sac.agent.critic_adam, sac.agent.alpha_adam
     assert [adam.param_groups[0]["lr"] for adam in adams] == [0.01] * 3
     assert [len(bias) for bias in list(sac.agent.actor.parameters())[1::2]] == [256, 256, 6]
     assert (sac.memory.capacity, sac.eval_every, sac.horizon) == (777, 7, 1000)
-    assert isinstance(sac.sampler, NERS) and sac.sampler.transitions.horizon == 1.0 and sac.sampler.alpha == 0.7
+    assert (
+        isinstance(sac.sampler, NERS) and sac.sampler.transitions.clock.kind == "episode" and sac.sampler.alpha == 0.7
+    )
     assert sac.sampler.adam.param_groups[0]["lr"] == 0.02 and sac.sampler.settings == sac.config.sampling
     td3 = trainer("per", "td3", lr=0.01, **shared, **noise)
     a = td3.agent
@@ -497,7 +574,7 @@ def test_every_setting_reaches_its_place(monkeypatch):
     assert [adam.param_groups[0]["lr"] for adam in (a.actor_adam, a.critic_adam)] == [0.01] * 2
     assert isinstance(td3.sampler, PER) and td3.sampler.prioritized.epsilon == 1e-6
     ero = trainer("ero", "td3", scorer_lr=0.03, ero_batch=9)
-    assert isinstance(ero.sampler, ERO) and ero.sampler.batch == 9 and ero.sampler.transitions.horizon == 1000
+    assert isinstance(ero.sampler, ERO) and ero.sampler.batch == 9 and ero.sampler.transitions.clock.horizon == 1000
     assert ero.sampler.adam.param_groups[0]["lr"] == 0.03 and isinstance(trainer("random").sampler, Random)
     rates = [adam.param_groups[0]["lr"] for adam in (ero.agent.actor_adam, trainer().agent.alpha_adam)]
     assert rates == [1e-3, 3e-4]

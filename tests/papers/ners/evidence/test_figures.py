@@ -8,23 +8,24 @@ from matplotlib.patches import Rectangle
 
 from lab.plotting import new_figure
 from lab.results import COLUMNS, MissingData, Results
-from papers.ners.evidence import figures, figures_draws, figures_law, figures_tables
+from papers.ners.evidence import figures, figures_draws, figures_law, figures_tables, figures_why
 from papers.ners.evidence.experiments import EXPERIMENTS
 from papers.ners.evidence.figures import ALL, FIGURES
 from papers.ners.evidence.figures_data import averaged
 from papers.ners.evidence.figures_draws import FRAMES, RED, pendulum
-from papers.ners.evidence.figures_law import MEASURES
+from papers.ners.evidence.figures_law import LOGARITHMIC, MEASURES
 from papers.ners.evidence.figures_tables import with_share
-from papers.ners.evidence.labels import COLOURS, SAMPLERS
+from papers.ners.evidence.labels import COLOURS, READINGS, SAMPLERS
 from papers.ners.evidence.paper_values import TABLE1, TABLE3
-from tests.papers.ners.evidence.synthetic import HOPPER, LANDER, PENDULUM, right, write
+from tests.papers.ners.evidence.synthetic import HOPPER, PENDULUM, right, write
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     root = tmp_path_factory.mktemp("results")
     for experiment in EXPERIMENTS:
-        write(root, experiment, right(experiment), "quick", seeds=3, steps=20_000 if experiment != "fig1" else None)
+        steps = 20_000 if experiment != "fig1" else None
+        write(root, experiment, right(experiment), "quick", seeds=3, first=10, steps=steps)
     write(root, "fig4", right("fig4"), seeds=2)
     return Results(root)
 
@@ -33,7 +34,7 @@ def results(tmp_path_factory):
 def canvases(monkeypatch):
     """What a test draws, instead of files."""
     drawn = []
-    for module in (figures, figures_draws, figures_law, figures_tables):
+    for module in (figures, figures_draws, figures_law, figures_tables, figures_why):
         monkeypatch.setattr(module, "save", lambda canvas, path: drawn.append(canvas))
     return drawn
 
@@ -79,33 +80,33 @@ def test_what_is_missing_is_said_and_the_rest_drawn(tmp_path, canvases):
     """Panels of which nothing was run are left out at quick; at full they stay."""
 
     def keep(method, env, seed):
-        return env != PENDULUM and method != "td3 per" and (method != "sac ners" or seed)
+        return (env, method[:3]) != (PENDULUM, "sac") and method != "td3 per" and (method != "td3 ners" or seed % 10)
 
-    for scale in ("quick", "full"):
-        write(tmp_path, "fig3", right("fig3"), scale, seeds=3, keep=keep)
+    for scale, first in (("quick", 10), ("full", 0)):
+        write(tmp_path, "fig3", right("fig3"), scale, seeds=3, first=first, keep=keep)
         FIGURES["fig3"].draw(Results(tmp_path), scale, tmp_path / "x.png")
     quick, full = ({ax.get_title(): ax for ax in canvas.axes} for canvas in canvases)
-    assert [*quick] == ["TD3 LunarLander", "SAC LunarLander"] and len(full) == 6
+    assert [*quick] == ["TD3 Pendulum*"] and len(full) == 6
     assert [t.get_text() for t in full["SAC Pendulum*"].texts] == ["not run"]
-    wanted = "not run: Pendulum*, SAC with NERS on LunarLander (1 of 3 seeds), TD3 with PER on LunarLander"
-    assert wanted in caption(canvases[0])
-    assert {"NERS", "RANDOM", "ERO"} == {line.get_label() for line in quick["TD3 LunarLander"].lines} - {"PER"} - {
-        name for line in quick["TD3 LunarLander"].lines if (name := line.get_label()).startswith("_")}  # fmt: skip
+    words = caption(canvases[0])
+    assert "not run: SAC with RANDOM on Pendulum*" in words and "more" in words
+    assert {"NERS", "RANDOM", "ERO"} == {line.get_label() for line in quick["TD3 Pendulum*"].lines} - {"PER"} - {
+        name for line in quick["TD3 Pendulum*"].lines if (name := line.get_label()).startswith("_")}  # fmt: skip
 
 
 def test_a_missing_experiment_and_what_was_not_logged_are_said(tmp_path, canvases):
     old = lambda m, env: {k: v for k, v in right("table1")(m, env).items() if "replayed" not in k}  # noqa: E731
-    write(tmp_path, "table1", old, "quick", seeds=3)
-    for name in ("fig5", "own-law"):
+    write(tmp_path, "table1", old, "quick", seeds=3, first=10)
+    for name in ("fig5", "own-distance"):
         FIGURES[name].draw(Results(tmp_path), "quick", tmp_path / "x.png")
-        assert "not run: Pendulum*, LunarLander" in caption(canvases[-1])
+        assert "not run: Pendulum*" in caption(canvases[-1])
     assert [ax.get_title() for ax in canvases[0].axes] == ["SAC Hopper"] * 2
     assert "BipedalWalker, Ant, Walker2d are run at full only" in caption(canvases[0])
     assert {ax.get_title() for ax in canvases[1].axes} == {"SAC", "TD3"}  # no row for Rainbow
     assert len(canvases[1].axes) == 2 * (len(MEASURES) - 2)
     assert "not logged by these runs: the same among replayed transitions; sd of log score" in caption(canvases[1])
     with pytest.raises(MissingData, match="no quick runs of SAC"):
-        write(tmp_path, "table1", old, "quick", seeds=3, keep=lambda m, env, seed: m.startswith("td3"))
+        write(tmp_path, "table1", old, "quick", seeds=3, first=10, keep=lambda m, env, seed: m.startswith("td3"))
         FIGURES["fig5"].draw(Results(tmp_path), "quick", tmp_path / "x.png")
 
 
@@ -114,9 +115,9 @@ def test_a_missing_experiment_and_what_was_not_logged_are_said(tmp_path, canvase
 
 def test_a_curve_is_the_mean_over_seeds_and_the_band_its_deviation(draw, results):
     frame = results.at("fig3", "quick")
-    rows = frame[(frame["method"] == "sac per") & (frame["env"] == LANDER) & (frame["metric"] == "return")]
+    rows = frame[(frame["method"] == "sac per") & (frame["env"] == PENDULUM) & (frame["metric"] == "score")]
     values = rows.pivot(index="step", columns="seed", values="value")
-    [ax] = [ax for ax in draw("fig3").axes if ax.get_title() == "SAC LunarLander"]
+    [ax] = [ax for ax in draw("fig3").axes if ax.get_title() == "SAC Pendulum*"]
     np.testing.assert_allclose(curve(ax, "PER"), np.column_stack([values.index, values.mean(axis=1)]))
     [area] = [a for a in ax.collections if to_hex(a.get_facecolor()[0]).upper() == COLOURS["per"]]
     upper = (values.mean(axis=1) + values.std(axis=1, ddof=1)).max()
@@ -142,19 +143,21 @@ def test_fig4_has_the_parts_and_then_the_replay_rewards(draw):
     assert [ax.get_title() for ax in axes] == ["(a) SAC BipedalWalker", "(b) SAC BipedalWalker", "(c) SAC LunarLander"]
     names = [{line.get_label() for line in ax.lines if not line.get_label().startswith("_")} for ax in axes]
     assert names[0] == {SAMPLERS[s] for s in ("ners", "ners few", "ners no-global")}
-    assert names[1] == names[2] == {SAMPLERS[s] for s in (*ALL, "ners*")}
+    independent = SAMPLERS["random-iid"]
+    assert names[2] == names[1] - {independent} == {SAMPLERS[s] for s in (*ALL, "ners*")}
+    assert independent in names[1]  # on one task
 
 
 def test_fig5_shows_what_sac_replays(draw):
     axes = draw("fig5").axes
-    assert [ax.get_title() for ax in axes[:3]] == ["SAC Pendulum*", "SAC LunarLander", "SAC Hopper"]
-    assert [axes[0].get_ylabel(), axes[3].get_ylabel()] == ["mean Q", "mean log |TD error|"]
+    assert [ax.get_title() for ax in axes[:2]] == ["SAC Pendulum*", "SAC Hopper"]
+    assert [axes[0].get_ylabel(), axes[2].get_ylabel()] == ["mean Q", "mean log |TD error|"]
     np.testing.assert_allclose(curve(axes[0], "NERS")[:, 1], -104.0)
-    np.testing.assert_allclose(curve(axes[3], "PER")[:, 1], 2.0)
+    np.testing.assert_allclose(curve(axes[2], "PER")[:, 1], 2.0)
 
 
-def test_own_law_has_a_row_for_each_agent_and_a_panel_for_each_measure(draw):
-    axes = np.array(draw("own-law").axes).reshape(3, len(MEASURES))
+def test_own_distance_has_a_row_for_each_agent_and_a_panel_for_each_measure(draw):
+    axes = np.array(draw("own-distance").axes).reshape(3, len(MEASURES))
     assert [row[0].get_title() for row in axes] == ["TD3", "SAC", "Rainbow"]
     by_metric = dict(zip(MEASURES, axes[1]))
     assert by_metric["tv"].get_yscale() == "log" and by_metric["ess"].get_yscale() == "linear"
@@ -163,13 +166,39 @@ def test_own_law_has_a_row_for_each_agent_and_a_panel_for_each_measure(draw):
     age = curve(by_metric["age"], "ERO")
     np.testing.assert_allclose(age[[0, -1]], [[0.25, 5e4 / 5e3], [1.0, 5e4 / 2e4]])  # 50,000 made up at each row
     thin = [line for line in by_metric["tv"].lines if line.get_linewidth() < 1]
-    assert len(thin) == 4 * 3  # samplers and tasks
+    assert len(thin) == 4 * 2  # samplers and tasks
 
 
-def test_own_td3_lr_shows_the_papers_number(draw):
-    [ax] = draw("own-td3-lr").axes
-    assert set(curve(ax, "paper's RANDOM")[:, 1]) == {2152.82}
-    assert curve(ax, "learning rate 0.005")[-1, 1] < curve(ax, "learning rate 0.001")[-1, 1]
+def test_own_law_compares_the_readings_and_says_how_much_the_networks_have_learnt(draw):
+    """And how far the bonus of new transitions alone would take the law."""
+    canvas = draw("own-law")
+    assert [ax.get_yscale() for ax in canvas.axes] == ["log"] * 3
+    replayed = canvas.axes[list(LOGARITHMIC).index("tv_replayed")]
+    for text in READINGS.values():
+        np.testing.assert_allclose(curve(replayed, text)[:, 1], 1e-4)
+    assert "networks have made 74.2 to 75.8 steps, in a run of the paper's length 2,475" in caption(canvas) or (
+        "networks have made 74 to 76 steps, in a run of the paper's length 2,475" in caption(canvas)
+    )
+    dotted = [line for line in canvas.axes[0].lines if line.get_linestyle() == ":"]
+    assert dotted[0].get_ydata()[0] == pytest.approx((1 - 0.5**0.5) / (128 + 0.5**0.5))
+
+
+def test_own_why_shows_the_spread_layer_by_layer(draw):
+    canvas = draw("own-why")
+    axes = np.array(canvas.axes).reshape(2, 3)
+    assert [ax.get_title() for ax in axes[0]] == [*figures_why.TIMES.values()]
+    for ax in axes.flat:
+        np.testing.assert_allclose(curve(ax, "2,500 steps of the networks")[:, 1], 10 ** (-3 * np.arange(9) / 8), rtol=1e-6)
+        assert ax.get_yscale() == "log" and "TV 0.001" in ax.get_xlabel()
+
+
+def test_own_td3_lr_shows_the_papers_number_where_there_is_one(tmp_path, canvases):
+    write(tmp_path, "own-td3-lr", right("own-td3-lr"))
+    FIGURES["own-td3-lr"].draw(Results(tmp_path), "full", tmp_path / "x.png")
+    pendulum, hopper = canvases[-1].axes
+    assert set(curve(hopper, "paper's RANDOM")[:, 1]) == {2152.82}
+    assert "paper's RANDOM" not in [line.get_label() for line in pendulum.lines]
+    assert curve(hopper, "learning rate 0.005")[-1, 1] < curve(hopper, "learning rate 0.001")[-1, 1]
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------
@@ -229,14 +258,17 @@ def test_table3_pools_what_was_replayed(tmp_path, canvases):
 
 def test_fig1_shows_ten_draws_of_each_rule_and_all_of_them_below(draw, results):
     canvas = draw("fig1")
-    above, below = canvas.axes[:3], canvas.axes[3:6]
-    assert all(sum(isinstance(patch, Rectangle) for patch in ax.patches) == 10 for ax in above)
+    above, below = canvas.axes[:4], canvas.axes[4:8]
+    pictures = [*above, *canvas.axes[8:12]]  # time-outs bootstrapped, and terminal
+    assert all(sum(isinstance(patch, Rectangle) for patch in ax.patches) == 10 for ax in pictures)
     frame = results.at("fig1", "quick")
-    rows = frame[(frame["seed"] == 0) & (frame["metric"] == "q_angle")].sort_values("step")
-    [points] = below[1].collections
+    rows = frame[
+        (frame["seed"] == 10) & (frame["metric"] == "q_angle") & (frame["method"] == "sac random")
+    ].sort_values("step")
+    [points] = below[2].collections
     np.testing.assert_allclose(points.get_offsets()[:, 0], np.degrees(rows["value"]))
-    assert "seed 0 of 3, after 30,000 steps" in caption(canvas)
-    colours = {to_hex(patch.get_edgecolor()).upper() for patch in above[1].patches if isinstance(patch, Rectangle)}
+    assert "seed 10 of 3, after 30,000 steps" in caption(canvas)
+    colours = {to_hex(patch.get_edgecolor()).upper() for patch in above[2].patches if isinstance(patch, Rectangle)}
     assert colours <= {FRAMES["upright"], RED}  # draws by Q are upright in these data
 
 
