@@ -56,18 +56,20 @@ bias-reduced-her-own-grid:   ##  10 | not in the paper: IBS with the other readi
 bias-reduced-her-own-penalty:##  30 | not in the paper: the filter with a penalty on actions
 bias-reduced-her-own-her:    ##  25 | not in the paper: three settings in which the filter could matter more, or less
 
-ners:            ## 300 | Neural experience replay sampler: every figure and table below
-ners-fig1:       ##   6 | transitions of the pendulum drawn by TD error, by Q and uniformly
-ners-fig3:       ##  80 | SAC and TD3 with four samplers on sparse pendulum, lander and walker
-ners-fig4:       ##  40 | NERS with few features, without global context, with training returns
-ners-fig5:       ## 200 | Q and TD errors of what is replayed (the runs of fig3 and table1)
-ners-table1:     ## 120 | SAC and TD3 with four samplers on MuJoCo
-ners-table2:     ##  25 | Rainbow with four samplers on Atari
-ners-table3:     ##  12 | spread of TD errors and Q of what is replayed on the pendulum
-ners-fig-c1:     ## 120 | learning curves of table1
-ners-fig-c2:     ##  25 | learning curves of table2
-ners-own-law:    ## 225 | not in the paper: how far each sampler is from uniform (all runs)
-ners-own-td3-lr: ##  12 | not in the paper: the learning rate of TD3 with uniform sampling
+ners:            ## 2100 | Neural experience replay sampler: every figure and table below
+ners-own-why:    ##   8 | not in the paper: why its scores are alike, what its networks do to inputs
+ners-fig1:       ##  12 | transitions of the pendulum drawn by TD error, by Q and uniformly
+ners-fig3:       ## 450 | SAC and TD3 with four samplers on sparse pendulum, lander and walker
+ners-fig4:       ## 250 | NERS with few features, without global context, with training returns
+ners-fig5:       ## 850 | Q and TD errors of what is replayed (the runs of fig3 and table1)
+ners-table1:     ## 400 | SAC and TD3 with four samplers on MuJoCo
+ners-table2:     ##  60 | Rainbow with four samplers on Atari
+ners-table3:     ##  30 | spread of TD errors and Q of what is replayed on the pendulum
+ners-fig-c1:     ## 400 | learning curves of table1
+ners-fig-c2:     ##  60 | learning curves of table2
+ners-own-law:    ##  30 | not in the paper: NERS by every reading of the paper, how far from uniform
+ners-own-distance: ## 910 | not in the paper: how far each sampler is from uniform
+ners-own-td3-lr: ##  20 | not in the paper: the learning rate of TD3 with uniform sampling
 
 ref-er:        ## 910 | Remember and Forget for Experience Replay: every figure below
 ref-er-fig1:   ## 180 | DDPG: returns with plain and prioritised replay and with ReF-ER, rule by rule

@@ -59,7 +59,7 @@ def test_the_table_of_tasks():
 
 def test_the_table_of_targets_counts_the_runs():
     counts = {name: [len(make(scale)) for scale in ("quick", "full")] for name, make in EXPERIMENTS.items()}
-    parts = {"fig5": ("fig3", "table1"), "own-law": ("fig3", "table1", "table2")}
+    parts = {"fig5": ("fig3", "table1"), "own-distance": ("fig3", "table1", "table2")}
     for name, of in parts.items():
         counts[name] = [sum(counts[part][k] for part in of) for k in range(2)]
     for name, (quick, full) in counts.items():
