@@ -13,7 +13,7 @@ from lab.results import MissingData, Results, matrix
 from papers.ners.evidence.figures_data import Data
 from papers.ners.evidence.postures import EXCESSIVE, posture
 
-RULES = {"td": "(a) by TD error", "top_td": "(a) the largest TD errors", "q": "(b) by Q", "uniform": "(c) uniformly"}
+RULES = {"td": "(a) by TD error", "top_td": "(a') the largest TD errors", "q": "(b) by Q", "uniform": "(c) uniformly"}
 KINDS = {"sac random": "bootstrapped", "sac random terminal": "terminal"}
 """What becomes of time-outs."""
 SHOWN = 10

@@ -36,7 +36,7 @@ def own_why(results: Results, scale: str, out: Path) -> None:
         "single seeds; below: total variation of the sampling law from uniform after the last steps, mean of the seeds"
     )
     title = "NERS own experiment: how the networks shrink the spread of their inputs"
-    below = caption(grid, note, unit="step", label=lambda method: method.removeprefix("none "))
+    below = caption(grid, note, unit="network step", label=lambda method: method.removeprefix("none "))
     canvas, axes = new_figure(len(REWARDS), len(TIMES), title, caption=below, size=(3.2, 2.4))
     for row, (reward, meaning) in zip(axes, REWARDS.items()):
         for ax, (time, title) in zip(row, TIMES.items()):

@@ -188,7 +188,9 @@ def test_own_why_shows_the_spread_layer_by_layer(draw):
     axes = np.array(canvas.axes).reshape(2, 3)
     assert [ax.get_title() for ax in axes[0]] == [*figures_why.TIMES.values()]
     for ax in axes.flat:
-        np.testing.assert_allclose(curve(ax, "2,500 steps of the networks")[:, 1], 10 ** (-3 * np.arange(9) / 8), rtol=1e-6)
+        np.testing.assert_allclose(
+            curve(ax, "2,500 steps of the networks")[:, 1], 10 ** (-3 * np.arange(9) / 8), rtol=1e-6
+        )
         assert ax.get_yscale() == "log" and "TV 0.001" in ax.get_xlabel()
 
 
