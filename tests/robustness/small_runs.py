@@ -23,7 +23,7 @@ from papers.ter.evidence import experiments as ter
 
 SMOKE: dict[str, list[Entry]] = {
     "bias_reduced_her": bias_reduced_her.entries("smoke", ["Hand"], ["filtered-her-ibs"]),
-    "ners": ners.entries("smoke", "Pendulum-v1", "sac", ["ners"]),
+    "ners": ners.entries("smoke", "table3", "Pendulum-v1", "sac", ["ners"]),
     "ref_er": ref_er.entries("smoke", "InvertedPendulum-v5", "vracer", ["refer"]),
     "sibling_rivalry": sibling_rivalry.entries("smoke", "PointMaze", ["ddpg-her"]),
     "ter": ter.entries("smoke", ["SimpleCrossing-Easy"], {"ter": {"method": "ter"}}),

@@ -38,7 +38,8 @@ QUICK_STEPS = {
     ("sac", "Hopper-v4"): 100_000,
     ("td3", "Hopper-v4"): 100_000,
 }
-"""Lengths at which RANDOM solves the task, as pilots with RANDOM found; on Hopper a fifth of the paper's."""
+"""Lengths at which RANDOM solves the task, chosen on RANDOM alone (README.md says which are provisional); on Hopper a
+fifth of the paper's."""
 RAINBOW: dict[str, dict[str, Any]] = {
     "smoke": dict(steps=120, random_steps=50, batch_size=16, eval_every=24, eval_episodes=1, target_every=50,
                   sampling=SMALL),

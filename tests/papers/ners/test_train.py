@@ -264,7 +264,8 @@ def test_resuming_variants_and_a_memory_that_has_wrapped_round(method, changes, 
 
 
 def test_a_trainer_is_not_pickled_within_an_episode():
-    one = trainer()
+    """Unpickled, the sampler's clock is still that of the diagnostics, which goes on."""
+    one = trainer("ners", time="environment")
     one.advance()
     with pytest.raises(RuntimeError, match="between two episodes"):
         pickle.dumps(one)
@@ -272,6 +273,9 @@ def test_a_trainer_is_not_pickled_within_an_episode():
         pass
     twin = pickle.loads(pickle.dumps(one))
     assert (twin.t, twin.episodes) == (one.t, 1) and twin.env is not one.env and twin.eval_env is not twin.env
+    twin.advance()
+    newest = np.array([twin.t - 1])
+    assert twin.sampler.transitions.reward_and_time(newest)[0, 1] == twin.t - 1 == one.t
 
 
 # --- steps of the environment and of the gradient ---------------------------------------------------------------------
