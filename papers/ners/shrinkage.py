@@ -1,6 +1,6 @@
 """Why NERS scores all transitions alike: how its networks shrink the spread of their inputs, untrained and trained.
 
-    .venv/bin/python -m papers.ners.shrinkage --seed 0 --time environment
+    .venv/bin/python -m papers.ners.shrinkage --seed 0 --rewards positive
 
 No agent learns here. A random policy fills a memory with transitions of the sparse pendulum, TD errors and values are
 drawn at random, and the networks make as many steps as in a run of the paper's length. Replay rewards are made up, too:
@@ -124,8 +124,8 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
             reward = 1.0 if config.rewards == "positive" else float(rng.choice((-1.0, 1.0)))
             if step < last:
                 sampler.reinforce(rng.choice(config.transitions, size, replace=False), reward)
-            if step % 100 == 0:
-                run.tick(step)
+            if step % 100 == 0 or step == last:
+                run.tick(step, **{name: found[name] for name in ("tv_replayed",) if found})
         return run.finish({"steps": last, **found}, weights=sampler.network.state_dict())
 
 

@@ -144,7 +144,7 @@ UNITS = {
     "papers.ter.nchain": "backup", "papers.ter.sweeps": "copy",
 }  # fmt: skip
 """What a bar counts, where it is not environment steps."""
-SCORES = {"return", "success", "error", "batch_seconds_mean", "grounded"}
+SCORES = {"return", "success", "error", "batch_seconds_mean", "grounded", "tv_replayed"}
 
 
 def test_a_run_shows_how_far_it_is_and_its_score_also_in_tensorboard(script, monkeypatch, tmp_path, capsys):
