@@ -13,9 +13,9 @@ from papers.bias_reduced_her.evidence.labels import label
 
 STARTS = {"held": "ball in the hand", "ground": "ball free"}
 NOTE = (
-    "Of the trained agent. Above: mean of Q - return and its 95 % interval over runs, for episodes that begin with the "
-    "ball in the hand or free\nBelow: first state of episodes whose ball is free, with goals on the line from it to "
-    "the black hole; solid: Q, dotted: what is realised (mean over runs)"
+    "of the trained agent; above: mean of Q - return and its 95 % interval over runs, for episodes that begin with the "
+    "ball in the hand or free; below: first states with a free ball, goals on the line from it to the black hole, "
+    "solid: Q, dotted: what is realised (mean over runs)"
 )
 
 
