@@ -21,8 +21,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
-"""Of `njit`, for kernels that call these, too: sums in any order, which is what vectorises them."""
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "arcp", "nsz"}}
+"""Of `njit`, for kernels that call these, too: sums in any order, which is what vectorises them.
+
+No "contract": whether a product and a sum become one instruction would depend on where a kernel is inlined, and a
+process that compiles the kernels could differ in the last digit from one that finds them compiled.
+"""
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)  # a Python float would turn everything that it meets into float64
 EPSILON = np.float32(1e-5)  # of batch normalisation

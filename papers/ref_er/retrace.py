@@ -23,13 +23,13 @@ def retrace_as_printed(first, length, rewards, values, advantages, rho, returns,
         returns[slot] = scale * rewards[slot] + gamma * v_tbc  # Eq. (6)
 
 
-@njit(cache=True, fastmath={"contract"})
+@njit(cache=True)
 def retrace(first, length, rewards, values, advantages, rho, returns, gamma, scale):
     """The same, compiled."""
     _back((first + length) % rewards.size, length, False, rewards, values, advantages, rho, returns, gamma, scale)
 
 
-@njit(cache=True, fastmath={"contract"})
+@njit(cache=True)
 def correct(drawn, tail, steps, rewards, values, advantages, rho, returns, gamma, scale):
     """What `retrace` would change once V, Q and rho of the steps in the slots `drawn` have changed, and no more.
 
@@ -45,7 +45,7 @@ def correct(drawn, tail, steps, rewards, values, advantages, rho, returns, gamma
         _back(slot, length, True, rewards, values, advantages, rho, returns, gamma, scale)
 
 
-@njit(cache=True, fastmath={"contract"})
+@njit(cache=True)
 def _back(after, length, stop, rewards, values, advantages, rho, returns, gamma, scale):
     """Qret of the `length` steps before slot `after`; `stop`: only until one stays what it was.
 
