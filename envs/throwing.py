@@ -18,7 +18,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from envs.throwing_options import asked_goals, check_names
+from envs.reset_options import asked_goals, check_names
 from envs.throwing_physics import (
     BASE,
     DT,

@@ -20,13 +20,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.error import ResetNeeded
-from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numba import njit
 
+from envs.reset_options import asked_goals, asked_truths, check_names, new_streams
 from envs.throwing import GOAL_BOX, MAX_STEPS, TOLERANCE, Hand, HandWall, Robot, ThrowingTask
-from envs.throwing_options import asked_goals, asked_truths, check_names
 from envs.throwing_physics import hand_features, hand_step, robot_features, robot_step
 
 
@@ -75,7 +74,9 @@ class ThrowingVector(VectorEnv):
         goals = asked_goals(options, (n, 2), (2,))
         held = asked_truths("held", options["held"], n) if "held" in options else [None] * n
         mask = asked_truths("reset_mask", options["reset_mask"], n) if "reset_mask" in options else [True] * n
-        self.streams = self._streams(seed, mask)  # until here nothing has changed, after it nothing can be wrong
+        self.streams = new_streams(
+            self.streams, seed, mask
+        )  # until here nothing has changed, after it nothing can be wrong
         for i in np.flatnonzero(mask).tolist():
             self.goals[i] = self.task.begin(self.states[i], self.streams[i], held[i])
         if goals is not None:
@@ -99,22 +100,6 @@ class ThrowingVector(VectorEnv):
             self.task.tolerance, self.task.wall, features, achieved, rewards, truncated,
         )  # fmt: skip
         return self._observed(features, achieved), rewards, self.terminated.copy(), truncated, self._info()
-
-    def _streams(self, seed: int | Sequence[int | None] | None, mask: list[bool]) -> list[np.random.Generator]:
-        """The episodes' random streams after a reset of those in `mask`. ValueError, or gymnasium's for a bad seed."""
-        seeds: Sequence[int | None]
-        if seed is None or isinstance(seed, int):
-            seeds = [None if seed is None else seed + i for i in range(self.num_envs)]
-        else:
-            seeds = [None if one is None else int(one) for one in seed]
-        if len(seeds) != self.num_envs:
-            raise ValueError(f"{len(seeds)} seeds for {self.num_envs} episodes")
-        if not self.streams and not all(mask):
-            raise ValueError("the first reset must be one of all episodes")
-        return [
-            np_random(seeds[i])[0] if not self.streams or (mask[i] and seeds[i] is not None) else self.streams[i]
-            for i in range(self.num_envs)
-        ]
 
     def _observed(self, features: np.ndarray, achieved: np.ndarray) -> dict[str, np.ndarray]:
         return {"observation": features, "achieved_goal": achieved, "desired_goal": self.goals.copy()}

@@ -20,11 +20,10 @@ from typing import Any
 
 import numpy as np
 from gymnasium.error import ResetNeeded
-from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from envs.throwing_options import asked_truths, check_names
+from envs.reset_options import asked_truths, check_names, new_streams
 from envs.voxel_build import VoxelBuild, VoxelBuildEnv, small_voxel_build
 
 
@@ -68,7 +67,9 @@ class VoxelBuildVector(VectorEnv):
         states = self._asked("state", options, self.states.shape, self.task.check)
         goals = self._asked("goal", options, self.goals.shape, self.task.check_goal)
         mask = asked_truths("reset_mask", options["reset_mask"], n) if "reset_mask" in options else [True] * n
-        self.streams = self._streams(seed, mask)  # until here nothing has changed, after it nothing can be wrong
+        self.streams = new_streams(
+            self.streams, seed, mask
+        )  # until here nothing has changed, after it nothing can be wrong
         for i in np.flatnonzero(mask):
             start, goal = self.task.starts(1, self.streams[i])[0], self.task.goals(1, self.streams[i])[0]
             self.states[i] = start if states is None else states[i]
@@ -118,21 +119,6 @@ class VoxelBuildVector(VectorEnv):
         for one in asked if asked.ndim == 2 else asked[None]:
             check(one)
         return np.broadcast_to(asked, shape)
-
-    def _streams(self, seed: int | Sequence[int | None] | None, mask: list[bool]) -> list[np.random.Generator]:
-        """The episodes' random streams after a reset of those in `mask`. ValueError, or gymnasium's for a bad seed."""
-        n = self.num_envs
-        seeds = [None] * n if seed is None else [seed + i for i in range(n)] if isinstance(seed, int) else list(seed)
-        if len(seeds) != n:
-            raise ValueError(f"{len(seeds)} seeds for {n} episodes")
-        if not self.streams:
-            if not all(mask):
-                raise ValueError("the first reset must be one of all episodes")
-            return [np_random(one)[0] for one in seeds]
-        return [
-            np_random(one)[0] if asked and one is not None else stream
-            for one, asked, stream in zip(seeds, mask, self.streams)
-        ]
 
     def _observed(self, achieved: np.ndarray) -> dict[str, np.ndarray]:
         seen = {
