@@ -25,9 +25,17 @@ SCHEDULES: dict[str, dict] = {
     "quick": dict(epochs=100),
     "full": dict(epochs=200),
 }
+LONGER: dict[tuple[str, str], dict] = {("quick", "HandWall"): dict(epochs=200)}
+"""Where nobody reached a success of 5 % in the length above: doubled for all methods, by the rule that the README had
+registered."""
 FIRST_SEED = 5
 SEEDS = {"smoke": 1, "quick": 10, "full": 15}
 OWN_SEEDS = SEEDS | {"quick": 5}  # of what is not in the paper
+
+
+def schedule(scale: str, env: str) -> dict:
+    """How long a run on a task is."""
+    return SCHEDULES[scale] | LONGER.get((scale, env), {})
 
 
 def entries(
@@ -41,7 +49,7 @@ def entries(
     """Every method on every task, seed by seed; `suffix` names what `settings` change."""
     return [
         Entry(method + suffix, env, seed, "papers.bias_reduced_her.train:main",
-              Config(env, method, seed, **SCHEDULES[scale], **settings))  # type: ignore[arg-type]
+              Config(env, method, seed, **schedule(scale, env), **settings))  # type: ignore[arg-type]
         for seed in range(FIRST_SEED, FIRST_SEED + seeds[scale])
         for env in envs
         for method in methods
