@@ -89,7 +89,7 @@ def _updates(trainer: Trainer) -> dict[str, Callable[[], float]]:
     shape, action = trainer.memory["inputs"].shape, trainer.memory["action"].shape
     fast, plain = FastDDPG(shape[1], action[1]), DDPG(shape[1], action[1])
     drawn = [trainer.sampler.sample(trainer.config.batch_size) for _ in range(UPDATES)]
-    batches: list[Any] = [(Batch(**trainer.memory.get(slots)), weights) for slots, weights in drawn]  # type: ignore[arg-type]
+    batches: list[Any] = [(Batch(**trainer.memory.get(slots)), weights) for slots, weights, _ in drawn]  # type: ignore[arg-type]
     return {
         "kernels": per_call(lambda: [fast.update(*each) for each in batches], 1, UPDATES),
         "PyTorch": per_call(lambda: [plain.update(*each) for each in batches], 1, UPDATES),

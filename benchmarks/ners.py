@@ -206,7 +206,7 @@ def _weights(network: nn.Module) -> list[int]:
 
 def _scoring(trainer: train.Trainer) -> Callable[[], float]:
     """A task for `interleaved`: NERS's networks on the features of a batch, without gradients."""
-    slots, _ = trainer.sampler.sample(trainer.config.batch_size)
+    slots = trainer.sampler.sample(trainer.config.batch_size).indices
     features = trainer.sampler.features(slots)
 
     def score() -> None:
@@ -234,7 +234,7 @@ def draws() -> list[Row]:
     us = interleaved(
         {
             "sample": per_call(lambda: sampler.sample(DRAWN), 200),
-            "update": per_call(lambda: sampler.update(next(drawn), scores), 200),
+            "update": per_call(lambda: sampler.update(next(drawn), {"td_error": scores}), 200),
         },
         ROUNDS,
     )
@@ -400,7 +400,7 @@ def _sampler_parts(sampler: Any) -> list[Part]:
     """What is asked of a sampler during training; of NERS also what that consists of."""
     parts = [
         (sampler, "add", "new transitions"), (sampler, "sample", "drawing"), (sampler, "update", "telling the sampler"),
-        (sampler, "finish_episode", "ends of episodes"),
+        (sampler, "episode", "ends of episodes"),
     ]  # fmt: skip
     if hasattr(sampler, "features"):
         parts += [(sampler, "features", "of telling it the features"), (sampler.network, "forward", "the networks")]

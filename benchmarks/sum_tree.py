@@ -33,8 +33,8 @@ def measure() -> list[Row]:
         tree.set_many(tree.find(rng.random(BATCH) * tree.total), new)
 
     def ours_sampler() -> None:
-        indices, _ = sampler.sample(BATCH)
-        sampler.update(indices, new)
+        indices = sampler.sample(BATCH).indices
+        sampler.update(indices, {"td_error": new})
 
     tasks = {
         "distinct": per_call(ours_distinct, 200),

@@ -6,11 +6,12 @@ list is not sorted again: the changed entries alone are sorted and then merged i
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numba import njit
 
+from common.replay.protocol import Chosen, Sampler, Signals, Step
 from common.schedules import linear
 
 # What is sorted are the bits of |TD error| read as int64: for floats that are not negative both have the same order.
@@ -45,7 +46,7 @@ def _merge(slots, keys, size, changed, new_slots, new_keys):
     return length
 
 
-class RankBasedSampler:
+class RankBasedSampler(Sampler):
     """Rank-based prioritised experience replay (Schaul et al. 2016, https://arxiv.org/abs/1511.05952, Sec. 3.3, 3.4).
 
     P(i) = rank(i)^-alpha / sum of rank^-alpha over all n stored transitions. Rank 1 has the largest |TD error|, equal
@@ -64,6 +65,8 @@ class RankBasedSampler:
     ValueError for alpha outside [0, 1] (1 is as far as the redrawing stays fast), a negative beta0, or a capacity or
     `rerank_every` below 1.
     """
+
+    needs: ClassVar = frozenset({"td_error"})
 
     def __init__(
         self,
@@ -111,7 +114,7 @@ class RankBasedSampler:
         """The exponent of the weights in the next call of `sample`."""
         return self.beta0 if self._annealed is None else self._annealed(self.calls)
 
-    def add(self, index: int) -> None:
+    def add(self, index: int, step: Step | None = None) -> None:
         """As in `Sampler`. IndexError outside the capacity."""
         self.extend(np.array([index]))
 
@@ -131,7 +134,7 @@ class RankBasedSampler:
         self._set(slots, _EMPTY)
         self._stale |= slots.size > 0
 
-    def sample(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+    def sample(self, n: int) -> Chosen:
         """As in `Sampler`. ValueError when fewer than n transitions are stored."""
         if self._stale or self._age >= self.rerank_every:
             self._renew_ranks()
@@ -141,9 +144,9 @@ class RankBasedSampler:
         weights = (ranks / self._size) ** (self.alpha * self.beta)
         self.calls += 1
         self._age += 1
-        return self._ranked[ranks - 1], weights.astype(np.float32)
+        return Chosen(self._ranked[ranks - 1], weights.astype(np.float32))
 
-    def update(self, indices: np.ndarray, td: np.ndarray) -> None:
+    def update(self, indices: np.ndarray, signals: Signals) -> None:
         """As in `Sampler`; where a slot comes twice, its last TD error counts.
 
         To be called before the storage changes: TD errors belong to the transitions that were drawn, and a slot that
@@ -152,7 +155,9 @@ class RankBasedSampler:
         then changed.
         """
         slots = self._checked(indices, filled=True)
-        errors = np.abs(np.asarray(td, np.float64)).reshape(-1)  # without a sign also for -0.0: see _NEVER_SEEN
+        errors = np.abs(np.asarray(signals["td_error"], np.float64)).reshape(
+            -1
+        )  # without a sign also for -0.0: see _NEVER_SEEN
         if errors.size != slots.size:
             raise ValueError(f"as many TD errors as slots are needed, not {errors.size} for {slots.size}")
         if not np.isfinite(errors).all():

@@ -1,53 +1,51 @@
-"""Samplers: which of the stored transitions are replayed.
+"""Samplers that know nothing but slots: uniform, stratified, and prioritised by the size of the TD error.
 
-A sampler knows slots, not transitions: it is told of every slot that is filled (`add`), returns slots and the weights
-of their losses (`sample`), and hears the new TD errors of those slots (`update`). Everything in it, the random
-generator included, is pickled, so that an unpickled sampler continues identically.
+Everything in them, the random generator included, is pickled, so that an unpickled sampler continues identically.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 
+from common.replay.protocol import Chosen, Sampler, Signals, Step
 from common.replay.sum_tree import SumTree
 from common.schedules import linear
 
 
-class Sampler(Protocol):
-    """What every sampler can do."""
-
-    def add(self, index: int) -> None:
-        """Slot `index` has just been filled, or overwritten, by a new transition."""
-
-    def sample(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Slots int64 [n] and loss weights float32 [n]. ValueError when nothing can be drawn."""
-
-    def update(self, indices: np.ndarray, td: np.ndarray) -> None:
-        """The transitions in slots `indices` [n] now have the TD errors `td` [n], in units of the return."""
-
-
-class UniformSampler:
+class UniformSampler(Sampler):
     """Every stored transition with the same probability, with replacement; all weights are 1."""
 
     def __init__(self, rng: np.random.Generator):
         self.rng = rng
-        self._size = 0
+        self.stored = 0
+        """Slots that are filled: the first ones."""
 
-    def add(self, index: int) -> None:
-        self._size = max(self._size, index + 1)
+    def add(self, index: int, step: Step | None = None) -> None:
+        self.stored = max(self.stored, index + 1)
 
-    def sample(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        if self._size == 0:
+    def sample(self, n: int) -> Chosen:
+        if self.stored == 0:
             raise ValueError("nothing to draw: no transition has been added yet")
-        return self.rng.integers(self._size, size=n), np.ones(n, np.float32)
+        return Chosen(self._draw(n), np.ones(n, np.float32))
 
-    def update(self, indices: np.ndarray, td: np.ndarray) -> None:
-        pass
+    def _draw(self, n: int) -> np.ndarray:
+        return self.rng.integers(self.stored, size=n)
+
+    def probabilities(self) -> np.ndarray:
+        return np.full(self.stored, 1.0 / max(self.stored, 1))
 
 
-class PrioritizedSampler:
+class StratifiedSampler(UniformSampler):
+    """One transition from each of n equal parts of the memory; all weights are 1."""
+
+    def _draw(self, n: int) -> np.ndarray:
+        slots = ((np.arange(n) + self.rng.random(n)) / n * self.stored).astype(np.int64)
+        return np.minimum(slots, self.stored - 1)
+
+
+class PrioritizedSampler(Sampler):
     """Proportional prioritised experience replay (Schaul et al. 2016, https://arxiv.org/abs/1511.05952, Sec. 3.3, 3.4).
 
     Priority (|TD| clipped to `clip` + epsilon)^alpha; no clipping with `clip=None`. A new transition gets the largest
@@ -56,6 +54,8 @@ class PrioritizedSampler:
     `beta_steps` calls of `sample`. A batch holds no transition twice, unless `stratified` is True: as in
     their App. B.2.1, one transition is then drawn from each of n equal parts of the sum of all priorities.
     """
+
+    needs: ClassVar = frozenset({"td_error"})
 
     def __init__(
         self,
@@ -76,20 +76,24 @@ class PrioritizedSampler:
         self.tree = SumTree(capacity)
         self.max_priority = 1.0  # in units of the tree, i.e. with the exponent alpha
         self.calls = 0  # of `sample`
+        self.stored = 0
+        """Slots that are filled: the first ones."""
 
     @property
     def beta(self) -> float:
         """The exponent of the weights in the next call of `sample`."""
         return self._beta(self.calls)
 
-    def add(self, index: int) -> None:
+    def add(self, index: int, step: Step | None = None) -> None:
+        self.stored = max(self.stored, index + 1)
         self.tree.set(index, self.max_priority)
 
     def extend(self, indices: np.ndarray) -> None:
         """As `add`, for the slots `indices` [n]."""
+        self.stored = max(self.stored, int(indices.max(initial=-1)) + 1)
         self.tree.set_many(indices, np.full(len(indices), self.max_priority))
 
-    def sample(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+    def sample(self, n: int) -> Chosen:
         """As in `Sampler`. ValueError when fewer than n transitions can be drawn (`stratified`: none)."""
         if self.stratified:
             indices = self.tree.find((np.arange(n) + self.rng.random(n)) / n * self.tree.total)
@@ -98,11 +102,16 @@ class PrioritizedSampler:
         priorities = self.tree[indices]
         weights = (priorities / priorities.min()) ** -self.beta
         self.calls += 1
-        return indices, weights.astype(np.float32)
+        return Chosen(indices, weights.astype(np.float32))
 
-    def update(self, indices: np.ndarray, td: np.ndarray) -> None:
+    def update(self, indices: np.ndarray, signals: Signals) -> None:
         """As in `Sampler`; where a slot comes twice, its last TD error counts. ValueError for a TD error of nan."""
-        td = np.abs(np.asarray(td, np.float64))
+        td = np.abs(np.asarray(signals["td_error"], np.float64))
         priorities = (np.minimum(td, self.clip) + self.epsilon) ** self.alpha
         self.tree.set_many(indices, priorities)
         self.max_priority = float(priorities.max(initial=self.max_priority))
+
+    def probabilities(self) -> np.ndarray:
+        """Of each in a stratified draw; without strata, of the first of a batch."""
+        priorities, total = self.tree[: self.stored], self.tree.total
+        return priorities / total if total else np.full(self.stored, 1.0 / max(self.stored, 1))

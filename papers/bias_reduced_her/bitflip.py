@@ -237,10 +237,10 @@ class Trainer:
 
     def learn(self) -> float:
         """One gradient step on a prioritised batch; returns the loss."""
-        slots, weights = self.sampler.sample(self.config.batch_size)
+        slots, weights, _ = self.sampler.sample(self.config.batch_size)
         batch = Batch(**{name: torch.from_numpy(value) for name, value in self.memory.get(slots).items()})
         loss, td = self.agent.update(batch, torch.from_numpy(weights))
-        self.sampler.update(slots, td)
+        self.sampler.update(slots, {"td_error": td})
         return loss
 
     # --- evaluation ---------------------------------------------------------------------------------------------------

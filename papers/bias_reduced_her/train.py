@@ -282,12 +282,12 @@ class Trainer:
 
     def learn(self) -> float:
         """One gradient step on a prioritised batch; returns the critic's loss."""
-        slots, weights = self.sampler.sample(self.config.batch_size)  # line 30, 24
+        slots, weights, _ = self.sampler.sample(self.config.batch_size)  # line 30, 24
         batch: Batch[np.ndarray] = Batch(**self.memory.get(slots))
         batch = batch._replace(inputs=self.scale(batch.inputs), next_inputs=self.scale(batch.next_inputs))
         loss, td = self.agent.update(batch, weights)  # line 31, 25
         if np.isfinite(loss):  # else the run is about to be stopped
-            self.sampler.update(slots, td)
+            self.sampler.update(slots, {"td_error": td})
         return loss
 
     def inputs(self, states: np.ndarray, goals: np.ndarray) -> np.ndarray:

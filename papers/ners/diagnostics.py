@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from papers.ners.ners import ScoreNetwork
-from papers.ners.samplers import ReplaySampler
+from papers.ners.samplers import Scored
 
 TINY = 1e-12
 
@@ -118,7 +118,7 @@ class Diagnostics:
         }.items():
             self.sums[name] += float(total)
 
-    def report(self, sampler: ReplaySampler) -> dict[str, float]:
+    def report(self, sampler: Scored) -> dict[str, float]:
         """What was drawn since the last report, what the sampler says of itself, how far its law is from uniform."""
         law, scores = sampler.probabilities(), sampler.scores()
         values = self.statistics() | sampler.metrics() | law_statistics(law, scores)

@@ -6,19 +6,24 @@ uniformly. Where the paper and what is public of the original leave gaps, README
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from common.networks import mlp
+from common.replay.protocol import Chosen, Sampler, Signals, Step
 from papers.ners.samplers import Settings, Transitions
 
 HIDDEN = (64, 64)  # Table B.1
 TINY = 1e-6  # keeps both logarithms finite
 
 
-class ERO:
+class ERO(Sampler):
     """Two-stage sampling with a learnt first stage; all weights are 1."""
+
+    needs: ClassVar = frozenset({"td_error", "episode"})
 
     def __init__(
         self,
@@ -46,12 +51,12 @@ class ERO:
         self.reference: float | None = None
         self.updates = 0
 
-    def add(self, slot: int) -> None:
-        self.stored = max(self.stored, slot + 1)
-        self.selected += not self.mask[slot]
-        self.phi[slot], self.mask[slot], self.squashed[slot] = 1.0, True, 1.0
+    def add(self, index: int, step: Step | None = None) -> None:
+        self.stored = max(self.stored, index + 1)
+        self.selected += not self.mask[index]
+        self.phi[index], self.mask[index], self.squashed[index] = 1.0, True, 1.0
 
-    def sample(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+    def sample(self, n: int) -> Chosen:
         """Uniformly from the subset, or from all transitions while the subset holds less than a batch."""
         if self.stored == 0:
             raise ValueError("nothing to draw: no transition has been added yet")
@@ -62,7 +67,7 @@ class ERO:
                 slots[~chosen] = self.rng.integers(self.stored, size=int((~chosen).sum()))
         elif self.selected >= n:  # the same, for a small subset
             slots = self.rng.choice(np.flatnonzero(self.mask[: self.stored]), n)
-        return slots, np.ones(n, np.float32)
+        return Chosen(slots, np.ones(n, np.float32))
 
     def _network(self, slots: np.ndarray) -> Tensor:
         """Scores [n]."""
@@ -70,15 +75,12 @@ class ERO:
         features = torch.cat([self.transitions.reward_and_time(slots), td[:, None]], dim=1)
         return torch.sigmoid(self.network(features)).squeeze(1)
 
-    def update(self, slots: np.ndarray, td: np.ndarray, value: np.ndarray | None = None) -> None:
-        self.squashed[slots] = np.tanh(td)
+    def update(self, indices: np.ndarray, signals: Signals) -> None:
+        self.squashed[indices] = np.tanh(signals["td_error"])
         with torch.no_grad():
-            self.phi[slots] = self._network(slots).cpu().numpy()
+            self.phi[indices] = self._network(indices).cpu().numpy()
 
-    def finish_evaluation(self, mean_return: float) -> None:
-        pass
-
-    def finish_episode(self, total_return: float) -> None:
+    def episode(self, total_return: float) -> None:
         """Compare the return with that of the episode before, train the network on it, and draw the subset anew."""
         reference, self.reference = self.reference, total_return
         if reference is None or self.stored < self.batch:

@@ -7,11 +7,14 @@ reward, says whether the transitions replayed since the evaluation before should
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from common.networks import mlp
+from common.replay.protocol import Signals, Step
 from papers.ners.samplers import Proportional, Settings, Transitions
 
 WIDTHS = {"paper": ((256, 512, 256, 128), (256, 128, 64)), "code": ((128, 256, 128, 64), (128, 64))}
@@ -46,6 +49,8 @@ class ScoreNetwork(nn.Module):
 class NERS(Proportional):
     """Samples in proportion to scores^alpha; scores are renewed when their transitions are replayed."""
 
+    needs: ClassVar = frozenset({"td_error", "target", "evaluation"})
+
     def __init__(
         self,
         capacity: int,
@@ -78,9 +83,9 @@ class NERS(Proportional):
         self._rewards: list[float] = []
         self._saturated: list[float] = []
 
-    def add(self, slot: int) -> None:
-        super().add(slot)
-        self.squashed[slot] = 1.0
+    def add(self, index: int, step: Step | None = None) -> None:
+        super().add(index)
+        self.squashed[index] = 1.0
 
     # --- scores -------------------------------------------------------------------------------------------------------
 
@@ -95,23 +100,23 @@ class NERS(Proportional):
             features = torch.cat([encoded, squashed], dim=1)  # Eq. (2)
         return torch.tanh(features) if self.settings.tanh_all else features
 
-    def update(self, slots: np.ndarray, td: np.ndarray, value: np.ndarray) -> None:
-        columns = np.stack([td, value], axis=1)
+    def update(self, indices: np.ndarray, signals: Signals) -> None:
+        columns = np.stack([signals["td_error"], signals["target"]], axis=1)
         if self.settings.standardise:
             columns = (columns - columns.mean(axis=0)) / (columns.std(axis=0) + TINY)
-        self.squashed[slots] = np.tanh(columns)  # App. B
+        self.squashed[indices] = np.tanh(columns)  # App. B
         with torch.no_grad():
-            scores = self.network(self.features(slots)).cpu().numpy()
-        self.replayed.append(slots)  # Algorithm 1, line 9
-        self.prioritized.update(slots, scores)  # Algorithm 1, line 9
+            scores = self.network(self.features(indices)).cpu().numpy()
+        self.replayed.append(indices)  # Algorithm 1, line 9
+        self.set_scores(indices, scores)  # Algorithm 1, line 9
 
     # --- learning -----------------------------------------------------------------------------------------------------
 
-    def finish_evaluation(self, mean_return: float) -> None:
+    def evaluation(self, mean_return: float) -> None:
         if self.settings.replay_reward == "evaluation":
             self.learn(mean_return)
 
-    def finish_episode(self, total_return: float) -> None:
+    def episode(self, total_return: float) -> None:
         if self.settings.replay_reward == "training":
             self.learn(total_return)
 

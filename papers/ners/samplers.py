@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from torch import Tensor, nn
 
-from common.replay.samplers import PrioritizedSampler, UniformSampler
+from common.replay.protocol import Chosen, Sampler, Signals, Step
+from common.replay.samplers import PrioritizedSampler, StratifiedSampler, UniformSampler
 from lab.settings import check_settings
 
 
@@ -80,23 +81,8 @@ class Transitions(Protocol):
         """Reward and time step of each, [n, 2]."""
 
 
-class ReplaySampler(Protocol):
-    """What every sampler can do. TD errors and values come from the agent's update, which makes them anyway."""
-
-    def add(self, slot: int) -> None:
-        """A new transition lies in `slot`."""
-
-    def sample(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Slots int64 [n] and weights of their losses float32 [n], the largest of which is 1."""
-
-    def update(self, slots: np.ndarray, td: np.ndarray, value: np.ndarray) -> None:
-        """The agent has learnt from `slots` [n]: sizes of their TD errors [n] and their targets' values [n]."""
-
-    def finish_evaluation(self, mean_return: float) -> None:
-        """An evaluation has been made."""
-
-    def finish_episode(self, total_return: float) -> None:
-        """An episode of training is over."""
+class Scored(Protocol):
+    """What all samplers of this paper can do beside the common protocol: they say what their law is made of."""
 
     def scores(self) -> np.ndarray:
         """Score of every stored transition, float64 [stored]."""
@@ -108,42 +94,24 @@ class ReplaySampler(Protocol):
         """What the sampler has to say of itself since the last call."""
 
 
-class RandomIID(UniformSampler):
-    """Uniform replay as it is usually written: independent draws, all weights 1."""
-
-    def update(self, slots: np.ndarray, td: np.ndarray, value: np.ndarray | None = None) -> None:
-        pass
-
-    def finish_evaluation(self, mean_return: float) -> None:
-        pass
-
-    def finish_episode(self, total_return: float) -> None:
-        pass
+class Random(StratifiedSampler):
+    """RANDOM: NERS with equal scores. The very slots that NERS would draw from the same stream, so that the two differ
+    by the scores alone."""
 
     def scores(self) -> np.ndarray:
-        return np.ones(self._size)
-
-    def probabilities(self) -> np.ndarray:
-        return np.full(self._size, 1.0 / max(self._size, 1))
-
-    def metrics(self) -> dict[str, float]:
-        return {}
+        """All of them equal."""
+        return np.ones(self.stored)
 
 
-class Random(RandomIID):
-    """RANDOM: NERS with equal scores. One transition from each of n equal parts of the memory, all weights 1.
+class RandomIID(UniformSampler):
+    """Uniform replay as it is usually written: independent draws."""
 
-    The very slots that NERS would draw from the same stream, so that the two differ by the scores alone.
-    """
-
-    def sample(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        if self._size == 0:
-            raise ValueError("nothing to draw: no transition has been added yet")
-        slots = ((np.arange(n) + self.rng.random(n)) / n * self._size).astype(np.int64)
-        return np.minimum(slots, self._size - 1), np.ones(n, np.float32)
+    def scores(self) -> np.ndarray:
+        """All of them equal."""
+        return np.ones(self.stored)
 
 
-class Proportional:
+class Proportional(Sampler):
     """What PER and NERS share: transitions are drawn in proportion to sigma^alpha, weights correct for it.
 
     A new transition has the score 1, or the largest score that has been seen, if that is larger.
@@ -153,37 +121,33 @@ class Proportional:
         self, capacity: int, rng: np.random.Generator, alpha: float, beta: float, draws: int, epsilon: float = 0.0
     ):
         """draws: calls of `sample` in a whole run. epsilon: is added to scores."""
-        self.alpha, self.stored = alpha, 0
+        self.alpha = alpha
         self.prioritized = PrioritizedSampler(
             capacity, rng, alpha, beta, beta_steps=draws, epsilon=epsilon, clip=None, stratified=True
         )
 
-    def add(self, slot: int) -> None:
-        self.stored = max(self.stored, slot + 1)
-        self.prioritized.add(slot)
+    def add(self, index: int, step: Step | None = None) -> None:
+        self.prioritized.add(index)
 
-    def sample(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+    def sample(self, n: int) -> Chosen:
         return self.prioritized.sample(n)  # Eq. (1), Eq. (5); weights are divided by the batch's largest
 
-    def finish_evaluation(self, mean_return: float) -> None:
-        pass
-
-    def finish_episode(self, total_return: float) -> None:
-        pass
+    def set_scores(self, indices: np.ndarray, scores: np.ndarray) -> None:
+        """New scores sigma [n] of the slots `indices` [n]."""
+        self.prioritized.update(indices, {"td_error": scores})
 
     def scores(self) -> np.ndarray:
-        return self.prioritized.tree[: self.stored] ** (1.0 / self.alpha) if self.alpha else np.ones(self.stored)
+        tree, stored = self.prioritized.tree, self.prioritized.stored
+        return tree[:stored] ** (1.0 / self.alpha) if self.alpha else np.ones(stored)
 
     def probabilities(self) -> np.ndarray:
-        priorities, total = self.prioritized.tree[: self.stored], self.prioritized.tree.total
-        return priorities / total if total else np.full(self.stored, 1.0 / max(self.stored, 1))  # Eq. (1)
-
-    def metrics(self) -> dict[str, float]:
-        return {}
+        return self.prioritized.probabilities()  # Eq. (1)
 
 
 class PER(Proportional):
     """Prioritised experience replay (Schaul et al. 2016): the score is the size of the TD error plus epsilon."""
 
-    def update(self, slots: np.ndarray, td: np.ndarray, value: np.ndarray | None = None) -> None:
-        self.prioritized.update(slots, td)
+    needs: ClassVar = frozenset({"td_error"})
+
+    def update(self, indices: np.ndarray, signals: Signals) -> None:
+        self.set_scores(indices, signals["td_error"])

@@ -81,7 +81,7 @@ def filled(config: Config, streams: Streams) -> NERS:
     signals = streams.numpy("signals").normal(size=(n, 2)).astype(np.float32)
     for start in range(0, n, BATCH):
         slots = np.arange(start, min(start + BATCH, n))
-        sampler.update(slots, np.abs(signals[slots, 0]), signals[slots, 1])
+        sampler.update(slots, {"td_error": np.abs(signals[slots, 0]), "target": signals[slots, 1]})
     return sampler
 
 

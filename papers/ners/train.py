@@ -102,15 +102,15 @@ def turn(one: "Trainer", *, evaluate: bool = True) -> tuple[bool, dict[str, floa
     """
     over = one.play()  # Algorithm 1, lines 3-4: act, store with priority 1
     if one.t > one.config.random_steps:  # Algorithm 1, line 5: one gradient step per environment step
-        slots, weights = one.sampler.sample(one.config.batch_size)  # Algorithm 1, line 6; line 7's weights w
+        slots, weights, _ = one.sampler.sample(one.config.batch_size)  # Algorithm 1, line 6; line 7's weights w
         signals = one.agent.update(one.batch(slots, weights))  # Algorithm 1, line 8
         one.tell(slots, signals)  # Algorithm 1, lines 7 and 9: new scores, which become priorities; I grows by I
     if over:
-        one.sampler.finish_episode(one.total)  # for NERS* and ERO this is line 11
+        one.sampler.episode(one.total)  # for NERS* and ERO this is line 11
     metrics: dict[str, float] = {}
     if evaluate and one.due():  # Algorithm 1, line 11: "at the end of an episode"; the text says at evaluations
         metrics = one.evaluate()
-        one.sampler.finish_evaluation(metrics["return"])  # Algorithm 1, lines 12-15: NERS.learn
+        one.sampler.evaluation(metrics["return"])  # Algorithm 1, lines 12-15: NERS.learn
         metrics |= one.statistics()
     return over, metrics
 
@@ -229,7 +229,7 @@ class Trainer:
         self.td2 = float(signals.td2.mean())
         if math.isfinite(self.td2):  # else the run stops before anything else is done with it
             self.diagnostics.drawn(slots, self.t, signals.td2, signals.q)
-            self.sampler.update(slots, signals.td, signals.y)
+            self.sampler.update(slots, {"td_error": signals.td, "target": signals.y})
 
     def batch(self, slots: np.ndarray, weights: np.ndarray) -> Batch:
         """The transitions in `slots` on the learner's device."""

@@ -184,7 +184,7 @@ class Trainer:
         if self.t % self.config.target_every == 0:
             self.agent.sync()
         if terminated or truncated:
-            self.sampler.finish_episode(self.total)
+            self.sampler.episode(self.total)
             self.total, self.episodes = 0.0, self.episodes + 1
             self.memory.reset(self.env.reset()[0])  # after the loss of a life this goes on with the game
 
@@ -192,21 +192,21 @@ class Trainer:
 
     def learn(self) -> None:
         """Sample a batch, update the agent with it, tell the sampler what came out."""
-        slots, weights = self.sampler.sample(self.config.batch_size)  # Algorithm 1, lines 6-7
+        slots, weights, _ = self.sampler.sample(self.config.batch_size)  # Algorithm 1, lines 6-7
         batch = self.memory.batch(slots)
         td, q, value = self.agent.update(batch, weights)  # Algorithm 1, line 8
         self.loss = float(td.mean())
         if math.isfinite(self.loss):  # else the run is about to be stopped
             self.diagnostics.drawn(slots, self.t, np.square(td), q)
             self.transitions.gathered(slots, batch)
-            self.sampler.update(slots, td, value)  # Algorithm 1, line 9
+            self.sampler.update(slots, {"td_error": td, "target": value})  # Algorithm 1, line 9
 
     # --- evaluation ---------------------------------------------------------------------------------------------------
 
     def evaluate(self) -> dict[str, float]:
         """Mean return of the policy without noise; every STATISTICS_EVERY-th time also what was drawn, and how."""
         metrics = {"return": float(rollouts(self).mean())}
-        self.sampler.finish_evaluation(metrics["return"])  # Algorithm 1, lines 11-15
+        self.sampler.evaluation(metrics["return"])  # Algorithm 1, lines 11-15
         self.evaluations += 1
         if self.evaluations % STATISTICS_EVERY == 0:
             metrics |= self.diagnostics.report(self.sampler)

@@ -229,7 +229,8 @@ class Trainer:
         if self.sampler is None:
             return self.memory.sample(n, self.replay), np.ones(n, np.float32)
         self.sampler.remove(forgotten)
-        return self.sampler.sample(n)
+        slots, weights, _ = self.sampler.sample(n)
+        return slots, weights
 
     def learn(self) -> None:
         """One gradient step, ReF-ER's bookkeeping, and what is due every thousand steps."""
@@ -237,7 +238,7 @@ class Trainer:
         lr_factor = self.refer.anneal(self.t)
         errors = self.agent.update(self.memory, slots, weights, self.refer, lr_factor)  # Algorithm 1, lines 16 and 17
         if self.sampler is not None:
-            self.sampler.update(slots, errors)
+            self.sampler.update(slots, {"td_error": errors})
         if self.refer.rule2:
             self.refer.update(self.memory.count_far(self.refer.c_max), self.memory.n)  # Algorithm 1, line 18
         self.k += 1  # Algorithm 1, line 22

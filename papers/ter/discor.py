@@ -4,20 +4,22 @@ A second network Delta estimates how far Q is from the optimal Q. A transition's
 bootstrapped target is: exp(-gamma Delta(s', a*) / tau). Which transitions are replayed is left to chance.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from common.replay.protocol import Chosen, Sampler, Signals, Step
 from common.replay.samplers import UniformSampler
+from papers.ter.batch import Batch, Memory
 from papers.ter.dqn import DoubleDQN, Optimizer, make_optimizer
 from papers.ter.networks import Network
-from papers.ter.replay import Batch, Chosen, Memory, NoNews, Step
 
 
-class DisCor(NoNews):
+class DisCor(Sampler):
     """Uniform replay, an error network and its target network, and the temperature tau.
 
     Args:
@@ -30,6 +32,7 @@ class DisCor(NoNews):
             largest error over the actions instead of that of the greedy action.
     """
 
+    needs: ClassVar = frozenset({"td_error", "values", "targets"})
     SMALLEST_TAU = 1e-3  # predicted errors can be negative early on; a negative tau would turn the weights around
 
     def __init__(
@@ -54,16 +57,16 @@ class DisCor(NoNews):
         self._next_error: Tensor | None = None
         self._sum, self._updates = 0.0, 0
 
-    def add(self, index: int, step: Step) -> None:
+    def add(self, index: int, step: Step | None = None) -> None:
         self.uniform.add(index)
 
-    def sample(self, n: int) -> Chosen | None:
-        indices, _ = self.uniform.sample(n)
+    def sample(self, n: int) -> Chosen:
+        indices = self.uniform.sample(n).indices
         batch = self.memory.batch(indices)
         best = self.agent.greedy(batch)  # a*, which the targets need, too
         self._next_error = self.next_error(batch, best)
         weights, targets = self.weights(self._next_error), self.agent.targets(batch, best)
-        return indices, weights.cpu().numpy(), targets.cpu().numpy()
+        return Chosen(indices, weights.cpu().numpy(), targets.cpu().numpy())
 
     @torch.no_grad()
     def next_error(self, batch: Batch, best: Tensor) -> Tensor:
@@ -83,7 +86,7 @@ class DisCor(NoNews):
         error = self.error(batch.frame).gather(1, batch.action[:, None]).squeeze(1)
         return F.smooth_l1_loss(error, td.abs() + next_error), error.detach()
 
-    def update(self, indices: np.ndarray, signals: Mapping[str, np.ndarray]) -> None:
+    def update(self, indices: np.ndarray, signals: Signals) -> None:
         """One step of the error network on the batch that was sampled last."""
         assert self._next_error is not None, "update() without a sample() before it"
         batch = self.memory.batch(indices)

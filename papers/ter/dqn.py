@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from papers.ter.batch import Batch
 from papers.ter.networks import Network, OneState
-from papers.ter.replay import Batch
 
 Optimizer = Literal["adam", "rmsprop"]
 

@@ -4,13 +4,14 @@ The targets of a whole episode are computed at once, newest transition first, an
 from which the one before it is computed. TER differs in where it goes next: EBU stays within the episode.
 """
 
-from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
+from common.replay.protocol import Chosen, Sampler, Signals, Step
 from common.replay.samplers import PrioritizedSampler
+from papers.ter.batch import Memory
 from papers.ter.dqn import DoubleDQN
-from papers.ter.replay import Chosen, Memory, NoNews, Step
 
 CHUNK = 512
 """States of an episode whose values are asked for at once: a game of Atari has thousands."""
@@ -58,7 +59,7 @@ def backward_targets(
     return y
 
 
-class EBU(NoNews):
+class EBU(Sampler):
     """Serves episodes as consecutive minibatches from their end, with targets fixed until the episode is used up.
 
     An episode whose length is not a multiple of the batch is filled up with the end of further random episodes.
@@ -75,6 +76,8 @@ class EBU(NoNews):
         per_share: share of a batch that ``prioritized`` supplies, with one-step targets (App. I).
         prioritized: None where that is 0.
     """
+
+    needs: ClassVar = frozenset({"step", "td_error", "values", "targets"})
 
     def __init__(
         self,
@@ -100,7 +103,8 @@ class EBU(NoNews):
         self._pending: list[tuple[np.ndarray, np.ndarray]] = []  # minibatches (slots, targets), next one last
         self._pending_from = 0  # number of the oldest transition among them
 
-    def add(self, index: int, step: Step) -> None:
+    def add(self, index: int, step: Step | None = None) -> None:
+        assert step is not None, "EBU reads steps"
         running = self._running.setdefault(step.env_id, [])
         running.append(self.count)
         self.count += 1
@@ -127,11 +131,11 @@ class EBU(NoNews):
         indices, targets = self._next(n - mixed)
         weights = np.ones(n, np.float32)
         if mixed and self.prioritized is not None:
-            more, weights[n - mixed :] = self.prioritized.sample(mixed)
+            more, weights[n - mixed :], _ = self.prioritized.sample(mixed)
             indices = np.concatenate([indices, more])
             one_step = self.agent.targets(self.memory.batch(indices))[n - mixed :]
             targets = np.append(targets, one_step.cpu().numpy())
-        return indices, weights, targets.astype(np.float32)
+        return Chosen(indices, weights, targets.astype(np.float32))
 
     def _next(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """The next minibatch: slots ``(n,)`` int64, newest first, and their targets ``(n,)`` float64."""
@@ -167,6 +171,6 @@ class EBU(NoNews):
             choice += [self.agent.next_q(batch).cpu().numpy()] if self.double else []
         return np.concatenate(values), np.concatenate(choice) if self.double else None
 
-    def update(self, indices: np.ndarray, signals: Mapping[str, np.ndarray]) -> None:
+    def update(self, indices: np.ndarray, signals: Signals) -> None:
         if self.prioritized is not None:
-            self.prioritized.update(indices, signals["td_error"])
+            self.prioritized.update(indices, signals)

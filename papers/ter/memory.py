@@ -8,7 +8,7 @@ from torch import Tensor
 
 from common.pixels import SymbolicPixels
 from common.replay.storage import Fields, Ring, announce
-from papers.ter.replay import Batch
+from papers.ter.batch import Batch
 
 
 def tile_fields(grid_shape: tuple[int, int]) -> Fields:

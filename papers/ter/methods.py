@@ -4,15 +4,16 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from common.replay.samplers import PrioritizedSampler
+from common.replay.protocol import Sampler
+from common.replay.samplers import PrioritizedSampler, UniformSampler
 from lab.errors import UserError
 from lab.runs import Streams
+from papers.ter.batch import Memory
 from papers.ter.discor import DisCor
 from papers.ter.dqn import DoubleDQN, Optimizer
 from papers.ter.ebu import EBU
 from papers.ter.graph import RandomProjection, TransitionGraph
 from papers.ter.networks import Network
-from papers.ter.replay import PER, UER, Memory, Sampler
 from papers.ter.settings import METHODS
 from papers.ter.topological import TER, terminal_roots
 
@@ -42,9 +43,9 @@ def make_sampler(
 
     match c.method:
         case "uer":
-            return UER(rng)
+            return UniformSampler(rng)
         case "per":
-            return PER(prioritized())
+            return prioritized()
         case "ebu":
             return EBU(
                 memory, agent, streams.numpy("episodes"), c.ebu_beta, c.ebu_double, c.ebu_timeouts, c.timeout_is_done,

@@ -202,10 +202,10 @@ class ProportionalPrioritised:
             self.sampler.add(i)
 
     def choose(self) -> int:
-        return int(self.sampler.sample(1)[0][0])
+        return int(self.sampler.sample(1).indices[0])
 
     def update(self, i: int, td: float) -> None:
-        self.sampler.update(np.array([i]), np.array([td]))
+        self.sampler.update(np.array([i]), {"td_error": np.array([td])})
 
 
 class EpisodeBackwards:

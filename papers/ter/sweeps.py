@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 
+from common.replay.protocol import Step
 from common.replay.samplers import PrioritizedSampler
 from envs import minigrid_tasks
 from lab.cli import cli
@@ -24,7 +25,6 @@ from lab.runs import Run, Streams
 from lab.settings import check_settings
 from papers.ter import train, train_sokoban
 from papers.ter.graph import TransitionGraph
-from papers.ter.replay import Step
 from papers.ter.topological import TER
 
 TASKS = (*minigrid_tasks.TASKS, *train_sokoban.TASKS)

@@ -11,13 +11,14 @@ last.
 
 import random
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
+from common.replay.protocol import Chosen, Sampler, Signals, Step
 from common.replay.samplers import PrioritizedSampler
 from papers.ter.graph import TransitionGraph, Vertex
-from papers.ter.replay import Chosen, Step
 
 
 def terminal_roots(graph: TransitionGraph, n: int, rng: random.Random) -> list[Vertex]:
@@ -48,7 +49,7 @@ class PseudoTerminalRoots:
         return [vertices[i] for i in best]
 
 
-class TER:
+class TER(Sampler):
     """Topological experience replay. Algorithm 1 stands in this class in its order: `add`, `sweep`, `sample`, `update`.
 
     A batch has ``int(eta * n)`` prioritised transitions and the rest from the reverse sweep (Sec. 4.4): without the
@@ -65,6 +66,8 @@ class TER:
         predecessors: predecessors expanded per vertex; None expands all.
         choose_roots: ``f(graph, roots, rng) -> vertices``.
     """
+
+    needs: ClassVar = frozenset({"step", "td_error"})
 
     def __init__(
         self,
@@ -87,7 +90,8 @@ class TER:
         self.batch_queue: deque[int] = deque()
         self.visited: set[Vertex] = set()
 
-    def add(self, index: int, step: Step) -> None:
+    def add(self, index: int, step: Step | None = None) -> None:
+        assert step is not None, "TER reads steps"
         # Algorithm 1, lines 3-4: the loop over environment steps, from which this is called
         opens = step.env_id not in self._open
         v, accumulated = (self.phi(step.observation), 0.0) if opens else self._open[step.env_id]
@@ -130,7 +134,7 @@ class TER:
             # Algorithm 1, line 16
         return [self.batch_queue.popleft() for _ in range(min(n, len(self.batch_queue)))]  # Algorithm 1, line 18
 
-    def sample(self, n: int) -> Chosen | None:
+    def sample(self, n: int) -> Chosen:
         # Algorithm 1, line 17: the learner asks for no batch before its warm-up is over
         mixed = int(self.eta * n)
         swept = [number % self.graph.capacity for number in self.sweep(n - mixed)]
@@ -138,22 +142,16 @@ class TER:
         mixed = n - len(swept)
         weights = np.ones(n, np.float32)
         if not mixed:
-            return np.array(swept, dtype=np.int64), weights, None
+            return Chosen(np.array(swept, dtype=np.int64), weights)
         if self.prioritized is None:
             raise ValueError("nothing to replay: the graph holds no transition that a sweep can reach")
-        indices, weights[:mixed] = self.prioritized.sample(mixed)
-        return np.concatenate([indices, swept]).astype(np.int64), weights, None
+        indices, weights[:mixed], _ = self.prioritized.sample(mixed)
+        return Chosen(np.concatenate([indices, swept]).astype(np.int64), weights)
 
-    def update(self, indices: np.ndarray, signals: Mapping[str, np.ndarray]) -> None:
+    def update(self, indices: np.ndarray, signals: Signals) -> None:
         """After Q was updated (Algorithm 1, lines 19-21): new priorities for the whole batch, the sweep's too."""
         if self.prioritized is not None:
-            self.prioritized.update(indices, signals["td_error"])
-
-    def episode(self, total_return: float) -> None:
-        pass
-
-    def synced(self) -> None:
-        pass
+            self.prioritized.update(indices, signals)
 
     def metrics(self) -> dict[str, float]:
         return {"vertices": len(self.graph.reached), "fallbacks": self.fallbacks}

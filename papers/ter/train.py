@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from common.networks import NatureTrunk
+from common.replay.protocol import Step
 from common.replay.storage import ring_bytes
 from common.schedules import linear
 from envs.minigrid_tasks import SIZE, TASKS, MiniGridTask
@@ -27,7 +28,6 @@ from papers.ter.dqn import DoubleDQN, Optimizer
 from papers.ter.memory import TileMemory, tile_fields
 from papers.ter.methods import make_sampler
 from papers.ter.networks import CodeTrunk, Network
-from papers.ter.replay import Step
 from papers.ter.settings import ReplaySettings, TileSettings, check_shared
 from papers.ter.topological import PseudoTerminalRoots, terminal_roots
 

@@ -22,8 +22,8 @@ from envs.atari import MAX_FRAMES, REPEAT, SIZE, Atari
 from lab.cli import cli
 from lab.errors import UserError
 from papers.ter import train
+from papers.ter.batch import Batch
 from papers.ter.networks import Network
-from papers.ter.replay import Batch
 from papers.ter.settings import ReplaySettings, Settings, check_shared
 from papers.ter.topological import terminal_roots
 

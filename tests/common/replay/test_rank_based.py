@@ -17,13 +17,13 @@ def ranked(tds, capacity: int | None = None, **settings) -> RankBasedSampler:
     settings = {"beta_steps": None} | settings
     sampler = RankBasedSampler(capacity or len(tds), np.random.default_rng(0), **settings)
     sampler.extend(np.arange(len(tds)))
-    sampler.update(np.arange(len(tds)), tds)
+    sampler.update(np.arange(len(tds)), {"td_error": tds})
     return sampler
 
 
 def order(sampler: RankBasedSampler, n: int) -> list[int]:
     """The slots by rank, seen from outside: all n are drawn (one call of `sample`) and sorted by their weights."""
-    indices, weights = sampler.sample(n)
+    indices, weights, _ = sampler.sample(n)
     return indices[np.argsort(weights)].tolist()
 
 
@@ -48,8 +48,8 @@ class Twin:
             self.entries.pop(slot, None)
         self.order = None if slots else self.order
 
-    def update(self, slots, tds):
-        for slot, td in zip(slots, tds):
+    def update(self, slots, signals):
+        for slot, td in zip(slots, signals["td_error"]):
             self.entries[slot] = (1, -abs(td), slot)
 
     def sample(self, n):
@@ -71,7 +71,7 @@ class Twin:
         self.age += 1
         probabilities = np.array(shares) / sum(shares)
         weights = (probabilities.min() / probabilities[ranks - 1]) ** beta
-        return [self.order[r - 1] for r in ranks], weights
+        return [self.order[r - 1] for r in ranks], weights, None
 
 
 CAPACITY = 12
@@ -103,13 +103,13 @@ def test_the_same_draws_as_the_twin(script, alpha, beta_steps, rerank_every, see
                     sampler.sample(1)
                 continue
             n = min(arguments[0], len(twin.entries))
-            indices, weights = sampler.sample(n)
-            expected, expected_weights = twin.sample(n)
+            indices, weights, _ = sampler.sample(n)
+            expected, expected_weights, _ = twin.sample(n)
             assert indices.tolist() == expected
             np.testing.assert_allclose(weights, expected_weights, rtol=1e-6)
             continue
         slots = [slot for slot in arguments[0] if name == "extend" or slot in twin.entries]
-        more = [arguments[1][: len(slots)]] if name == "update" else []
+        more = [{"td_error": arguments[1][: len(slots)]}] if name == "update" else []
         getattr(sampler, name)(np.array(slots, np.int64), *more)
         getattr(twin, name)(slots, *more)
 
@@ -122,7 +122,7 @@ def test_the_same_order_as_sorting_a_large_memory():
         changed = rng.choice(np.flatnonzero(stored), 300, replace=False)
         gone = changed[:100]
         td[changed] = rng.random(300)
-        sampler.update(changed, td[changed])
+        sampler.update(changed, {"td_error": td[changed]})
         sampler.remove(gone)
         stored[gone] = False
         expected = np.argsort(-np.where(stored, td, -1.0), kind="stable")[: stored.sum()]
@@ -171,7 +171,7 @@ def test_frequencies_of_pairs():
 
 def test_weights_by_hand():
     sampler = ranked([1.0, 2.0, 4.0, 3.0], capacity=9, alpha=0.5, beta0=0.5)  # ranks 4, 3, 1, 2 of n = 4, not of 9
-    indices, weights = sampler.sample(4)
+    indices, weights, _ = sampler.sample(4)
     assert indices.dtype == np.int64
     assert weights.dtype == np.float32
     np.testing.assert_allclose(weights[np.argsort(indices)], [1, 0.75**0.25, 0.25**0.25, 0.5**0.25], rtol=1e-6)
@@ -182,7 +182,7 @@ def test_transitions_without_a_td_error_come_first_the_newest_in_front():
     sampler.extend(np.array([5, 3, 4]))
     sampler.add(6)
     assert order(sampler, 7) == [6, 4, 3, 5, 1, 2, 0]
-    sampler.update([4], [1.5])
+    sampler.update([4], {"td_error": [1.5]})
     sampler.add(0)  # overwritten: what is known of slot 0 belongs to an older transition
     assert order(sampler, 7) == [0, 6, 3, 5, 1, 2, 4]
 
@@ -190,20 +190,20 @@ def test_transitions_without_a_td_error_come_first_the_newest_in_front():
 def test_td_errors_take_effect_after_ten_calls():
     sampler = ranked([3.0, 2.0, 1.0])
     assert order(sampler, 3) == [0, 1, 2]
-    sampler.update([2], [9.0])
+    sampler.update([2], {"td_error": [9.0]})
     for _ in range(9):
         assert order(sampler, 3) == [0, 1, 2]
-    sampler.update([1], [7.0])
+    sampler.update([1], {"td_error": [7.0]})
     assert order(sampler, 3) == [2, 1, 0]
 
 
 def test_nothing_added_nothing_removed_is_no_change():
     sampler = ranked([1.0, 2.0])
     assert order(sampler, 2) == [1, 0]
-    sampler.update([0], [3.0])
+    sampler.update([0], {"td_error": [3.0]})
     sampler.extend(np.array([], np.int64))
     sampler.remove([])
-    sampler.update([], [])
+    sampler.update([], {"td_error": []})
     assert order(sampler, 2) == [1, 0]  # the ranks have not been renewed
 
 
@@ -218,12 +218,12 @@ def test_too_few_transitions_are_said_and_nothing_is_consumed():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda s: s.update([0, 1], [0.5, np.nan]), ValueError, "finite"),
-        (lambda s: s.update([0, 1], [0.5, -np.inf]), ValueError, "finite"),
-        (lambda s: s.update([0, 1], [0.5]), ValueError, "not 1 for 2"),
-        (lambda s: s.update([0, 3], [0.5, 0.5]), ValueError, "slot 3 holds no transition"),
-        (lambda s: s.update([0, 4], [0.5, 0.5]), IndexError, "slots run from 0 to 3"),
-        (lambda s: s.update([0, -1], [0.5, 0.5]), IndexError, "not from -1 to 0"),
+        (lambda s: s.update([0, 1], {"td_error": [0.5, np.nan]}), ValueError, "finite"),
+        (lambda s: s.update([0, 1], {"td_error": [0.5, -np.inf]}), ValueError, "finite"),
+        (lambda s: s.update([0, 1], {"td_error": [0.5]}), ValueError, "not 1 for 2"),
+        (lambda s: s.update([0, 3], {"td_error": [0.5, 0.5]}), ValueError, "slot 3 holds no transition"),
+        (lambda s: s.update([0, 4], {"td_error": [0.5, 0.5]}), IndexError, "slots run from 0 to 3"),
+        (lambda s: s.update([0, -1], {"td_error": [0.5, 0.5]}), IndexError, "not from -1 to 0"),
         (lambda s: s.remove([0, 3]), ValueError, "slot 3 holds no transition"),
         (lambda s: s.remove([0, 4]), IndexError, "not from 0 to 4"),
         (lambda s: s.extend([0, 4]), IndexError, "not from 0 to 4"),
@@ -263,8 +263,8 @@ def play(sampler: RankBasedSampler, start: int, stop: int) -> list:
             if t >= 42:
                 sampler.remove(slots)
             sampler.extend(slots)
-        indices, weights = sampler.sample(4)
-        sampler.update(indices, np.sin(indices + t))
+        indices, weights, _ = sampler.sample(4)
+        sampler.update(indices, {"td_error": np.sin(indices + t)})
         drawn.append((indices.tolist(), weights.tolist()))
     return drawn
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from common.replay.samplers import PrioritizedSampler, Sampler, UniformSampler
+from common.replay.protocol import Sampler
+from common.replay.samplers import PrioritizedSampler, UniformSampler
 from common.replay.storage import Ring
 
 
@@ -24,8 +25,8 @@ def test_uniform_draws_every_filled_slot_alike():
     sampler = UniformSampler(np.random.default_rng(0))
     for index in [0, 1, 2, 3, 0, 1]:  # a ring of four slots, the first two overwritten
         sampler.add(index)
-    indices, weights = sampler.sample(20_000)
-    sampler.update(indices, np.zeros(20_000))
+    indices, weights, _ = sampler.sample(20_000)
+    sampler.update(indices, {"td_error": np.zeros(20_000)})
     assert indices.dtype == np.int64
     assert weights.dtype == np.float32
     assert (weights == 1).all()
@@ -40,16 +41,16 @@ def test_uniform_needs_a_transition():
 def test_priority_formula():
     for clip, largest in ((1.0, 1.01), (None, 7.01)):
         sampler = prioritized(alpha=0.6, epsilon=0.01, clip=clip)
-        sampler.update(np.array([0, 1, 2]), np.array([-0.5, 0.0, -7.0], np.float32))
+        sampler.update(np.array([0, 1, 2]), {"td_error": np.array([-0.5, 0.0, -7.0], np.float32)})
         np.testing.assert_allclose(sampler.tree[:3], [0.51**0.6, 0.01**0.6, largest**0.6], rtol=1e-12)
 
 
 def test_a_new_transition_gets_the_largest_priority_seen_so_far():
     sampler = prioritized(capacity=4, filled=2, alpha=0.5, epsilon=0.0, clip=None)
     assert sampler.tree[:].tolist() == [1, 1, 0, 0]
-    sampler.update([0, 1], [9.0, 0.25])
+    sampler.update([0, 1], {"td_error": [9.0, 0.25]})
     sampler.add(2)
-    sampler.update([0], [0.04])  # the maximum is remembered although no transition has it any more
+    sampler.update([0], {"td_error": [0.04]})  # the maximum is remembered although no transition has it any more
     sampler.add(3)
     sampler.add(1)  # slot 1 is overwritten
     np.testing.assert_allclose(sampler.tree[:], [0.2, 3, 3, 3])
@@ -69,22 +70,22 @@ def test_extend_is_add_many_times(chunks, filled):
         np.testing.assert_array_equal(one.tree[:], twin.tree[:])
         assert one.tree.total == twin.tree.total
         for sampler in (one, twin):  # raises the priority of what comes next
-            sampler.update(slots[:1], [td] * len(slots[:1]))
+            sampler.update(slots[:1], {"td_error": [td] * len(slots[:1])})
     assert one.max_priority == twin.max_priority
 
 
 def test_frequencies_are_proportional_to_priorities():
     sampler = prioritized(stratified=True, alpha=1.0, epsilon=0.0, clip=None)
     td = np.arange(1.0, 9.0)
-    sampler.update(np.arange(8), -td)
+    sampler.update(np.arange(8), {"td_error": -td})
     indices = np.concatenate([sampler.sample(4)[0] for _ in range(12_500)])
     assert chisquare(np.bincount(indices, minlength=8), td / td.sum() * 50_000).pvalue > 0.01
 
 
 def test_a_stratified_batch_takes_one_from_each_part():
     sampler = prioritized(stratified=True, alpha=1.0, epsilon=0.0, clip=None)
-    sampler.update(np.arange(8), [8, 4, 4, 0, 0, 0, 0, 16])  # four parts of 8 each
-    indices, _ = sampler.sample(4)
+    sampler.update(np.arange(8), {"td_error": [8, 4, 4, 0, 0, 0, 0, 16]})  # four parts of 8 each
+    indices = sampler.sample(4).indices
     assert indices[0] == 0
     assert indices[1] in (1, 2)
     assert indices[2:].tolist() == [7, 7]
@@ -92,16 +93,16 @@ def test_a_stratified_batch_takes_one_from_each_part():
 
 def test_weights_by_hand():
     sampler = prioritized(capacity=3, filled=3, alpha=1.0, beta0=0.5, epsilon=0.0, clip=None)
-    sampler.update([0, 1, 2], [1.0, 4.0, 16.0])
-    indices, weights = sampler.sample(3)
+    sampler.update([0, 1, 2], {"td_error": [1.0, 4.0, 16.0]})
+    indices, weights, _ = sampler.sample(3)
     assert weights.dtype == np.float32
     np.testing.assert_allclose(weights[np.argsort(indices)], [1, 1 / 2, 1 / 4])
 
 
 def test_weights_undo_the_sampling_at_beta_one():
     sampler = prioritized(stratified=True, beta0=1.0)
-    sampler.update(np.arange(8), np.linspace(0, 1, 8))
-    indices, weights = sampler.sample(100_000)
+    sampler.update(np.arange(8), {"td_error": np.linspace(0, 1, 8)})
+    indices, weights, _ = sampler.sample(100_000)
     mass = np.bincount(indices, weights)
     np.testing.assert_allclose(mass / mass.sum(), 1 / 8, rtol=0.05)
 
@@ -110,10 +111,10 @@ def test_weights_undo_the_sampling_at_beta_one():
 @given(tds=st.lists(st.floats(-1e3, 1e3), min_size=8, max_size=8), n=st.integers(1, 8), calls=st.integers(0, 120))
 def test_batches_without_replacement(tds, n, calls):
     sampler = prioritized()
-    sampler.update(np.arange(8), tds)
+    sampler.update(np.arange(8), {"td_error": tds})
     sampler.calls = calls
     before = sampler.tree[:].copy()
-    indices, weights = sampler.sample(n)
+    indices, weights, _ = sampler.sample(n)
     assert len(set(indices.tolist())) == n
     assert weights.max() == 1
     assert (weights > 0).all()
@@ -140,7 +141,7 @@ def test_too_few_transitions_are_said():
 def test_a_td_error_of_nan_is_refused():
     sampler = prioritized()
     with pytest.raises(ValueError, match="finite"):
-        sampler.update([0, 1], [0.5, np.nan])
+        sampler.update([0, 1], {"td_error": [0.5, np.nan]})
     assert sampler.tree[0] == 1.0
     assert sampler.max_priority == 1.0
 
@@ -150,8 +151,8 @@ def play(ring: Ring, sampler: Sampler, steps: int) -> list:
     drawn = []
     for t in range(steps):
         sampler.add(ring.add(x=t))
-        indices, weights = sampler.sample(4 if len(ring) >= 4 else 1)
-        sampler.update(indices, np.sin(ring["x"][indices]))
+        indices, weights, _ = sampler.sample(4 if len(ring) >= 4 else 1)
+        sampler.update(indices, {"td_error": np.sin(ring["x"][indices])})
         drawn.append((indices.tolist(), weights.tolist()))
     return drawn
 

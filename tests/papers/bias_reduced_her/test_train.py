@@ -6,6 +6,7 @@ import pytest
 import torch
 from gymnasium import spaces
 
+from common.replay.protocol import Chosen
 from common.replay.storage import Ring
 from envs.throwing import Hand
 from envs.throwing_vector import ThrowingVector
@@ -235,8 +236,8 @@ def test_learning_replays_what_the_sampler_chose(monkeypatch):
         for e in one.play(one.worlds, np.arange(4) + 4 * seed, lambda inputs: np.zeros((4, 2), np.float32)):
             one.store(e)
     slots, weight = np.arange(64)[::-1].copy(), np.linspace(0.1, 1, 64).astype(np.float32)
-    monkeypatch.setattr(one.sampler, "sample", lambda n: (slots, weight[:n]))
-    monkeypatch.setattr(one.sampler, "update", lambda indices, td: heard.update(indices=indices, td=td))
+    monkeypatch.setattr(one.sampler, "sample", lambda n: Chosen(slots, weight[:n]))
+    monkeypatch.setattr(one.sampler, "update", lambda indices, signals: heard.update(indices=indices, **signals))
     monkeypatch.setattr(one.agent, "update", lambda b, w: heard.update(batch=b, weights=w) or (0.5, np.ones(64)))
     assert one.learn() == 0.5
     for name in ("action", "reward", "terminal"):
@@ -245,7 +246,7 @@ def test_learning_replays_what_the_sampler_chose(monkeypatch):
         scaled = np.clip((one.memory[name][:64][::-1] - one.scale.mean) / one.scale.deviation, -5, 5)
         np.testing.assert_allclose(getattr(heard["batch"], name), scaled, rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(heard["weights"], weight)
-    assert heard["indices"] is slots and heard["td"].tolist() == [1] * 64
+    assert heard["indices"] is slots and heard["td_error"].tolist() == [1] * 64
 
 
 # --- acting and schedules --------------------------------------------------------------------------------------------

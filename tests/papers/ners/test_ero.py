@@ -64,7 +64,7 @@ def test_new_transitions_are_in_the_subset():
     sampler = ero(filled=3)
     assert sampler.mask[:3].all() and not sampler.mask[3:].any() and sampler.selected == 3
     assert sampler.scores().tolist() == [1, 1, 1] and sampler.squashed[:3].tolist() == [1, 1, 1]
-    sampler.update(np.array([0, 1]), np.array([0.1, 0.2]))
+    sampler.update(np.array([0, 1]), {"td_error": np.array([0.1, 0.2])})
     select(sampler, 1)
     sampler.add(0)  # overwritten, outside the subset
     sampler.add(1)  # overwritten, inside
@@ -75,7 +75,7 @@ def test_new_transitions_are_in_the_subset():
 def test_draws_come_from_the_subset_and_are_uniform_there():
     sampler = ero(filled=12)
     select(sampler, 1, 4, 5, 11)
-    slots, weights = sampler.sample(4)  # as many as there are
+    slots, weights, _ = sampler.sample(4)  # as many as there are
     assert slots.dtype == np.int64 and weights.dtype == np.float32 and weights.tolist() == [1, 1, 1, 1]
     found = counts(sampler, 4, 12_000)
     assert found[[1, 4, 5, 11]].sum() == 12_000
@@ -117,13 +117,13 @@ def test_the_network():
 
 def test_scores_are_renewed_by_replays_alone():
     sampler = ero()
-    sampler.update(np.array([3, 7, 7]), np.array([0.5, 9.0, 2.0]), np.array([1.0, 2.0, 3.0]))
+    sampler.update(np.array([3, 7, 7]), {"td_error": np.array([0.5, 9.0, 2.0]), "target": np.array([1.0, 2.0, 3.0])})
     expected = np.ones(16)
     expected[3], expected[7] = score(sampler, 3, 0.5).item(), score(sampler, 7, 2.0).item()  # the last of two counts
     np.testing.assert_allclose(sampler.scores(), expected, rtol=1e-6)
     assert (expected[[3, 7]] < 0.9).all()
     for total in (1.0, 5.0, 2.0):
-        sampler.finish_episode(total)
+        sampler.episode(total)
     assert sampler.updates == 2
     np.testing.assert_allclose(sampler.scores(), expected, rtol=1e-6)  # although the network has learnt
 
@@ -136,8 +136,8 @@ def test_replay_rewards_are_differences_to_the_episode_before(monkeypatch):
     steps = recorded(monkeypatch, sampler)
     select(sampler, 1, 2)
     for k, total in enumerate((3.0, 5.0, 4.0)):
-        sampler.finish_evaluation(100.0 * total)  # does not matter
-        sampler.finish_episode(total)
+        sampler.evaluation(100.0 * total)  # does not matter
+        sampler.episode(total)
         assert sampler.selected == (16 if k else 2), "the first episode is only remembered"
     assert [reward for _, reward in steps] == [2.0, -1.0]
     assert sampler.updates == 2 and sampler.metrics() == {"scorer_updates": 2.0}
@@ -147,11 +147,11 @@ def test_nothing_is_learnt_from_less_than_a_batch(monkeypatch):
     """But the return is remembered."""
     sampler = ero(filled=7)
     steps = recorded(monkeypatch, sampler)
-    sampler.finish_episode(3.0)
-    sampler.finish_episode(5.0)
+    sampler.episode(3.0)
+    sampler.episode(5.0)
     assert not steps and sampler.updates == 0
     sampler.add(7)
-    sampler.finish_episode(9.0)
+    sampler.episode(9.0)
     assert [reward for _, reward in steps] == [4.0]
 
 
@@ -161,8 +161,8 @@ def test_training_batches_are_drawn_from_all_transitions(monkeypatch):
     steps = recorded(monkeypatch, sampler)
     for k in range(1501):
         select(sampler, 3, 4)
-        sampler.update(np.array([3]), np.array([0.5]))
-        sampler.finish_episode(float(k))
+        sampler.update(np.array([3]), {"td_error": np.array([0.5])})
+        sampler.episode(float(k))
     assert {slots.size for slots, _ in steps} == {8}
     found = np.bincount(np.concatenate([slots for slots, _ in steps]))
     assert len(found) == 12 and chisquare(found).pvalue > 0.01
@@ -172,10 +172,10 @@ def test_the_subset_is_drawn_anew_with_the_scores_as_probabilities(monkeypatch):
     sampler = ero(filled=10)
     recorded(monkeypatch, sampler)
     sampler.phi[:10] = [0.0, 1.0, 0.5, 0.1, 0.9, 0.3, 0.7, 0.5, 0.5, 1.0]
-    sampler.finish_episode(0.0)
+    sampler.episode(0.0)
     masks = []
     for k in range(2000):
-        sampler.finish_episode(k)
+        sampler.episode(k)
         assert sampler.selected == sampler.mask.sum() and not sampler.mask[10:].any()
         masks.append(sampler.mask[:10].copy())
     found = np.sum(masks, axis=0)
@@ -194,7 +194,7 @@ def test_the_step_follows_the_reward_times_the_gradient(reward):
     """With plain gradient descent of step 1 in place of Adam; slot 4 comes twice, slots 4 and 5 are in the subset."""
     sampler = ero()
     td = {4: 0.1, 5: 0.9, 8: 0.4, 9: 1.5}
-    sampler.update(np.array(list(td)), np.array(list(td.values())))
+    sampler.update(np.array(list(td)), {"td_error": np.array(list(td.values()))})
     select(sampler, 4, 5)
     slots = np.array([4, 8, 5, 4, 9])
     total = sum(
@@ -240,12 +240,12 @@ def test_the_subset_is_counted_right(calls, seed):
                 assert sampler.mask[slot] and sampler.phi[slot] == 1
                 slot = (slot + 1) % 16
         elif call == "learn":
-            slots, _ = sampler.sample(3)
+            slots = sampler.sample(3).indices
             assert slots.max() < sampler.stored
             assert sampler.mask[slots].all() or sampler.selected < 3
-            sampler.update(slots, rng.random(3))
+            sampler.update(slots, {"td_error": rng.random(3)})
         else:
-            sampler.finish_episode(rng.normal())
+            sampler.episode(rng.normal())
         assert sampler.selected == sampler.mask.sum() and not sampler.mask[sampler.stored :].any()
         assert len(sampler.scores()) == len(sampler.probabilities()) == sampler.stored
         assert ((0 <= sampler.scores()) & (sampler.scores() <= 1)).all()
@@ -262,8 +262,8 @@ def test_learns_what_belongs_into_the_subset(good):
     kind = torch.tensor([1.0, -1.0]).repeat(8)
     sampler.transitions.numbers[:, 0] = kind
     for _ in range(150):
-        sampler.update(everything, np.full(16, 0.3))
+        sampler.update(everything, {"td_error": np.full(16, 0.3)})
         total += good * kind[sampler.mask].sum().item()
-        sampler.finish_episode(total)
+        sampler.episode(total)
     logs = np.log(sampler.scores())
     assert (logs[::2].mean() - logs[1::2].mean()) * good > 0.1

@@ -94,9 +94,9 @@ def test_ners_trains_the_encoder_and_both_continue_identically_when_pickled(memo
 
     def go_on(sampler: NERS) -> np.ndarray:
         for k in range(3):
-            slots, _ = sampler.sample(6)
-            sampler.update(slots, np.full(6, 0.3, np.float32), np.full(6, 0.1, np.float32))
-            sampler.finish_evaluation(float(k * k))
+            slots = sampler.sample(6).indices
+            sampler.update(slots, {"td_error": np.full(6, 0.3, np.float32), "target": np.full(6, 0.1, np.float32)})
+            sampler.evaluation(float(k * k))
         return sampler.probabilities()
 
     twin = pickle.loads(pickle.dumps(sampler))

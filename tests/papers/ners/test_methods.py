@@ -48,14 +48,14 @@ def play(sampler: Any, memory: Ring, start: int, stop: int) -> Iterator[list]:
         )  # fmt: skip
         sampler.add(slot)
         if step >= 10:
-            slots, weights = sampler.sample(8)
+            slots, weights, _ = sampler.sample(8)
             td = np.abs(memory["state"][slots, 0] + 0.1 * step)
-            sampler.update(slots, td, memory["reward"][slots])
+            sampler.update(slots, {"td_error": td, "target": memory["reward"][slots]})
             yield [slots.tolist(), weights.tolist(), sampler.scores().tolist(), sampler.probabilities().tolist()]
         if step % HORIZON == HORIZON - 1:
-            sampler.finish_episode(float(np.sin(step)))
+            sampler.episode(float(np.sin(step)))
         if step % 7 == 6:
-            sampler.finish_evaluation(float(np.cos(step)))
+            sampler.evaluation(float(np.cos(step)))
             yield [sampler.metrics()]
 
 
@@ -84,7 +84,7 @@ def draw_weights(sampler: Any, call: int) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities and weights in the draw after `call` others."""
     for _ in range(call):
         sampler.sample(1)
-    slots, weights = sampler.sample(64)
+    slots, weights, _ = sampler.sample(64)
     return sampler.probabilities()[slots], weights
 
 
@@ -95,7 +95,7 @@ def test_importance_weights_of_both(method, beta, call, exponent):
     sampler, _ = make(method, beta=beta, draws=20, alpha=1.0)
     for slot in range(32):
         sampler.add(slot)
-    sampler.update(np.arange(9), np.linspace(0.1, 0.5, 9), np.ones(9))  # the others stay at 1
+    sampler.update(np.arange(9), {"td_error": np.linspace(0.1, 0.5, 9), "target": np.ones(9)})  # the others stay at 1
     p, weights = draw_weights(sampler, call)
     assert p.max() / p.min() > 1.5 and weights.max() == 1
     np.testing.assert_allclose(weights, (p / p.min()) ** -exponent, rtol=1e-5)
@@ -109,7 +109,7 @@ def test_epsilon_is_per_s_alone():
         with torch.no_grad():  # the lowest possible score
             if method == "ners":
                 sampler.network.score[-1].bias.fill_(-1e4)
-        sampler.update(np.array([2]), np.zeros(1), np.zeros(1))
+        sampler.update(np.array([2]), {"td_error": np.zeros(1), "target": np.zeros(1)})
         np.testing.assert_allclose(sampler.scores(), [1, 1, lowest, 1])
 
 
@@ -137,14 +137,20 @@ def test_any_order_of_calls(method, capacity, calls, seed):
                     )
                 )  # fmt: skip
         elif call == "learn":
-            slots, weights = sampler.sample(4)
+            slots, weights, _ = sampler.sample(4)
             assert slots.shape == weights.shape == (4,) and (slots.dtype, weights.dtype) == (np.int64, np.float32)
             assert slots.min() >= 0 and slots.max() < len(memory) and weights.max() == 1 and weights.min() > 0
-            sampler.update(slots, np.abs(rng.normal(size=4)).astype(np.float32), rng.normal(size=4).astype(np.float32))
+            sampler.update(
+                slots,
+                {
+                    "td_error": np.abs(rng.normal(size=4)).astype(np.float32),
+                    "target": rng.normal(size=4).astype(np.float32),
+                },
+            )
         elif call == "episode":
-            sampler.finish_episode(rng.normal())
+            sampler.episode(rng.normal())
         else:
-            sampler.finish_evaluation(rng.normal())
+            sampler.evaluation(rng.normal())
         p = sampler.probabilities()
         assert p.dtype == np.float64 and len(p) == len(sampler.scores()) == len(memory)
         assert p.min() >= 0 and p.sum() == pytest.approx(1)

@@ -140,7 +140,9 @@ def ners(filled: int = 16, *, rng: int = 0, table: Table | None = None, **settin
 def replay(sampler: NERS, slots: Iterable[int], td: float = 0.3, value: float = 0.6) -> None:
     """An update of the agent with these slots."""
     array = np.array(list(slots))
-    sampler.update(array, np.full(len(array), td, np.float32), np.full(len(array), value, np.float32))
+    sampler.update(
+        array, {"td_error": np.full(len(array), td, np.float32), "target": np.full(len(array), value, np.float32)}
+    )
 
 
 # --- scores and features ----------------------------------------------------------------------------------------------
@@ -163,7 +165,7 @@ def test_no_score_exceeds_that_of_a_new_transition(sign):
     sampler = ners(filled=15, scorer_lr=0.03)
     for k in range(30):
         replay(sampler, range(15))
-        sampler.finish_evaluation(sign * k)
+        sampler.evaluation(sign * k)
     replay(sampler, range(15))
     assert (sampler.scores() > 0.99).all() if sign > 0 else (sampler.scores() < 0.01).all()
     sampler.add(15)
@@ -176,7 +178,7 @@ def test_an_update_renews_the_scores_of_its_set_alone():
     """By the network on the features as they are after the update; a slot that comes twice counts twice in the mean."""
     sampler = ners()
     slots = np.array([3, 5, 5, 11])
-    sampler.update(slots, np.array([0.1, 9.0, 0.2, 0.3]), np.array([-0.4, 9.0, 0.5, 0.6]))
+    sampler.update(slots, {"td_error": np.array([0.1, 9.0, 0.2, 0.3]), "target": np.array([-0.4, 9.0, 0.5, 0.6])})
     squashed = torch.tensor([[0.1, -0.4], [0.2, 0.5], [0.2, 0.5], [0.3, 0.6]]).tanh()  # the last of two counts
     table = sampler.transitions
     features = torch.cat([table.encoder(table.a[slots], table.b[slots]), squashed], dim=1)
@@ -193,7 +195,7 @@ def features(**settings) -> tuple[Tensor, Table]:
     """Of the slots 2, 0, 7 after TD errors 1, 2, 3 and values 0, -6, 0."""
     sampler = ners(**settings)
     slots = np.array([2, 0, 7])
-    sampler.update(slots, np.array([1.0, 2.0, 3.0]), np.array([0.0, -6.0, 0.0]))
+    sampler.update(slots, {"td_error": np.array([1.0, 2.0, 3.0]), "target": np.array([0.0, -6.0, 0.0])})
     return sampler.features(slots).detach(), sampler.transitions
 
 
@@ -255,7 +257,7 @@ def test_replay_rewards_are_differences_between_evaluations(monkeypatch, referen
     sampler, steps = recorded(monkeypatch, reference=reference)
     for mean_return in (3.0, 5.0, 4.0, 4.5):
         replay(sampler, [1, 2])
-        sampler.finish_evaluation(mean_return)
+        sampler.evaluation(mean_return)
     assert [reward for _, reward in steps] == rewards  # nothing at the first
 
 
@@ -264,22 +266,22 @@ def test_nothing_is_learnt_while_nothing_is_replayed(monkeypatch, reference, rew
     """But the returns are remembered."""
     sampler, steps = recorded(monkeypatch, reference=reference)
     for mean_return in (3.0, 7.0):
-        sampler.finish_evaluation(mean_return)
+        sampler.evaluation(mean_return)
     assert not steps and sampler.metrics() == {"scorer_updates": 0}
     replay(sampler, [4])
-    sampler.finish_evaluation(8.0)
+    sampler.evaluation(8.0)
     assert steps == [([4], reward)]
 
 
 def test_every_step_learns_from_what_was_replayed_since_the_one_before(monkeypatch):
     sampler, steps = recorded(monkeypatch)
-    sampler.finish_evaluation(0.0)
+    sampler.evaluation(0.0)
     replay(sampler, [1, 2, 2])
     replay(sampler, [2, 5])
-    sampler.finish_evaluation(1.0)
-    sampler.finish_evaluation(2.0)  # nothing has been replayed since
+    sampler.evaluation(1.0)
+    sampler.evaluation(2.0)  # nothing has been replayed since
     replay(sampler, [7])
-    sampler.finish_evaluation(4.0)
+    sampler.evaluation(4.0)
     assert steps == [([1, 2, 2, 2, 5], 1.0), ([7], 2.0)]
 
 
@@ -288,8 +290,8 @@ def test_which_returns_count(monkeypatch, kind, expected):
     sampler, steps = recorded(monkeypatch, replay_reward=kind)
     for k in (1.0, 2.0):
         replay(sampler, [1])
-        sampler.finish_evaluation(10.0 * k)
-        sampler.finish_episode(k)
+        sampler.evaluation(10.0 * k)
+        sampler.episode(k)
     assert [reward for _, reward in steps] == expected
 
 
@@ -299,7 +301,7 @@ def test_number_of_updates(scorer_steps):
     sampler = ners(scorer_steps=scorer_steps)
     for k in range(10):
         replay(sampler, [1, 2])
-        sampler.finish_evaluation(float(k))
+        sampler.evaluation(float(k))
     assert sampler.updates == sampler.metrics()["scorer_updates"] == 9
     assert {state["step"].item() for state in sampler.adam.state.values()} == {9 * scorer_steps}
 
@@ -310,10 +312,10 @@ def test_the_training_set_is_part_of_what_was_replayed(batches, size):
     """Duplicates count as often as they were replayed, and no replay is drawn twice."""
     sampler, steps = ners(train_size=size), []
     sampler.reinforce = lambda slots, reward: steps.append(slots)
-    sampler.finish_evaluation(0.0)
+    sampler.evaluation(0.0)
     for batch in batches:
         replay(sampler, batch)
-    sampler.finish_evaluation(1.0)
+    sampler.evaluation(1.0)
     replayed, (drawn,) = [slot for batch in batches for slot in batch], steps
     assert len(drawn) == min(size, len(replayed))
     assert all(drawn.tolist().count(slot) <= replayed.count(slot) for slot in drawn.tolist())
@@ -323,7 +325,7 @@ def test_the_training_set_is_drawn_uniformly(monkeypatch):
     sampler, steps = recorded(monkeypatch, train_size=1)
     for k in range(3001):
         sampler.replayed = [np.array([1, 2, 2]), np.array([2, 6])]
-        sampler.finish_evaluation(float(k))
+        sampler.evaluation(float(k))
     counts = np.bincount([slot for (slot,), _ in steps], minlength=16)
     assert counts.sum() == 3000
     assert chisquare(counts[[1, 2, 6]], [600, 1800, 600]).pvalue > 0.01
@@ -384,7 +386,9 @@ def losses(sampler: NERS, slots: np.ndarray, log_scores: np.ndarray) -> tuple[fl
 def stored_scores(sampler: NERS, seed: int) -> np.random.Generator:
     """Writes scores into the tree as if all transitions had been replayed; returns what drew them."""
     rng = np.random.default_rng(seed)
-    sampler.prioritized.update(np.arange(sampler.stored), rng.uniform(0.1, 1.0, sampler.stored))
+    sampler.prioritized.update(
+        np.arange(sampler.prioritized.stored), {"td_error": rng.uniform(0.1, 1.0, sampler.prioritized.stored)}
+    )
     return rng
 
 
@@ -482,15 +486,15 @@ def test_metrics_by_hand():
     table = Table()
     table.b[1], table.b[2] = torch.tensor([-5.0, 0.5]), torch.tensor([0.7, 0.9])
     sampler = ners(features="few", table=table)
-    sampler.finish_evaluation(1.0)
+    sampler.evaluation(1.0)
     replay(sampler, [1, 2], td=0.1)
-    sampler.finish_evaluation(2.0)
+    sampler.evaluation(2.0)
     replay(sampler, [1, 2], td=3.0)
-    sampler.finish_evaluation(7.0)
+    sampler.evaluation(7.0)
     assert sampler.metrics() == pytest.approx({"scorer_updates": 2, "replay_reward": 3.0, "saturated": (1 + 3) / 12})
     assert sampler.metrics() == {"scorer_updates": 2}, "means are of the time since the last call"
     replay(sampler, [2, 2], td=0.1)
-    sampler.finish_evaluation(6.0)
+    sampler.evaluation(6.0)
     assert sampler.metrics() == {"scorer_updates": 3, "replay_reward": -1.0, "saturated": 0}
 
 
@@ -504,11 +508,11 @@ def test_learns_what_is_worth_replaying(good, settings):
     table = Table()
     table.b[:, 0] = table.a[:, 0] = torch.tensor([1.0, -1.0]).repeat(8)
     sampler, total = ners(table=table, scorer_lr=3e-4, **settings), 0.0
-    sampler.finish_evaluation(total)
+    sampler.evaluation(total)
     for _ in range(120):
-        slots, _ = sampler.sample(8)
-        sampler.update(slots, np.full(8, 0.3, np.float32), np.full(8, 0.3, np.float32))
+        slots = sampler.sample(8).indices
+        sampler.update(slots, {"td_error": np.full(8, 0.3, np.float32), "target": np.full(8, 0.3, np.float32)})
         total += good * table.b[slots, 0].mean().item()
-        sampler.finish_evaluation(total)
+        sampler.evaluation(total)
     logs = np.log(sampler.scores())
     assert (logs[::2].mean() - logs[1::2].mean()) * good > 0.02  # without learning: below 0.001

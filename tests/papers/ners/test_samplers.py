@@ -26,14 +26,14 @@ def per(
     sampler = PER(capacity, np.random.default_rng(0), alpha, beta, draws, epsilon)
     for slot in range(len(td)):
         sampler.add(slot)
-    sampler.update(np.arange(len(td)), np.array(td), np.zeros(len(td)))
+    sampler.update(np.arange(len(td)), {"td_error": np.array(td), "target": np.zeros(len(td))})
     return sampler
 
 
 def frequencies(sampler, batch: int, draws: int = 21_000) -> np.ndarray:
     """How often each stored slot came in `draws` draws, made in batches."""
     slots = np.concatenate([sampler.sample(batch)[0] for _ in range(draws // batch)])
-    return np.bincount(slots, minlength=sampler.stored)
+    return np.bincount(slots, minlength=len(sampler.probabilities()))
 
 
 # --- law and weights --------------------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ def weights_by_definition(sampler: PER, slots: np.ndarray, beta: float) -> np.nd
 def test_weights_by_hand():
     """Probabilities 1/30, 4/30, 9/30, 16/30; the rarest transition of the batch has the weight 1."""
     sampler = per([1.0, 16.0, 81.0, 256.0], beta=0.5)
-    slots, weights = sampler.sample(30)  # one from each part of 1/30: the law itself
+    slots, weights, _ = sampler.sample(30)  # one from each part of 1/30: the law itself
     assert np.bincount(slots).tolist() == [1, 4, 9, 16]
     assert slots.dtype == np.int64 and weights.dtype == np.float32
     np.testing.assert_allclose(weights, np.array([1, 1 / 2, 1 / 3, 1 / 4])[slots], rtol=1e-6)
@@ -74,7 +74,7 @@ def test_weights_by_hand():
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=16), st.integers(1, 20), st.floats(0, 1))
 def test_weights_are_eq_5_and_the_largest_is_1(td, n, beta):
     sampler = per(td, beta=beta)
-    slots, weights = sampler.sample(n)
+    slots, weights, _ = sampler.sample(n)
     assert weights.max() == 1.0 and weights.min() > 0
     np.testing.assert_allclose(weights, weights_by_definition(sampler, slots, beta), rtol=1e-5)
 
@@ -83,7 +83,7 @@ def test_beta_grows_from_its_start_to_1():
     """It is 0.4 in the first draw, then grows alike with every draw; from call `draws` on it stays 1."""
     draws, sampler = 5, per([1.0, 16.0, 81.0, 256.0], draws=5)
     for call, beta in enumerate([0.4, 0.52, 0.64, 0.76, 0.88, 1.0, 1.0]):
-        slots, weights = sampler.sample(8)
+        slots, weights, _ = sampler.sample(8)
         np.testing.assert_allclose(weights, weights_by_definition(sampler, slots, beta), rtol=1e-6)
         assert len(set(slots)) > 1, "one slot alone would have the weight 1 whatever beta is"
         assert (beta == 1.0) == (call >= draws)
@@ -110,10 +110,10 @@ def test_a_new_transition_has_the_largest_score_seen():
     sampler.add(0)
     sampler.add(1)
     assert sampler.scores().tolist() == [1, 1], "1 at first"
-    sampler.update(np.array([0, 1]), np.array([9.0, 0.25]))
+    sampler.update(np.array([0, 1]), {"td_error": np.array([9.0, 0.25])})
     sampler.add(2)
     np.testing.assert_allclose(sampler.scores(), [9, 0.25, 9])
-    sampler.update(np.array([0, 2]), np.array([0.5, 0.5]))
+    sampler.update(np.array([0, 2]), {"td_error": np.array([0.5, 0.5])})
     sampler.add(1)  # slot 1 is overwritten; no stored transition has the largest score any more
     np.testing.assert_allclose(sampler.scores(), [0.5, 9, 0.5])
 
@@ -126,7 +126,9 @@ def test_small_errors_do_not_lower_the_score_of_new_transitions():
 
 def test_an_update_concerns_its_slots_alone():
     sampler = per([1.0, 2.0, 3.0, 4.0])
-    sampler.update(np.array([1, 3, 1]), np.array([7.0, 8.0, 9.0], np.float32), np.zeros(3, np.float32))
+    sampler.update(
+        np.array([1, 3, 1]), {"td_error": np.array([7.0, 8.0, 9.0], np.float32), "target": np.zeros(3, np.float32)}
+    )
     np.testing.assert_allclose(sampler.scores(), [1, 9, 3, 8])  # the last of two counts
 
 
@@ -137,7 +139,7 @@ def test_an_update_concerns_its_slots_alone():
 def test_random_draws_all_alike(kind):
     sampler = random(5, kind)
     sampler.add(0)  # overwritten: there are still five
-    slots, weights = sampler.sample(20_000)
+    slots, weights, _ = sampler.sample(20_000)
     assert slots.dtype == np.int64 and weights.dtype == np.float32 and (weights == 1).all()
     assert chisquare(np.bincount(slots)).pvalue > 0.01 and slots.max() == 4
     assert sampler.probabilities().tolist() == [0.2] * 5 and sampler.scores().tolist() == [1.0] * 5
@@ -148,7 +150,7 @@ def test_random_draws_one_transition_from_each_part_of_the_memory():
     assert random(10).sample(10)[0].tolist() == [*range(10)]
     assert len(set(random(10, RandomIID).sample(10)[0])) < 10
     for _ in range(20):
-        slots, _ = (sampler := random(7)).sample(3)
+        slots = (sampler := random(7)).sample(3).indices
         assert all(k * 7 // 3 <= slot <= math.ceil((k + 1) * 7 / 3) - 1 for k, slot in enumerate(slots))
         sampler.add(7)
 

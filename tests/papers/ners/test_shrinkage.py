@@ -29,7 +29,7 @@ def test_a_memory_of_random_actions():
     sampler = filled(config, Streams(0))
     time = sampler.features(np.arange(450))[:, 3 + 1 + 1 + 3]  # behind state, action, reward and next state
     assert time.tolist() == [*range(200), *range(200), *range(50)]
-    assert sampler.stored == 450 and (sampler.scores() < 0.9).all()
+    assert sampler.prioritized.stored == 450 and (sampler.scores() < 0.9).all()
 
 
 def test_what_is_logged_is_the_law_of_the_scores():

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 
+from common.replay.protocol import Chosen
 from lab.errors import NonFiniteLoss, UserError
 from papers.ners import train
 from papers.ners.batch import Signals
@@ -360,15 +361,15 @@ def test_a_turn_is_algorithm_1_in_its_order(monkeypatch):
 
         def sample(self, n):
             events.append(("sample", n))
-            return np.arange(5, 21), np.linspace(0.1, 1, 16, dtype=np.float32)
+            return Chosen(np.arange(5, 21), np.linspace(0.1, 1, 16, dtype=np.float32))
 
-        def update(self, slots, td, value):
-            events.append(("told", slots.tolist(), td is told.td, value is told.y))
+        def update(self, slots, signals):
+            events.append(("told", slots.tolist(), signals["td_error"] is told.td, signals["target"] is told.y))
 
-        def finish_evaluation(self, mean_return):
+        def evaluation(self, mean_return):
             events.append(("evaluated", mean_return))
 
-        def finish_episode(self, total):
+        def episode(self, total):
             events.append(("episode",))
 
     def update(batch):
@@ -391,9 +392,7 @@ def test_a_turn_is_algorithm_1_in_its_order(monkeypatch):
 
 def test_the_sampler_hears_of_every_transition_and_episode():
     one, heard = trainer("random", env=CUT, capacity=40, random_steps=400), []
-    one.sampler = SimpleNamespace(
-        add=lambda slot: heard.append(slot), finish_episode=lambda total: heard.append(float(total))
-    )
+    one.sampler = SimpleNamespace(add=lambda slot: heard.append(slot), episode=lambda total: heard.append(float(total)))
     seen = recorded(one, 200)
     wanted: list[float] = []
     total = 0.0
@@ -503,7 +502,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_before_the_sampler_sees_it(agen
         return found._replace(td2=found.td2 * value) if self.count == 30 else found
 
     monkeypatch.setattr(kind, "update", broken)
-    monkeypatch.setattr(NERS, "update", lambda self, slots, td, y: told.append(td))
+    monkeypatch.setattr(NERS, "update", lambda self, slots, signals: told.append(signals))
     with pytest.raises(NonFiniteLoss, match=rf"td2 is {value} at step 130; no checkpoint was written yet"):
         main(config("ners", agent), tmp_path)
     assert len(told) == 29 and not (tmp_path / "done.json").exists()

@@ -110,7 +110,7 @@ def test_what_happens_when(monkeypatch):
 
 def test_rewards_are_clipped_for_learning_and_not_for_returns(monkeypatch):
     trainer, totals = Trainer(config("random", multi_step=1)), []
-    monkeypatch.setattr(trainer.sampler, "finish_episode", totals.append)
+    monkeypatch.setattr(trainer.sampler, "episode", totals.append)
     for _ in range(60):
         trainer.advance()
     kept = trainer.memory.transitions["reward"][: len(trainer.memory)]
@@ -183,7 +183,7 @@ def test_evaluation_noise_and_its_absence(noise, least, most, monkeypatch):
 def test_the_sampler_hears_of_the_evaluation(monkeypatch):
     trainer, heard = Trainer(config()), []
     monkeypatch.setattr(train_rainbow, "rollouts", lambda trainer: np.array([1.0, 4.0]))
-    monkeypatch.setattr(trainer.sampler, "finish_evaluation", heard.append)
+    monkeypatch.setattr(trainer.sampler, "evaluation", heard.append)
     assert trainer.evaluate() == {"return": 2.5} and heard == [2.5]
 
 

@@ -227,9 +227,9 @@ def test_per_draws_what_is_stored_and_learns_its_errors(method, monkeypatch):
     sampler: Any = one.sampler
     take = sampler.update
 
-    def taken(slots, errors):
-        told.append((slots, errors))
-        take(slots, errors)
+    def taken(slots, signals):
+        told.append((slots, signals["td_error"]))
+        take(slots, signals)
 
     monkeypatch.setattr(sampler, "update", taken)
     for _ in range(300):

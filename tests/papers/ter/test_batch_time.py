@@ -2,11 +2,11 @@
 
 import pytest
 
+from common.replay.samplers import UniformSampler
 from lab.errors import UserError
 from papers.ter import batch_time
 from papers.ter.batch_time import Config, main
 from papers.ter.memory import TileMemory
-from papers.ter.replay import UER
 
 
 @pytest.mark.parametrize("method", ["uer", "per", "ebu", "discor", "ter"])
@@ -31,7 +31,7 @@ def test_choosing_is_timed_apart_from_drawing(tmp_path, monkeypatch):
         function = getattr(kind, name)
         monkeypatch.setattr(kind, name, lambda *a: (clock.append(clock[-1] + seconds), function(*a))[1])
 
-    moves(UER, "sample", 1.0)
+    moves(UniformSampler, "sample", 1.0)
     moves(TileMemory, "batch", 10.0)
     monkeypatch.setattr(batch_time, "perf_counter", lambda: clock[-1])
     summary = main(Config(method="uer", steps=440, warmup=400), tmp_path / "run")

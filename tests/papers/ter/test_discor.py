@@ -8,10 +8,11 @@ import torch
 import torch.nn.functional as F
 
 from common.networks import NatureTrunk
+from common.replay.protocol import Step
+from papers.ter.batch import Batch
 from papers.ter.discor import DisCor
 from papers.ter.dqn import DoubleDQN
 from papers.ter.networks import Network
-from papers.ter.replay import Batch, Step
 
 SHAPE = (40, 40, 3)
 GREEDY = torch.tensor([[1], [0], [2]])

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from common.networks import NatureTrunk
+from papers.ter.batch import Batch
 from papers.ter.dqn import DoubleDQN, make_optimizer
 from papers.ter.networks import CodeTrunk, Network
-from papers.ter.replay import Batch
 
 SHAPE = (40, 40, 3)
 

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from common.replay.protocol import Step
 from common.replay.storage import Ring
 from papers.ter import ebu
+from papers.ter.batch import Batch
 from papers.ter.ebu import EBU, backward_targets
-from papers.ter.replay import Batch, Step
 
 FIELDS = {"reward": ((), np.float64), "action": ((), np.uint8)}
 

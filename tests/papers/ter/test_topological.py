@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from common.replay.protocol import Chosen, Step
 from common.replay.samplers import PrioritizedSampler
 from envs.minigrid_tasks import TASKS, MiniGridTask
 from papers.ter.graph import RandomProjection, TransitionGraph
-from papers.ter.replay import Step
 from papers.ter.topological import TER, PseudoTerminalRoots, terminal_roots
 
 PIXELS = 40 * 40 * 3
@@ -337,10 +337,10 @@ class Recorder:
 
     def sample(self, n):
         self.asked.append(n)
-        return np.full(n, 1), np.full(n, 0.25, np.float32)
+        return Chosen(np.full(n, 1), np.full(n, 0.25, np.float32))
 
-    def update(self, indices, td):
-        self.updated.append((indices, td))
+    def update(self, indices, signals):
+        self.updated.append((indices, signals["td_error"]))
 
 
 def phi(state: np.ndarray) -> int:

@@ -315,13 +315,13 @@ def test_sync_reaches_every_network():
 
 def test_per_beta_reaches_1_with_the_last_update():
     one = trainer(method="per", steps=400, update_every=4, replay_ratio=0.5)
-    prioritized = one.sampler.prioritized
+    prioritized = one.sampler
     assert prioritized.beta == 0.4
     prioritized.calls = 400 // 4 * 2
     assert prioritized.beta == 1.0
     prioritized.calls -= 1
     assert prioritized.beta < 1.0
-    longer = trainer(method="per", steps=400, update_every=4, replay_ratio=0.5, per_beta_steps=800).sampler.prioritized
+    longer = trainer(method="per", steps=400, update_every=4, replay_ratio=0.5, per_beta_steps=800).sampler
     longer.calls = 400 // 4 * 2
     assert longer.beta == pytest.approx(0.7)
 

@@ -1,0 +1,50 @@
+"""Large batch experience replay (LaBER; Lahire et al. 2022, https://arxiv.org/abs/2110.01528).
+
+The variance of a gradient estimate is least when transitions are drawn in proportion to the norms of their gradients.
+Priorities from earlier replays are out of date; so several batches are drawn uniformly, the gradients' norms of all of
+them are estimated with today's network, and one batch is drawn from these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from common.replay.protocol import Chosen
+from common.replay.samplers import UniformSampler
+
+TINY = 1e-6
+"""Is added to norms, so that none of them is 0."""
+
+
+class LaBER(UniformSampler):
+    """LaBER-mean: `factor` batches are drawn uniformly, one of them in proportion to |TD error|, with replacement.
+
+    errors: TD errors float [n] of the slots int64 [n], by today's networks. clip: largest |TD error| that counts: 1
+    where the learner's loss is Huber's, whose gradient grows no further; None for the squared loss.
+    """
+
+    needs: ClassVar = frozenset({"errors"})
+
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        errors: Callable[[np.ndarray], np.ndarray],
+        *,
+        factor: int = 4,
+        clip: float | None = None,
+    ):
+        super().__init__(rng)
+        self.errors, self.factor, self.clip = errors, factor, np.inf if clip is None else clip
+
+    def sample(self, n: int) -> Chosen:
+        large, _, _ = super().sample(self.factor * n)
+        norms = np.minimum(np.abs(np.asarray(self.errors(large), np.float64)), self.clip) + TINY
+        drawn = self.rng.choice(len(large), n, p=norms / norms.sum())
+        # With these weights the gradient is, in expectation, that of the large batch, which is uniform.
+        return Chosen(large[drawn], (norms.mean() / norms[drawn]).astype(np.float32))
+
+    def probabilities(self) -> None:  # type: ignore[override]
+        """The law depends on the large batch."""
