@@ -180,7 +180,7 @@ $(VENV)/.extras: requirements-extras.txt | $(VENV)/.run
 	@$(PIP) -r requirements-extras.txt
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.txt requirements-extras.txt requirements-cluster.txt requirements.txt | $(PY)
+$(VENV)/.dev: requirements-dev.txt requirements-extras.txt requirements-cluster.txt requirements-adapters.txt requirements.txt | $(PY)
 	@echo "Installing requirements-dev.txt into $(VENV) (once; a few minutes)"
 	@$(PIP) -r requirements-dev.txt
 	@touch $(VENV)/.run $(VENV)/.extras $@
