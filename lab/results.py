@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import fcntl
+import functools
 import io
 import json
 from collections.abc import Iterable, Iterator
@@ -360,12 +361,15 @@ def matrix(frame: pd.DataFrame, metric: str, method: str, env: str) -> tuple[np.
     rows = frame[(frame["metric"] == metric) & (frame["method"] == method) & (frame["env"] == env)]
     if rows.empty:
         raise MissingData(f"no {metric} of {method} on {env}")
-    groups = [group for _, group in rows.sort_values(["seed", "step"]).groupby("seed")]
-    common = set.intersection(*(set(group["step"]) for group in groups))
-    if not common:
+    rows = rows.sort_values(["seed", "step"])
+    seeds, steps, values = (rows[column].to_numpy() for column in ("seed", "step", "value"))
+    starts = np.flatnonzero(seeds[1:] != seeds[:-1]) + 1
+    of_seeds = list(zip(np.split(steps, starts), np.split(values, starts)))
+    common = functools.reduce(np.intersect1d, (theirs for theirs, _ in of_seeds))
+    if not len(common):
         raise MissingData(f"the seeds of {method} on {env} have no step of {metric} in common")
-    values = [group.loc[group["step"].isin(common), "value"].to_numpy() for group in groups]
-    return np.array(sorted(common), dtype=np.int64), np.stack(values)
+    curves = [theirs[np.isin(at, common)] for at, theirs in of_seeds]
+    return np.asarray(common, np.int64), np.stack(curves)
 
 
 def final(frame: pd.DataFrame, metric: str, method: str, env: str, last: int = 1) -> np.ndarray:

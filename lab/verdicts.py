@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import stdtrit
 
 from lab.results import MissingData
 
@@ -107,7 +107,7 @@ class Estimate:
             return -np.inf, np.inf
         if self.error == 0:
             return self.value, self.value
-        half = float(stats.t.ppf(0.5 + level / 2, self.freedom)) * self.error
+        half = float(stdtrit(self.freedom, 0.5 + level / 2)) * self.error  # Student's quantile
         return self.value - half, self.value + half
 
 

@@ -105,17 +105,18 @@ def ibs_helps(runs: Training, env: str) -> Verdict:
     return runs.greater("success", "filtered-her-ibs", "filtered-her", env)
 
 
-def band_width(curves: np.ndarray) -> float:
-    """Mean over evaluations of the distance between the 33rd and the 67th percentile of runs; curves [runs, steps]."""
-    low, high = np.percentile(curves, [33, 67], axis=0)
-    return float((high - low).mean())
+def band_width(curves: np.ndarray) -> np.ndarray:
+    """Mean over evaluations of the distance between the 33rd and the 67th percentile of runs; curves [..., runs, steps]
+    -> [...]."""
+    low, high = np.percentile(curves, [33, 67], axis=-2)
+    return (high - low).mean(axis=-1)
 
 
 def ibs_narrows(runs: Training, env: str) -> Verdict:
     """The 33-67 % band of success is narrower with IBS, on Filtered-HER."""
     pair = ("filtered-her", "filtered-her-ibs")
     plain, ibs = (runs.curve("success", method, env)[1] for method in pair)
-    effect = number(band_width(plain) - band_width(ibs), "+")
+    effect = number(float(band_width(plain) - band_width(ibs)), "+")
     seeds = min(len(plain), len(ibs))
     verdict = Verdict("inconclusive", effect, "", seeds, runs.env_steps(env), runs.scale)
     if seeds < RESAMPLED_FROM:
@@ -129,8 +130,9 @@ def ibs_narrows(runs: Training, env: str) -> Verdict:
 def resampled(x: np.ndarray, y: np.ndarray, n: int = 2_000) -> tuple[float, float]:
     """Percentile bootstrap interval of band_width(x) - band_width(y), runs resampled; x, y [runs, steps]."""
     rng = np.random.default_rng(0)
-    draws = [tuple(v[rng.integers(len(v), size=len(v))] for v in (x, y)) for _ in range(n)]
-    low, high = np.percentile([band_width(a) - band_width(b) for a, b in draws], [2.5, 97.5])
+    draws = [[rng.integers(len(v), size=len(v)) for v in (x, y)] for _ in range(n)]
+    of_x, of_y = (np.stack(drawn) for drawn in zip(*draws))  # [n, runs]
+    low, high = np.percentile(band_width(x[of_x]) - band_width(y[of_y]), [2.5, 97.5])
     return float(low), float(high)
 
 

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 
-from lab.claims import evaluate
 from lab.results import Results
 from lab.verdicts import NO_CONTROL, NOBODY
 from papers.bias_reduced_her.evidence import claims_appendix_a, claims_bitflip
@@ -13,6 +12,7 @@ from papers.bias_reduced_her.evidence.claims import CLAIMS, band_width, floor_go
 from papers.bias_reduced_her.evidence.claims_runs import Training, sign_flips
 from papers.bias_reduced_her.evidence.labels import NAMES, TABLE_2
 from tests.papers.bias_reduced_her.evidence.synthetic import POINTS, write
+from tests.papers.judged import Judged
 
 ELSEWHERE = [*claims_bitflip.CLAIMS, *claims_appendix_a.CLAIMS]
 TRAINED = [claim for claim in CLAIMS if claim not in ELSEWHERE]
@@ -83,7 +83,7 @@ def verdicts(root, numbers, only=IDS, scales=SCALES, seeds=12, **made):
     success = numbers.pop("success")
     for experiment, scale in scales.items():
         write(root, experiment, scale, success, **(numbers | made | dict(seeds=seeds)))
-    return {claim.id: verdict for claim, verdict in evaluate(TRAINED, Results(root)) if claim.id in only}
+    return Judged(TRAINED, Results(root), only)
 
 
 def verdict_on(claim, root, **numbers):
@@ -161,7 +161,7 @@ def test_one_task_that_disagrees_makes_partly(tmp_path):
 
     numbers = {name: mixed(name) for name in ("success", "bias", "kl", "floor", "spread")}
     several = ["table1-floor", "fig3-her", "fig3-filter", "fig3-ibs", "fig3-band", "fig4-order"]
-    found = verdicts(tmp_path, numbers, [*several, "fig4-filter", "table2-robot"], {"training": "full"})
+    found = dict(verdicts(tmp_path, numbers, [*several, "fig4-filter", "table2-robot"], {"training": "full"}))
     assert found.pop("table2-robot").status == "not reproduced"
     assert set(statuses(found).values()) == {"partly"}
     assert "Robot: not reproduced" in found["fig3-ibs"].note and "Hand: reproduced" in found["fig3-ibs"].note
@@ -197,7 +197,7 @@ def test_a_filter_that_leaves_fewer_goals_leaves_fewer_on_the_floor(tmp_path):
         for line in path.read_text().splitlines()
     ]
     path.write_text("\n".join(rows) + "\n")
-    found = {claim.id: verdict for claim, verdict in evaluate(TRAINED, Results(tmp_path))}
+    found = Judged(TRAINED, Results(tmp_path))
     assert found["table1-floor"].status == "reproduced"
 
 

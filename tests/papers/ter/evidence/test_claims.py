@@ -10,6 +10,7 @@ from papers.ter.evidence import claims_nchain
 from papers.ter.evidence.claims import BASELINES, CLAIMS
 from papers.ter.evidence.comparisons import Runs
 from papers.ter.evidence.experiments import EXPERIMENTS, GAMES, RATIO_STEPS, SOKOBAN, TASKS
+from tests.papers.judged import Judged
 from tests.papers.ter.evidence.synthetic import BEFORE, MEAN_RISE, write
 
 LEARNT = [claim for claim in CLAIMS if claim not in claims_nchain.CLAIMS]
@@ -76,7 +77,7 @@ WRONG = dict(
 def verdicts(root, scales=SCALES, level=as_the_paper_says, **made):
     for experiment, scale in scales.items():
         write(root, experiment, scale, level, **made)
-    return {claim.id: verdict for claim, verdict in evaluate(LEARNT, Results(root))}
+    return Judged(LEARNT, Results(root))
 
 
 def statuses(found, *names):
@@ -137,7 +138,7 @@ def test_runs_of_different_length_are_judged_by_what_the_shortest_has(tmp_path):
     late = frame["method"].str.startswith("ter") & (frame["step"] > RATIO_STEPS)
     frame.loc[late & (frame["metric"] == "normalized_return"), "value"] = -5.0
     frame.to_csv(path, index=False)
-    found = {claim.id: verdict for claim, verdict in evaluate(LEARNT, Results(tmp_path))}
+    found = Judged(LEARNT, Results(tmp_path))
     assert found["fig4a-gap"].status == "reproduced" and found["fig4a-gap"].steps == RATIO_STEPS
 
 
@@ -185,7 +186,7 @@ def test_a_method_that_collapses_has_learnt(tmp_path):
     late = frame["method"].str.startswith("ebu") & (frame["metric"] == "normalized_return") & (frame["step"] > 80_000)
     frame.loc[late, "value"] = BEFORE
     frame.to_csv(path, index=False)
-    [verdict] = [v for claim, v in evaluate(CLAIMS, Results(tmp_path)) if claim.id == "fig6"]
+    verdict = Judged(CLAIMS, Results(tmp_path))["fig6"]
     assert verdict.status == "not reproduced" and "learns, then collapses" in verdict.note
 
 
@@ -194,7 +195,7 @@ def test_a_few_seeds_of_one_method_are_compared_where_both_have_them(tmp_path):
     runs = Runs(Results(tmp_path), "fig-j12")
     gap = runs.gap(("ter", "SimpleCrossing-Easy"), ("ebu", "SimpleCrossing-Easy"))
     assert list(gap.index) == [10, 11]
-    found = {claim.id: verdict for claim, verdict in evaluate(LEARNT, Results(tmp_path))}
+    found = Judged(LEARNT, Results(tmp_path))
     assert found["fig-j12-gap"].status == "inconclusive" and "holds in 0 of 2" in found["fig-j12-gap"].effect
     [part, _] = found["fig-j12-gap"].parts.values()
     assert part.status == "inconclusive" and "fewer than 3 seeds" in part.note
@@ -286,7 +287,7 @@ def test_times_are_ratios_of_choosing_alone(tmp_path):
     path = tmp_path / "quick/table-b1.csv"
     frame = pd.read_csv(path)
     frame[~frame["metric"].str.startswith("choose")].to_csv(path, index=False)
-    found = {claim.id: verdict for claim, verdict in evaluate(LEARNT, Results(tmp_path))}
+    found = Judged(LEARNT, Results(tmp_path))
     assert statuses(found, "table-b1-mean", "own-table-b1") == ["not run", "reproduced"]
 
 

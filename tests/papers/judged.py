@@ -1,0 +1,30 @@
+"""Verdicts that are judged when they are asked for: a test of one claim need not wait for thirty."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from lab.claims import Claim, evaluate
+from lab.results import Results
+from lab.verdicts import Verdict
+
+
+class Judged(Mapping[str, Verdict]):
+    """Id -> verdict, of the claims `only` among `claims` (None: of all)."""
+
+    def __init__(self, claims: Sequence[Claim], results: Results, only: Sequence[str] | None = None):
+        self.claims, self.results = {claim.id: claim for claim in claims}, results
+        self.ids = [name for name in self.claims if only is None or name in only]
+        self._found: dict[str, Verdict] = {}
+
+    def __getitem__(self, name: str) -> Verdict:
+        if name not in self._found:
+            wanted = [self.claims[name]]
+            if wanted[0].counted_with:
+                wanted.append(self.claims[wanted[0].counted_with])
+            self._found |= {claim.id: verdict for claim, verdict in evaluate(wanted, self.results)}
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.ids)
+
+    def __len__(self) -> int:
+        return len(self.ids)
