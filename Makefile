@@ -24,6 +24,7 @@ ROOMS := bias-reduced-her ners ref-er sibling-rivalry ter
 help:             ##   0 | this list
 
 setup:            ##   3 | install all that training, extras and tests need into .venv (once)
+dreamer:          ##   3 | install DreamerV2, for ter-fig-l14, into .venv-dreamer (once; 2 GB)
 test:             ##   7 | the tests, on up to 8 cores
 lint:             ##   1 | ruff and mypy
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
@@ -113,6 +114,7 @@ ter-fig-h10:      ##  50 | worlds that do not end at the goal
 ter-fig-i11:      ##  12 | EBU with PER mixed in
 ter-fig-j12:      ##  12 | EBU without episodes that ran out of time
 ter-fig-k13:      ##  14 | length of the random projection
+ter-fig-l14:      ## 180 | DreamerV2 beside TER, by steps and by time; installs .venv-dreamer
 ter-fig-m15:      ##   5 | Atari: TER against UER, PER, EBU and DisCor
 ter-own-target:   ##  40 | not in the paper: how often the target network is copied
 ter-own-network:  ##  35 | not in the paper: the small network on tile codes, and the paper's on pictures
@@ -190,6 +192,16 @@ $(VENV)/.bench: requirements-bench.txt requirements.txt | $(PY)
 	@$(PIP) -r requirements-bench.txt
 	@touch $(VENV)/.run $@
 
+# DreamerV2 runs in a process and an environment of its own.
+.venv-dreamer/.ready: requirements-dreamer.txt
+	@echo "Installing requirements-dreamer.txt into .venv-dreamer (once; a few minutes, 2 GB)"
+	@$(PYTHON) -m venv .venv-dreamer
+	@.venv-dreamer/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-dreamer.txt
+	@touch $@
+
+dreamer: .venv-dreamer/.ready
+	@echo ".venv-dreamer is ready"
+
 setup: $(VENV)/.dev
 	@echo "$(VENV) is ready"
 
@@ -212,6 +224,7 @@ ifeq ($(TENSORBOARD),1)
 WITH_EXTRAS += $(filter $(ROOMS) $(ROOMS:%=%-%),$(TARGETS))
 endif
 $(sort $(WITH_EXTRAS)): $(VENV)/.extras
+smoke evidence all ter ter-fig-l14: .venv-dreamer/.ready
 
 smoke: $(VENV)/.run
 	@rm -rf runs/smoke

@@ -28,7 +28,7 @@ from lab.verdicts import (
     number,
     same,
 )
-from papers.ter.evidence import claims_nchain
+from papers.ter.evidence import claims_dreamer, claims_nchain
 from papers.ter.evidence.comparisons import LAST, contest, faster, lead, over_estimation, overall, runs_of, tasks
 from papers.ter.evidence.experiments import GAMES, LARGEST_RETURN, RELEASED, SOKOBAN, TASKS
 from papers.ter.evidence.labels import label
@@ -116,6 +116,7 @@ def both(
 
 CLAIMS = [
     *claims_nchain.CLAIMS,
+    *claims_dreamer.CLAIMS,
     *(
         claim
         for task in TASKS

@@ -16,7 +16,7 @@ from typing import Any
 from envs import minigrid_tasks
 from envs.sokoban import BOX_REWARD, SOLVED_REWARD
 from lab.entry import Entry
-from papers.ter import batch_time, nchain, sweeps, train, train_atari, train_sokoban
+from papers.ter import batch_time, nchain, sweeps, train, train_atari, train_dreamer, train_sokoban
 from papers.ter.settings import METHODS
 
 HEADLINE: dict[str, Callable[[Entry], bool]] = {
@@ -331,6 +331,35 @@ def own_memory(scale: str) -> list[Entry]:
     return on_each(scale, tasks(scale, ["5x5-1"], SOKOBAN), variants)
 
 
+DREAMER: dict[str, dict] = {
+    "smoke": dict(
+        steps=700, capacity=1_000, learning_starts=500, pretrain=1, batch_size=4, sequence=16, log_every=350,
+        size="small",
+    ),
+    "quick": dict(steps=50_000, capacity=50_000, log_every=2_500, size="small"),
+    "full": {},
+}  # fmt: skip
+"""DreamerV2's budgets. At quick: the steps that an hour of one core is enough for, with small networks."""
+DREAMER_TASKS = {
+    "quick": ("SimpleCrossing-Easy",),
+    "full": ("SimpleCrossing-Easy", "LavaCrossing-Hard", "5x5-1", "6x6-2"),
+}
+"""The paper names none of its four."""
+
+
+def fig_l14(scale: str) -> list[Entry]:
+    """Fig. L.14: DreamerV2, and TER as in Fig. 3."""
+    found = []
+    for env in DREAMER_TASKS.get(scale, DREAMER_TASKS["quick"]):
+        others = on_each(scale, [env], arms, seeds=None)
+        levels = others[0].config.levels
+        for seed in dict.fromkeys(entry.seed for entry in others):
+            config = train_dreamer.Config(env=env, seed=seed, levels=levels, **DREAMER[scale])
+            found.append(Entry("dreamer", env, seed, "papers.ter.train_dreamer:main", config))
+        found += others
+    return found
+
+
 def own_predecessors(scale: str) -> list[Entry]:
     """Not in the paper: sweeps with 1 and with 3 predecessors over random steps."""
     variants: dict[str, dict] = {"uer": dict(method="uer"), "ter": {}, f"ter{RELEASED}": dict(predecessors=1)}
@@ -357,6 +386,7 @@ EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "fig-i11": fig_i11,
     "fig-j12": fig_j12,
     "fig-k13": fig_k13,
+    "fig-l14": fig_l14,
     "fig-m15": fig_m15,
     "own-target": own_target,
     "own-network": own_network,

@@ -167,6 +167,13 @@ def fig_d1(results: Results, scale: str, out: Path) -> None:
     figures_worlds.fig_d1(results, scale, out)
 
 
+def fig_l14(results: Results, scale: str, out: Path) -> None:
+    """Fig. L.14, which lives in its own file."""
+    from papers.ter.evidence import figures_dreamer
+
+    figures_dreamer.fig_l14(results, scale, out)
+
+
 def fig2(results: Results, scale: str, out: Path) -> None:
     """Fig. 2, which lives in its own file."""
     from papers.ter.evidence import figures_nchain  # loads torch
@@ -195,6 +202,7 @@ FIGURES: dict[str, Figure] = {
     "fig-k13": learning_curves(
         "fig-k13", "K.13", "length d of the random projection", note="; equal curves lie on one another"
     ),
+    "fig-l14": Figure(("fig-l14",), fig_l14, "DreamerV2, after as many steps and as much time"),
     "fig-m15": learning_curves("fig-m15", "M.15", "TER and four baselines on Atari", "return"),
     "own-target": Figure(("own-target",), own_target, "not in the paper: how often the target network is copied"),
     "own-memory": learning_curves(

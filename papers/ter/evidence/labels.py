@@ -2,7 +2,7 @@
 
 import re
 
-NAMES = {"uer": "UER", "per": "PER", "ebu": "EBU", "discor": "DisCor", "ter": "TER"}
+NAMES = {"uer": "UER", "per": "PER", "ebu": "EBU", "discor": "DisCor", "ter": "TER", "dreamer": "DreamerV2"}
 NCHAIN = {
     "uer": "UER",
     "per": "PER (largest priority)",
@@ -16,7 +16,7 @@ NCHAIN = {
 
 def label(method: str) -> str:
     """A method of an experiment as legends and verdicts print it: "uer x1" is "UER, ratio 1", "eta=0.5" is "η=0.5"."""
-    named = re.sub(r"\b(uer|per|ebu|discor|ter)\b", lambda match: NAMES[match[0]], method)
+    named = re.sub(r"\b(uer|per|ebu|discor|ter|dreamer)\b", lambda match: NAMES[match[0]], method)
     return re.sub(r" x(?=\d)", ", ratio ", named.replace("beta=", "β=").replace("eta=", "η="))
 
 

@@ -11,7 +11,7 @@ from papers.ter.evidence.experiments import EXPERIMENTS, GAMES, MINIGRID, RATIO_
 
 SCALES = ("smoke", "quick", "full")
 TRAINED = [name for name in EXPERIMENTS if name not in ("fig2", "table-b1", "own-predecessors")]
-WITHOUT = ("own-target", "own-memory", "own-network", "own-levels")  # in which the budget is what differs
+WITHOUT = ("own-target", "own-memory", "own-network", "own-levels", "fig-l14")  # in which the budget is what differs
 FULL_STEPS = {"DoorKey": 6_000_000} | {
     "5x5-1": 1_000_000, "5x5-2": 1_000_000, "6x6-1": 1_000_000, "6x6-2": 5_000_000, "6x6-3": 10_000_000,
     "7x7-1": 3_000_000, "7x7-2": 5_000_000,
@@ -90,6 +90,17 @@ def test_one_budget_for_all_methods(name, scale):
             entry = dataclasses.replace(entry, config=dataclasses.replace(entry.config, steps=beta_steps))
         budgets.setdefault(entry.env, set()).add(tuple(getattr(entry.config, field) for field in fields))
     assert all(len(found) == 1 for found in budgets.values())
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_dreamer_meets_the_runs_of_ter_in_fig_3_on_their_levels(scale):
+    plain = {(e.env, e.method, e.seed): e.config for name in ("fig3a", "fig3b") for e in EXPERIMENTS[name](scale)}
+    entries = EXPERIMENTS["fig-l14"](scale)
+    dreamers = {(entry.env, entry.seed): entry.config for entry in entries if entry.method == "dreamer"}
+    others = {(entry.env, entry.method, entry.seed): entry.config for entry in entries if entry.method != "dreamer"}
+    assert others.items() <= plain.items() and {(env, seed) for env, _, seed in others} == dreamers.keys()
+    assert all(dreamers[env, seed].levels == config.levels for (env, _, seed), config in others.items())
+    assert len({env for env, _ in dreamers}) == (4 if scale == "full" else 1)
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -1,0 +1,117 @@
+"""DreamerV2's runs: what its learner is told and what is made of what it prints. The learner itself is sheeprl's, which
+has an environment of its own; in its place stands a script here."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from lab.errors import UserError
+from papers.ter import dreamer, train_dreamer
+from papers.ter.train_dreamer import Config, main
+from tests.papers.runs import rows
+
+SHORT = dict(steps=1_000, capacity=500, learning_starts=100, log_every=400)
+FAKE = """#!{python}
+import json, sys
+assert sys.argv[1:3] == ["-m", "papers.ter.dreamer"]
+settings = json.loads(sys.argv[3])
+print("something else that a library says")
+for line in {lines}:
+    print(line, flush=True)
+sys.exit({code})
+"""
+
+
+@pytest.fixture
+def learner(tmp_path, monkeypatch):
+    """Put a script that prints these lines in the place of the interpreter that has sheeprl."""
+
+    def put(*lines: str, code: int = 0) -> None:
+        path = tmp_path / "python"
+        path.write_text(FAKE.format(python=sys.executable, lines=lines, code=code))
+        path.chmod(0o755)
+        monkeypatch.setattr(train_dreamer, "PYTHON", path)
+
+    return put
+
+
+def test_rows_are_means_over_the_episodes_since_the_row_before(learner, tmp_path):
+    learner(
+        "episode 324 -324.0 0",
+        "episode 410 238.0 1",
+        "episode 500 234.0 1",
+        "episode 824 -324.0 0",
+        "episode 990 158.0 1",
+    )
+    found = main(Config(**SHORT), tmp_path / "run")
+    table = {(int(step), name): float(value) for step, name, value in rows(tmp_path / "run")}
+    assert {step for step, _ in table} == {400, 800, 1000}
+    assert (table[400, "return"], table[400, "success"]) == (-43.0, 0.5)
+    assert table[400, "normalized_return"] == pytest.approx((324 - 43) / 648)
+    assert (table[800, "return"], table[1000, "return"]) == (-45.0, 158.0)
+    assert found["success"] == 1.0 and main(Config(**SHORT), tmp_path / "run") == found
+
+
+def test_a_learner_that_fails_costs_one_line_and_leaves_no_result(learner, tmp_path):
+    learner("episode 324 -324.0 0", "RuntimeError: out of luck", code=3)
+    with pytest.raises(UserError, match="DreamerV2 ended with exit code 3: RuntimeError: out of luck"):
+        main(Config(**SHORT), tmp_path / "run")
+    assert not (tmp_path / "run/done.json").exists()
+
+
+def test_without_its_environment_a_line_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(train_dreamer, "PYTHON", tmp_path / "nobody")
+    with pytest.raises(UserError, match="make dreamer"):
+        main(Config(**SHORT), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (dict(env="Crossing"), "unknown env 'Crossing'"),
+        (dict(size="huge"), "unknown size 'huge'; right are: paper, small"),
+        (dict(replay_ratio=0.0), "replay_ratio must be positive"),
+        (dict(learning_starts=10), "must be at least a sequence, 50 steps"),
+        (dict(levels=-1), "levels must not be negative"),
+    ],
+)
+def test_settings_that_cannot_work_are_named(settings, message, learner, tmp_path):
+    learner()
+    with pytest.raises(UserError, match=message):
+        main(Config(**(SHORT | settings)), tmp_path / "run")
+
+
+def test_what_sheeprl_is_told():
+    settings = Config(env="5x5-1", seed=7, levels=3, size="small").__dict__ | {"logs": "there", "accelerator": "cpu"}
+    told = dict(text.split("=", 1) for text in dreamer.overrides(json.loads(json.dumps(settings))))
+    assert told["env.id"] == "5x5-1" and told["seed"] == "7" and told["algo.dense_units"] == "128"
+    assert (told["env.wrapper._target_"], told["+env.wrapper.seed"]) == ("papers.ter.dreamer.make", "7")
+    assert callable(dreamer.make)
+    paper = dreamer.overrides(settings | {"size": "paper"})
+    assert not any("dense_units" in text for text in paper)
+
+
+@pytest.mark.parametrize(("env", "largest"), [("SimpleCrossing-Easy", 324.0), ("5x5-1", 11.0)])
+def test_the_task_as_sheeprl_takes_it(env, largest, capsys):
+    one, same = (dreamer.make(id=env, seed=3, levels=2) for _ in range(2))
+    first, _ = one.reset(seed=99)  # whatever sheeprl asks for: levels are ours
+    np.testing.assert_array_equal(first["rgb"], same.reset(seed=1)[0]["rgb"])
+    assert one.observation_space.contains(first) and len({*one.known}) == 2 and not any(k % 2 for k in one.known)
+    rng, steps, total, over = np.random.default_rng(0), 0, 0.0, False
+    while not over:
+        _, reward, terminated, truncated, _ = one.step(np.array([[rng.integers(one.action_space.n)]]))
+        steps, total, over = steps + 1, total + reward, terminated or truncated
+    word, at, said, solved = capsys.readouterr().out.split()
+    assert (word, int(at)) == ("episode", steps) and float(said) == pytest.approx(total * largest) and solved in "01"
+
+
+def test_levels_are_those_of_the_other_methods():
+    from papers.ter import train
+
+    settings = dict(levels=4, seed=5, capacity=400, warmup=160)
+    assert (
+        dreamer.make(id="SimpleCrossing-Easy", seed=5, levels=4).known == train.Trainer(train.Config(**settings)).known
+    )
