@@ -39,8 +39,9 @@ from papers.sibling_rivalry.sibling_rivalry import rivalry
 METHODS = ("impala", "impala-sr")
 SAVE_EVERY = 5
 """Rows of metrics between two checkpoints."""
-RAY_ACTORS = 4
-"""Players of a run that a Ray cluster trains, where its settings do not say."""
+RAY_ACTORS = 2
+"""Players of a run that a Ray cluster trains, where its settings do not say: on CPUs, playing takes less time than
+learning."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Config:
     device: str = "cpu"
     """Where the learner's networks live: cpu or cuda. Players use the CPU."""
     actors: int | None = None
-    """Players, as Ray actors; 0: this process plays. None: 0, or 4 where Ray trains the run (LAUNCHER=ray)."""
+    """Players, as Ray actors; 0: this process plays. None: 0, or 2 where Ray trains the run (LAUNCHER=ray)."""
 
     pairs: int = 8
     """Half the episodes of an update: pairs of siblings where the method has them."""

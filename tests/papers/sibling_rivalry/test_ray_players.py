@@ -26,13 +26,13 @@ def test_without_ray_one_line_says_what_to_install(monkeypatch, tmp_path):
 
 
 def test_who_trains_says_how_many_players_there_are(monkeypatch):
-    assert not in_ray() and build.ray_actors(CONFIG) == 4
-    assert build.ray_actors(Config(actors=2)) == 2
+    assert not in_ray() and build.ray_actors(CONFIG) == 2
+    assert build.ray_actors(Config(actors=3)) == 3
     counts = []
     monkeypatch.setattr(build, "RayPlayers", lambda make, count: counts.append(count))
     monkeypatch.setattr(build, "in_ray", lambda: True)
     make_players(CONFIG)
-    assert counts == [4]
+    assert counts == [2]
 
 
 class Dies:
