@@ -53,7 +53,11 @@ def verdicts(root, changes=None, *, seeds=5, rows=40, every=2_000, methods=("imp
         ({("impala-sr", "success"): (0.0, 0.0, 0.3)}, {}, {"fig5-success": "inconclusive"}),
         # better in one of two respects only
         ({("impala", "success"): (0.0, 0.5, 0.9)}, {}, {"fig5-better": "partly"}),
-        ({("impala", metric): (0.0, 0.5, 0.9) for metric in ("completion", "success")}, {}, {"fig5-better": "not reproduced"}),
+        (
+            {("impala", metric): (0.0, 0.5, 0.9) for metric in ("completion", "success")},
+            {},
+            {"fig5-better": "not reproduced"},
+        ),
     ],
 )  # fmt: skip
 def test_each_number_is_judged_when_it_counts_and_above_or_below_its_limit(changes, settings, expected, tmp_path):

@@ -33,17 +33,8 @@ def seeds_of(experiment, env, scale) -> int:
 
 def variants(experiment, scale) -> int:
     """Methods and tasks of an experiment."""
-    found = {
-        "track": 3,
-        "maze": 5,
-        "grid": 6,
-        "whole-grid": 3,
-        "shapes": 24,
-        "starts": 4,
-        "oracle": 4,
-        "weighting": 2,
-        "construction": 2,
-    }
+    found = {"track": 3, "maze": 5, "grid": 6, "whole-grid": 3, "shapes": 24, "starts": 4, "oracle": 4, "weighting": 2}
+    found["construction"] = 2
     return len(THRESHOLDS[scale]) if experiment == "epsilon" else found[experiment]
 
 
