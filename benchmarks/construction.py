@@ -77,7 +77,7 @@ def returns(module: str = "torchrl.objectives.value.functional") -> list[Row]:
         importlib.import_module(module).vtrace_advantage_estimate, 0.99, *_as_torchrl(rewards, values, log_ratios)
     )
     for one, other in zip(ours(), reversed(theirs())):
-        np.testing.assert_allclose(one, other.squeeze(-1).numpy(), atol=1e-9)
+        np.testing.assert_allclose(one, other.squeeze(-1).numpy(), rtol=1e-4, atol=1e-5)  # its discounts are float32
     us = interleaved(tasks | {"theirs": per_call(theirs, CALLS)}, ROUNDS)
     return [Row(what, us["ours"], "us", us["theirs"], "torchrl", note="the same targets and advantages")]
 

@@ -68,7 +68,9 @@ class Cuboids(nn.Module):
         """observations: float32 [n, d]; goals: [n, cells] each; seen: the eye's features. Returns [n, n_outputs]."""
         cuboids = torch.cat([observations[:, : self.pose.start], *goals], dim=1)
         cells = cuboids.view(-1, self.planes, self.size, self.size).permute(0, 2, 3, 1)
-        one_hot = (cells[..., None] == self.kinds).float().flatten(3).permute(0, 3, 1, 2)  # as channels_last has it
+        one_hot = (
+            torch.eq(cells[..., None], self.kinds).float().flatten(3).permute(0, 3, 1, 2)
+        )  # as channels_last has it
         maps = self.convolutions(one_hot).permute(0, 2, 3, 1).flatten(1)
         hidden = self.of_cuboids(maps) + self.of_pose(observations[:, self.pose])
         if self.of_eye is not None:

@@ -6,6 +6,7 @@ Ray is imported where it is used: everything else works without it.
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import sys
 from collections import deque
@@ -104,5 +105,5 @@ def _connected() -> tuple[Any, bool]:
     if ray.is_initialized():
         return ray, False
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     return ray, True

@@ -34,8 +34,8 @@ def fig5(results: Results, scale: str, out: Path) -> None:
     grid = Grid(results, "construction", scale, entries)
     note = (
         "mean ± SD over runs, cut by the axes, single runs thin; of the episodes played in training since the point "
-        "before. Completion: correct less incorrect blocks over the goal's. Above: no learner, but the builder of our "
-        "tests, who knows how"
+        "before. Completion: correct less incorrect blocks over the goal's. Above: no learner, but a scripted "
+        "builder, who knows how"
     )
     text = caption(grid, note, unit="episode", label=label)
     canvas, axes = new_figure(
