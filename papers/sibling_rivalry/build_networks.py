@@ -50,12 +50,15 @@ class Cuboids(nn.Module):
     The body of policy and of value; they have nothing in common but the eye.
     """
 
+    kinds: Tensor
+    """What a cell's number is compared with: materials, or marks, of which there are as many."""
+
     def __init__(self, task: VoxelBuild, goals: int, n_outputs: int):
         super().__init__()
         size, self.pose = task.size, task.parts["pose"]
         self.planes, self.size = (2 + goals) * task.height, size  # of marks, too
         self.register_buffer("kinds", torch.arange(1.0, MATERIALS + 1), persistent=False)
-        channels = self.planes * MATERIALS  # and there are as many marks
+        channels = self.planes * MATERIALS
         self.convolutions = nn.Sequential(
             nn.Conv2d(channels, FILTERS, 3, padding=1), nn.ReLU(), nn.Conv2d(FILTERS, FILTERS, 3, padding=1), nn.ReLU()
         ).to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # faster convolutions
@@ -68,9 +71,7 @@ class Cuboids(nn.Module):
         """observations: float32 [n, d]; goals: [n, cells] each; seen: the eye's features. Returns [n, n_outputs]."""
         cuboids = torch.cat([observations[:, : self.pose.start], *goals], dim=1)
         cells = cuboids.view(-1, self.planes, self.size, self.size).permute(0, 2, 3, 1)
-        one_hot = (
-            torch.eq(cells[..., None], self.kinds).float().flatten(3).permute(0, 3, 1, 2)
-        )  # as channels_last has it
+        one_hot = (cells[..., None] == self.kinds).float().flatten(3).permute(0, 3, 1, 2)  # as channels_last has it
         maps = self.convolutions(one_hot).permute(0, 2, 3, 1).flatten(1)
         hidden = self.of_cuboids(maps) + self.of_pose(observations[:, self.pose])
         if self.of_eye is not None:
