@@ -23,7 +23,10 @@ def test_without_torchrl_and_ray_one_line_says_so(monkeypatch):
     update, returns = construction.alone()[0], construction.returns("a_package_that_is_not_there.functional")
     assert "playing" in update.note and update.limit == pytest.approx(192)
     [row] = returns
-    assert row.peer is None and row.note == "torchrl is not installed: pip install torchrl, for a comparison"
+    assert (
+        row.peer is None
+        and row.note == "torchrl is not installed: pip install -r requirements-adapters.txt, for a comparison"
+    )
     assert construction.on_ray() == []
 
 
