@@ -25,6 +25,7 @@ TOPICS = {
     "training": "Training on SimpleCrossing-Easy and on Sokoban, per environment step",
     "memory": "Memory",
     "her_training": "Training with hindsight on Hand, per environment step",
+    "construction": "Training on the construction task",
     "sibling_rivalry": "Training Sibling Rivalry on the point maze",
     "ref_er": "Training with ReF-ER, per gradient or environment step",
     "ners": "Training with learnt sampling (NERS), per environment or gradient step",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,8 @@ NO_CLUSTER = "set RAY_ADDRESS, or make this machine one: ray start --head; LAUNC
 
 
 class Ray:
-    """Tasks with one core each, the memory that their run takes, and a share of a GPU where its device is cuda.
+    """Tasks with a core each and one for every actor of theirs (`actors_of`), the memory that their run takes, and a
+    share of a GPU where its device is cuda.
 
     Ray starts them as cores, memory and GPUs become free, so that how many go at once is not for us to say. Whether a
     device works is found out where the run is. UserError without ray, without a cluster, or when no node of it is large
@@ -50,7 +52,8 @@ class Ray:
         for need in self.needs.values():
             if not fits_a_node(need, nodes):
                 self.stop()
-                what = ("a GPU and " if need["num_gpus"] else "") + f"{need['memory'] / 1e9:.1f} GB of memory"
+                cores = f"{need['num_cpus']:.0f} cores and " if need["num_cpus"] > 1 else ""
+                what = ("a GPU and " if need["num_gpus"] else "") + cores + f"{need['memory'] / 1e9:.1f} GB of memory"
                 raise UserError(f"no node of the Ray cluster has {what}, which a run needs; add a node that has")
 
     def _connect(self) -> None:
@@ -97,7 +100,16 @@ class Ray:
 
 def needs_of(entry: Entry, replay: int) -> dict[str, float]:
     """What a task asks Ray for. replay: the memory [bytes] of the run's replay."""
-    return {"num_cpus": 1, "num_gpus": 1 / JOBS_PER_GPU if wants_gpu(entry) else 0, "memory": BASE_BYTES + replay}
+    processes = 1 + actors_of(entry)
+    gpus = 1 / JOBS_PER_GPU if wants_gpu(entry) else 0
+    return {"num_cpus": processes, "num_gpus": gpus, "memory": processes * BASE_BYTES + replay}
+
+
+def actors_of(entry: Entry) -> int:
+    """Ray actors that the run starts beside itself, and for which it must ask: a train script that does so has a
+    function `ray_actors(config)`, their number."""
+    module = sys.modules.get(entry.target.split(":")[0])  # imported for its Config
+    return int(module.ray_actors(entry.config)) if hasattr(module, "ray_actors") else 0  # type: ignore[union-attr]
 
 
 def fits_a_node(need: Mapping[str, float], nodes: Iterable[Mapping[str, float]]) -> bool:

@@ -131,7 +131,7 @@ def test_an_unknown_topic_costs_one_line():
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr == (
         "error: unknown topic 'minigird': right are minigrid, sokoban, throwing, goal_tasks, voxel_build, sum_tree, "
-        "batches, training, memory, her_training, sibling_rivalry, ref_er, ners\n"
+        "batches, training, memory, her_training, construction, sibling_rivalry, ref_er, ners\n"
     )  # fmt: skip
 
 

@@ -1,10 +1,12 @@
 """Runs on GPUs and on clusters: shared out, read back, stopped; and no cluster is an error, not training here."""
 
+import dataclasses
 import os
 import signal
 import socket
 import sys
 import threading
+import types
 from pathlib import Path
 
 import pytest
@@ -139,10 +141,15 @@ def test_without_a_cluster_nothing_is_trained(tmp_path, monkeypatch):
     assert "\n" not in str(error.value) and not list(tmp_path.iterdir())
 
 
-def test_what_a_task_asks_for_and_which_node_has_it():
+def test_what_a_task_asks_for_and_which_node_has_it(monkeypatch):
     on_cpu, on_gpu = needs_of(entry(), 2 * 10**9), needs_of(entry(device="cuda"), 0)
     assert on_cpu == {"num_cpus": 1, "num_gpus": 0, "memory": 2.5e9}
     assert on_gpu["num_gpus"] * JOBS_PER_GPU == 1
+    with_actors = dataclasses.replace(entry(), target="players:main")
+    players = types.SimpleNamespace(ray_actors=lambda config: 4)
+    monkeypatch.setitem(sys.modules, "players", players)
+    assert needs_of(with_actors, 0) == {"num_cpus": 5, "num_gpus": 0, "memory": 2.5e9}
+    assert not fits_a_node(needs_of(with_actors, 0), [{"CPU": 4.0, "memory": 9e9}])
     small, large = {"CPU": 4.0, "memory": 2e9}, {"CPU": 4.0, "memory": 9e9}
     assert fits_a_node(on_cpu, [small, large]) and not fits_a_node(on_cpu, [small])
     assert fits_a_node(on_gpu, [small | {"GPU": 1.0}]) and not fits_a_node(on_gpu, [large])

@@ -139,8 +139,9 @@ def short(monkeypatch, script) -> None:
 
 UNITS = {
     "papers.bias_reduced_her.appendix_a": "sample", "papers.bias_reduced_her.bitflip": "episode",
-    "papers.bias_reduced_her.train": "episode", "papers.sibling_rivalry.track": "episode",
-    "papers.sibling_rivalry.train": "episode", "papers.sibling_rivalry.train_off_policy": "episode",
+    "papers.bias_reduced_her.train": "episode", "papers.sibling_rivalry.build": "episode",
+    "papers.sibling_rivalry.track": "episode", "papers.sibling_rivalry.train": "episode",
+    "papers.sibling_rivalry.train_off_policy": "episode",
     "papers.ter.nchain": "backup", "papers.ter.sweeps": "copy",
 }  # fmt: skip
 """What a bar counts, where it is not environment steps."""

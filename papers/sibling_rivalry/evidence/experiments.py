@@ -8,7 +8,7 @@ Sibling Rivalry's runs (README, "Registered before the runs").
 from collections.abc import Callable, Iterable
 
 from lab.entry import Entry
-from papers.sibling_rivalry import track, train, train_off_policy
+from papers.sibling_rivalry import build, track, train, train_off_policy
 
 HEADLINE: dict[str, Callable[[Entry], bool]] = {
     "fig1": lambda entry: True,
@@ -162,11 +162,32 @@ def weighting(scale: str) -> list[Entry]:
     return found + entries(scale, "PointMaze", ["ppo-sr"], " (one pool)", worker_rollouts=POOLED)
 
 
+CONSTRUCTION: dict[str, dict] = {
+    "smoke": dict(
+        env="VoxelBuildSmall", size=5, height=1, sides=(3, 4), max_steps=8, episodes=48, pairs=4, lag=2, log_every=16
+    ),
+    "quick": dict(env="VoxelBuildSmall", episodes=100_000),
+    "full": dict(picture=(24, 36)),
+}
+"""Fig. 5: a small arena, in which the agent sees cells and its pose, and the paper's with what the agent sees."""
+
+
+def construction(scale: str) -> list[Entry]:
+    """Fig. 5: building what is shown. The naive reward is in the paper's text only."""
+    configs = [
+        build.Config(method=method, seed=seed, **CONSTRUCTION[scale])  # type: ignore[arg-type]
+        for method in build.METHODS
+        for seed in range(SEEDS[scale])
+    ]
+    return [Entry(config.method, config.env, config.seed, f"{build.__name__}:main", config) for config in configs]
+
+
 EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "track": on_track,
     "maze": maze,
     "grid": grid,
     "whole-grid": whole_grid,
+    "construction": construction,
     "shapes": shapes,
     "epsilon": epsilon,
     "starts": starts,

@@ -341,6 +341,7 @@ FIGURES: dict[str, Figure] = {
     "fig2": Figure(("track",), _elsewhere("figures_track", "fig2"), "Sibling Rivalry on the track, sibling by sibling"),
     "fig3": Figure(("maze",), fig3, "the point maze: shaping, curiosity and hindsight"),
     "fig4": Figure(("grid",), fig4, "the pixel grid: shaping, curiosity and hindsight"),
+    "fig5": Figure(("construction",), _elsewhere("figures_build", "fig5"), "construction: building what is shown"),
     "fig6": Figure(("shapes",), fig6, "corridors and U mazes of growing length"),
     "fig7": Figure(("epsilon",), fig7, "the inclusion threshold on the point maze"),
     "fig8": Figure(("starts",), fig8, "siblings with independent starts"),

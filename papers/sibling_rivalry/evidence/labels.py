@@ -9,6 +9,8 @@ NAMES = {
     "ddpg-her": "DDPG+HER",
     "dqn": "DQN (dense reward)",
     "dqn-her": "DQN+HER",
+    "impala": "IMPALA",
+    "impala-sr": "IMPALA+SR",
 }
 
 

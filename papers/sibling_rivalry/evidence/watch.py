@@ -1,4 +1,4 @@
-"""How `lab.watch` plays what this paper's scripts have trained on mazes and pixel grids."""
+"""How `lab.watch` plays what this paper's scripts have trained on mazes, pixel grids and the construction task."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from envs.goal_task import GoalEnv, GoalTask
-from papers.sibling_rivalry import train, train_off_policy
+from envs.voxel_build import VoxelBuildEnv
+from papers.sibling_rivalry import build, train, train_off_policy
+from papers.sibling_rivalry.build_networks import BuildPolicy
 from papers.sibling_rivalry.ddpg import Actor
 from papers.sibling_rivalry.dqn import masked
 from papers.sibling_rivalry.networks import input_shape, join, network
@@ -17,7 +19,7 @@ from papers.sibling_rivalry.policies import make_policy
 from papers.sibling_rivalry.tasks import make_task
 
 HEADLINE = ("PointMaze", "ppo-sr")
-CONFIGS = (train.Config, train_off_policy.Config)
+CONFIGS = (train.Config, train_off_policy.Config, build.Config)
 Choose = Callable[[Tensor, Tensor, Tensor | None, np.random.Generator], np.ndarray]
 """Observations [1, ...], goals [1, ...], legal actions [1, A] or None -> actions [1, ...]."""
 
@@ -25,8 +27,10 @@ Choose = Callable[[Tensor, Tensor, Tensor | None, np.random.Generator], np.ndarr
 def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callable[..., Any]]:
     """The run's environment and act(observation, info, rng) -> action.
 
-    As in evaluation: drawn from the policy with PPO, greedy with DDPG and DQN.
+    As in evaluation: drawn from the policy with PPO and IMPALA, greedy with DDPG and DQN.
     """
+    if isinstance(config, build.Config):
+        return _builder(config, weights)
     task = make_task(config.env)
     acting, choose = _on_policy(task) if isinstance(config, train.Config) else _off_policy(task)
     acting.load_state_dict(weights)
@@ -38,6 +42,17 @@ def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callabl
         return choose(seen, goal, legal, rng)[0]
 
     return GoalEnv(task), act
+
+
+def _builder(config: build.Config, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callable[..., Any]]:
+    task = build.make_task(config)
+    policy = BuildPolicy(task)
+    policy.load_state_dict(weights)
+
+    def act(observation: dict[str, np.ndarray], info: dict[str, Any], rng: np.random.Generator) -> Any:
+        return policy.act(observation["observation"][None], observation["desired_goal"][None], rng)[0][0]
+
+    return VoxelBuildEnv(task), act
 
 
 def _on_policy(task: GoalTask) -> tuple[nn.Module, Choose]:

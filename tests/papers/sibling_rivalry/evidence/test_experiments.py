@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from papers.sibling_rivalry import track
+from papers.sibling_rivalry.build import Config as BuildConfig
 from papers.sibling_rivalry.evidence import experiments
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
 from papers.sibling_rivalry.evidence.figures import FIGURES
@@ -20,7 +21,7 @@ GRID = {"smoke": "PixelGrid-5-12", "quick": "PixelGrid-7-25", "full": "PixelGrid
 THRESHOLDS = {"smoke": range(11), "quick": (0, 1, 2, 3, 5, 7, 10), "full": range(11)}
 QUICK = {"PointMaze": 25, "Corridor": 10, "UMaze": 10, "PixelGrid": 10}
 """Epochs at quick, by kind of task; at full there are 50."""
-MAZES = [name for name in EXPERIMENTS if name != "track"]
+MAZES = [name for name in EXPERIMENTS if name not in ("track", "construction")]
 README = Path(experiments.__file__).parents[1] / "README.md"
 
 
@@ -33,6 +34,7 @@ def seeds_of(experiment, env, scale) -> int:
 def variants(experiment, scale) -> int:
     """Methods and tasks of an experiment."""
     found = {"track": 3, "maze": 5, "grid": 6, "whole-grid": 3, "shapes": 24, "starts": 4, "oracle": 4, "weighting": 2}
+    found["construction"] = 2
     return len(THRESHOLDS[scale]) if experiment == "epsilon" else found[experiment]
 
 
@@ -90,6 +92,13 @@ def test_runs_that_figures_share_are_trained_once(scale):
         assert of("shapes", "ppo-sr", env) == of("shapes", "ppo-sr (epsilon 5)", env)
 
 
+def test_construction_is_the_papers_arena_with_a_picture_and_at_quick_a_small_one_without():
+    for entry in EXPERIMENTS["construction"]("full"):
+        assert entry.config == BuildConfig(method=entry.method, seed=entry.seed, picture=(24, 36))
+    for entry in EXPERIMENTS["construction"]("quick"):
+        assert entry.config == BuildConfig("VoxelBuildSmall", entry.method, entry.seed, episodes=100_000)
+
+
 def test_quick_and_full_share_the_runs_of_the_track_and_of_the_whole_grid_alone():
     quick, full = ({e.config for build in EXPERIMENTS.values() for e in build(scale)} for scale in ("quick", "full"))
     grid = {entry.config for entry in EXPERIMENTS["whole-grid"]("full")}
@@ -104,6 +113,10 @@ def test_the_headline_is_the_point_maze_with_and_without_sibling_rivalry():
 
 
 # ---- README ----------------------------------------------------------------------------------------------------------
+
+
+def episodes(config) -> int:
+    return config.episodes if isinstance(config, BuildConfig) else 4_000 * config.epochs
 
 
 def readme_rows() -> dict[str, list[str]]:
@@ -129,4 +142,4 @@ def test_the_readme_counts_runs_and_episodes_as_they_are():
             assert {int(seeds)} == wanted, f"{name} at {scale}"
             said = {int(number.replace(",", "")) for number in re.findall(r"\d+,000", cell)}
             if said:  # all numbers of thousands are of episodes
-                assert said == {4_000 * entry.config.epochs for entry in entries}, name
+                assert said == {episodes(entry.config) for entry in entries}, name

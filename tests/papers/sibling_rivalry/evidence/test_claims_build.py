@@ -1,0 +1,79 @@
+"""Claims about the construction task on made-up results."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lab.claims import evaluate
+from lab.results import COLUMNS, Results
+from papers.sibling_rivalry.evidence.claims_build import CLAIMS
+
+METRICS = {  # method and metric -> (in the first 5,000 episodes, later, in the last five rows)
+    ("impala", "placed"): (0.2, 0.01, 0.01),
+    ("impala", "completion"): (-0.1, 0.0, 0.0),
+    ("impala", "success"): (0.0, 0.0, 0.0),
+    ("impala-sr", "placed"): (0.3, 0.8, 1.0),
+    ("impala-sr", "completion"): (-0.3, 0.2, 0.8),
+    ("impala-sr", "completion median"): (-0.3, 0.2, 0.9),
+    ("impala-sr", "success"): (0.0, 0.1, 0.6),
+}
+
+
+def verdicts(root, changes=None, *, seeds=5, rows=40, every=2_000, methods=("impala", "impala-sr")):
+    """Verdicts on results with these numbers instead of those above."""
+    rng, table = np.random.default_rng(0), []
+    for (method, metric), values in (METRICS | (changes or {})).items():
+        for seed in range(seeds) if method in methods else ():
+            for i in range(rows):
+                step = every * (i + 1)
+                value = values[2 if i >= rows - 5 else int(step > 5_000)] + 0.001 * rng.normal()
+                table.append(("construction", "quick", method, "VoxelBuildSmall", seed, step, metric, value, 0.0))
+    (root / "quick").mkdir(parents=True)
+    pd.DataFrame(table, columns=COLUMNS).to_csv(root / "quick" / "construction.csv", index=False)
+    return {claim.id: verdict for claim, verdict in evaluate(CLAIMS, Results(root))}
+
+
+@pytest.mark.parametrize(
+    ("changes", "settings", "expected"),
+    [
+        ({}, {}, {}),
+        # it places in the beginning, and little enough later; or too much later
+        ({("impala", "placed"): (0.9, 0.04, 0.04)}, {}, {}),
+        ({("impala", "placed"): (0.01, 0.08, 0.01)}, {}, {"fig5-naive": "not reproduced"}),
+        # where nobody places anything, that it does not says nothing
+        ({("impala-sr", "placed"): (0.3, 0.3, 0.01)}, {}, {"fig5-naive": "inconclusive"}),
+        # the median counts, and short runs do not refute
+        ({("impala-sr", "completion median"): (0.9, 0.9, 0.4)}, {}, {"fig5-completion": "inconclusive"}),
+        (
+            {("impala-sr", "completion median"): (0.9, 0.9, 0.4)},
+            {"every": 17_500},
+            {"fig5-completion": "not reproduced"},
+        ),
+        ({("impala-sr", "success"): (0.9, 0.9, 0.3)}, {"every": 17_500}, {"fig5-success": "not reproduced"}),
+        ({("impala-sr", "success"): (0.0, 0.0, 0.3)}, {}, {"fig5-success": "inconclusive"}),
+        # better in one of two respects only
+        ({("impala", "success"): (0.0, 0.5, 0.9)}, {}, {"fig5-better": "partly"}),
+        (
+            {("impala", metric): (0.0, 0.5, 0.9) for metric in ("completion", "success")},
+            {},
+            {"fig5-better": "not reproduced"},
+        ),
+    ],
+)  # fmt: skip
+def test_each_number_is_judged_when_it_counts_and_above_or_below_its_limit(changes, settings, expected, tmp_path):
+    found = verdicts(tmp_path, changes, **settings)
+    assert {name: verdict.status for name, verdict in found.items() if verdict.status != "reproduced"} == expected
+
+
+def test_nothing_is_said_before_the_5000th_episode_and_by_two_seeds(tmp_path):
+    assert verdicts(tmp_path / "short", rows=9, every=500)["fig5-naive"].status == "not run"
+    assert {verdict.status for verdict in verdicts(tmp_path / "few", seeds=2).values()} == {"inconclusive"}
+
+
+def test_half_of_the_runs_say_what_they_can(tmp_path):
+    found = verdicts(tmp_path / "naive", methods=("impala",))
+    assert {name: verdict.status for name, verdict in found.items()} == {
+        "fig5-naive": "inconclusive", "fig5-completion": "not run", "fig5-success": "not run", "fig5-better": "not run",
+    }  # fmt: skip
+    found = verdicts(tmp_path / "sr", methods=("impala-sr",))
+    assert (found["fig5-completion"].status, found["fig5-better"].status) == ("reproduced", "not run")
