@@ -73,6 +73,7 @@ from pathlib import Path
 import gymnasium, torch
 from lab.sources import sources
 BY_NAME = {"papers.bias_reduced_her.train": "envs:Hand-v1", "papers.ners.train": "envs:SparsePendulum-v0"}
+expected = {script: set(sources(script)) for script in sys.argv[1:]}
 for script in sys.argv[1:]:
     if os.fork() == 0:
         importlib.import_module(script)
@@ -80,7 +81,7 @@ for script in sys.argv[1:]:
             gymnasium.make(BY_NAME[script])
         names = [name for name in sys.modules if name.partition(".")[0] in ("common", "envs", "papers")]
         loaded = {os.path.relpath(sys.modules[name].__file__) for name in names}
-        left_out = loaded - set(sources(script))
+        left_out = loaded - expected[script]
         if left_out: print(script, *left_out, flush=True)
         os._exit(bool(left_out))
 codes = [os.wait()[1] for _ in sys.argv[1:]]
