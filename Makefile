@@ -38,6 +38,7 @@ compare:          ##   0 | two runs' settings and curves: A=runs/... B=runs/... 
 report:           ##   0 | one page of HTML with all figures, claims and protocols: site/report.html
 watch:            ##   0 | see a trained agent: PAPER= ENV= METHOD= (none: a list); OUT=a.gif: no window
 read:             ##   0 | the methods' code beside its comments and equations: site/read/index.html
+notebook:         ##   5 | a Jupyter notebook about a paper in site/notebooks/, executed: PAPER=ter
 bench:            ##   8 | time the hot parts against their peers
 clean:            ##   0 | remove caches and site/; .venv, runs/ and results stay
 clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); results stay
@@ -183,10 +184,15 @@ $(VENV)/.extras: requirements-extras.txt | $(VENV)/.run
 	@$(PIP) -r requirements-extras.txt
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.txt requirements-extras.txt requirements-cluster.txt requirements-adapters.txt requirements.txt | $(PY)
+$(VENV)/.dev: requirements-dev.txt requirements-extras.txt requirements-cluster.txt requirements-adapters.txt \
+    requirements-notebook.txt requirements.txt | $(PY)
 	@echo "Installing requirements-dev.txt into $(VENV) (once; a few minutes)"
 	@$(PIP) -r requirements-dev.txt
-	@touch $(VENV)/.run $(VENV)/.extras $@
+	@touch $(VENV)/.run $(VENV)/.extras $(VENV)/.notebook $@
+
+$(VENV)/.notebook: requirements-notebook.txt | $(VENV)/.run
+	@$(PIP) -r requirements-notebook.txt
+	@touch $@
 
 $(VENV)/.bench: requirements-bench.txt requirements.txt | $(PY)
 	@echo "Installing requirements-bench.txt into $(VENV) (once; a few minutes)"
@@ -262,6 +268,9 @@ watch: $(VENV)/.run
 
 read: $(VENV)/.run
 	@$(PY) -m lab.pages.read
+
+notebook: $(VENV)/.notebook
+	@$(PY) -m lab.pages.notebook "$(PAPER)" --scale $(SCALE)
 
 bench: $(VENV)/.bench
 	@$(PY) -m benchmarks

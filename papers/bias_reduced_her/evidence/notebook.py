@@ -1,0 +1,9 @@
+"""What this paper's notebook shows (lab/pages/notebook)."""
+
+EQUATIONS = ("Algorithm 2",)
+CODE = ("papers.bias_reduced_her.filtered:misleading", "papers.bias_reduced_her.hindsight:Hindsight.__call__")
+COMMANDS = {
+    "smoke": ["-m lab run bias_reduced_her bitflip --scale smoke"],
+    "quick": ["-m lab run bias_reduced_her bitflip --scale quick --seeds 3"],
+}
+PICTURE = "runs/figures/bias_reduced_her/{scale}/bitflip.png"
