@@ -301,9 +301,8 @@ def caught(method: str, **changes) -> float:
     return float(rollouts(trainer).mean())
 
 
-@pytest.mark.parametrize("method", ["random", "ners"])
-def test_rainbow_learns_to_catch(method):
-    assert caught(method) > 15
+def test_rainbow_learns_to_catch():
+    assert caught("ners") > 15
 
 
 def test_rainbow_does_not_catch_without_learning():
