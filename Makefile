@@ -78,6 +78,7 @@ ref-er-fig2:   ## 180 | DDPG: divergence of the policy from the replayed behavio
 ref-er-fig3:   ##  80 | NAF: returns, as fig1
 ref-er-fig4:   ## 290 | V-RACER with ReF-ER, rule by rule, PPO and ACER: returns
 ref-er-fig5:   ## 290 | V-RACER, PPO and ACER: divergence (the runs of fig4)
+ref-er-fig6:   ## 200 | a swimmer in a cylinder's wake, recurrent networks: V-RACER, DDPG, ACER
 ref-er-fig7:   ## 200 | V-RACER: sensitivity to C, D, memory, batch, steps per update, learning rate
 ref-er-fig8:   ##  60 | V-RACER: sensitivity to annealing and width; closed-form advantages
 ref-er-own-kl: ##  10 | not in the paper: the other direction of the divergence

@@ -1,6 +1,6 @@
 """Two-dimensional incompressible flow by finite differences, in which bodies can be put (wake_bodies.py).
 
-Eq. 17 of Novati and Koumoutsakos, "Remember and Forget for Experience Replay" (2019), App. D, with a density of 1:
+Eq. (17) of Novati and Koumoutsakos, "Remember and Forget for Experience Replay" (2019), App. D, with a density of 1:
 
     du/dt = -(u . grad) u + nu lap u - grad p + f,    div u = 0
 
@@ -79,7 +79,7 @@ class Flow:
         return min(by_advection, DIFFUSION * self.h**2 / self.viscosity)
 
     def predict(self, dt: float) -> None:
-        """Advance by dt under advection, diffusion and the pressure so far."""
+        """Advance by dt under advection, diffusion and the pressure so far: Eq. (17) but for what bodies do."""
         rates(self.u, self.v, np.float32(1.0 / self.h), np.float32(self.viscosity / self.h), *self._rates)
         before = -0.5 * dt * dt / self.dt if self.dt else 0.0  # Euler's rule at first
         advance(

@@ -99,12 +99,12 @@ class Player:
 
 
 def ending_statistics(endings: list[tuple[bool, int, float]]) -> dict[str, float]:
-    """Metrics of the flow task, whose return is dominated by exits (see `Episode.ending`): the share of episodes that
-    ended in one, and the mean squared norm of an action, in the policy's units."""
+    """Metrics of the flow task, whose return is dominated by exits (see `Episode.ending`): how many of them there are
+    per action, and the mean squared norm of an action, in the policy's units."""
     if not endings:
         return {}
     exits, steps, effort = zip(*endings)
-    return {"exits": float(np.mean(exits)), "effort": sum(effort) / sum(steps)}
+    return {"exits": sum(exits) / sum(steps), "effort": sum(effort) / sum(steps)}
 
 
 def return_statistics(returns: list[float]) -> dict[str, float]:

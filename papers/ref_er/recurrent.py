@@ -60,7 +60,7 @@ class LSTM(Network):
             for t, x in enumerate(steps):
                 gates = (x @ by_input.T + h @ by_state.T + bias).chunk(4, dim=-1)
                 i, f, o = (gates[n].sigmoid() for n in (0, 1, 3))
-                c = real[t] * (f * c + i * gates[2].tanh())
+                c = real[t] * (f * c + i * gates[2].tanh())  # Sec. 5.4
                 h = o * c.tanh()
                 states.append(h)
             steps = tuple(states)

@@ -38,8 +38,8 @@ TASKS: dict[str, Task] = {
 """The tasks of Figs. 1 to 5, in the order of the authors' scripts."""
 
 
-FLOW = ("WakeFlow-v0", "WakeFlow32-v0", "WakeFlow64-v0")
-"""The flow-control task of Fig. 6, with 16, 32 and 64 cells per diameter; see envs/wake_flow.py."""
+FLOW = {"WakeFlow-v0": 16, "WakeFlow32-v0": 32, "WakeFlow64-v0": 64}
+"""The flow-control task of Fig. 6 (envs/wake_flow.py), and how many cells of its grid a diameter has."""
 
 
 def make_env(name: str) -> gymnasium.Env:

@@ -1,4 +1,4 @@
-"""Train ACER, the off-policy method with which the paper compares V-RACER (Figs. 4, 5 and 6), on a MuJoCo task or on the
+"""Train ACER, the off-policy method with which the paper compares V-RACER (Figs. 4 to 6), on a MuJoCo task or on the
 swimmer in a wake.
 
     .venv/bin/python -m papers.ref_er.train_acer --env HalfCheetah-v5 --seed 0

@@ -68,8 +68,7 @@ class VRACER:
 
     n_states, n_actions: components of a state and of an action; hidden: units of the hidden layers; std: of the policy
     at first (the paper's Sigma = 0.2 I); network: makes one from its sizes, an `MLP` or recurrent.py's; seed: of the
-    network's initial weights;
-    n_others: outputs of the network behind V and m.
+    network's initial weights; n_others: outputs of the network behind V and m.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ def network(sizes=SIZES, seed: int = 0) -> LSTM:
     one = LSTM(sizes)
     with torch.no_grad():
         for parameter in one.parameters():
-            parameter.add_(0.3 * torch.randn_like(parameter))
+            parameter.add_(0.6 * torch.randn_like(parameter))
     return one
 
 
@@ -99,7 +99,7 @@ def test_gradients_are_those_of_pytorchs_lstm(sizes):
             close(parameter.grad.numpy(), wanted.numpy())
     tensor = torch.from_numpy(x).requires_grad_()
     wanted = torch.autograd.grad(one(tensor).sum(), tensor)[0][:, -1, 1:]
-    assert wanted.abs().max() > 0.01
+    assert wanted.abs().max() > 0.002
     close(one.input_gradient(x), wanted.numpy())
 
 
@@ -230,9 +230,9 @@ def test_acers_update_by_kernels_is_that_by_pytorch():
             segments = memory.sample_segments(4, 5, np.random.default_rng(step))
             errors = one.update(memory, *segments, np.random.default_rng(step), 1.0)
         updated.append((errors, [p.detach().clone() for p in (*one.policy.parameters(), *one.advantage.parameters())]))
-    close(*(errors for errors, _ in updated), 1e-3, 1e-4)
+    np.testing.assert_allclose(updated[0][0], updated[1][0], rtol=1e-3, atol=1e-4)
     for ours, theirs in zip(*(parameters for _, parameters in updated), strict=True):
-        close(ours.numpy(), theirs.numpy(), 1e-3, 1e-4)
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-3, atol=1e-4)
 
 
 class Recall(gymnasium.Env):
@@ -266,7 +266,7 @@ RECALL: dict[str, Any] = dict(
 )  # fmt: skip
 
 
-def test_what_must_be_remembered_is_learnt_with_memory_and_not_without(tmp_path):
+def test_what_must_be_remembered_is_learnt_with_memory_and_not_without(tmp_path, recall):
     """Four steps pay at most 0 and, without the cue, at best -4 in the mean, by an action of 0."""
     remembering = train.main(train.Config(network="lstm", **RECALL), tmp_path / "lstm")
     blind = train.main(train.Config(**RECALL), tmp_path / "mlp")
