@@ -17,7 +17,8 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
-from envs.wake_solver import OPTIONS, Flow
+from envs.wake_kernels import OPTIONS
+from envs.wake_solver import Flow
 
 ZERO, HALF, ONE, TINY = (np.float32(x) for x in (0.0, 0.5, 1.0, 1e-12))
 THINNEST = 1.5

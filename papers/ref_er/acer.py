@@ -181,8 +181,8 @@ class ACER:
     ) -> tuple[np.ndarray, np.ndarray]:
         """The advantage network [m] of the actions taken, and its mean [m] over `samples` actions of the policy."""
         drawn = self.draw(mean[None].repeat(self.samples, 0), std, rng)
-        actions = np.concatenate([memory.actions[slots][None], drawn]).reshape(-1, self.n_actions)
-        found = self.advantage.evaluate(memory.pairs(np.tile(slots, 1 + self.samples), actions)).reshape(-1, len(slots))
+        actions = np.concatenate([memory.actions[slots][None], drawn])
+        found = self.advantage.evaluate(memory.fan(slots, actions)).reshape(-1, len(slots))
         return found[0], found[1:].mean(axis=0)
 
     def _add_correction(

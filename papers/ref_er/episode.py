@@ -59,6 +59,10 @@ class StateView:
         """Inputs of a network [n, ...] that is asked about `actions` [n, d] in these states."""
         return np.concatenate([self.states[slots], actions], axis=1)
 
+    def fan(self, slots: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """Inputs of a network [k n, ...] that is asked about k actions [k, n, d] in each of these states."""
+        return self.pairs(np.tile(slots, len(actions)), actions.reshape(-1, actions.shape[2]))
+
 
 class Batch(NamedTuple):
     """What a learner reads of the steps that were drawn, [B, ...] each."""

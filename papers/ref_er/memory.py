@@ -141,8 +141,7 @@ class EpisodeMemory(StateView):
 
     def fetch(self, slots: np.ndarray) -> Batch:
         """Copies of what is stored at the steps `slots` [B]."""
-        stored = (array[slots] for array in (self.actions, self.means, self.stds, self.returns))
-        return Batch(self.inputs(slots), *stored)
+        return Batch(self.inputs(slots), *(x[slots] for x in (self.actions, self.means, self.stds, self.returns)))
 
     def after(self, slots: np.ndarray) -> np.ndarray:
         """The slots [n] of the states that follow those of `slots` [n]."""

@@ -9,7 +9,7 @@ front of each step's inputs stands 1, or 0 where the episode had not begun; ther
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -24,6 +24,20 @@ from papers.ref_er.networks import Network, first_hidden_, first_last_
 GATES = (-1.0, 1.0, 0.0, -1.0)
 """First biases of input gate, forget gate, cell input and output gate. Not in the paper; the authors' program has them
 for the gates."""
+
+
+class Fan(NamedTuple):
+    """Windows whose last step has several inputs each: windows [B, W, 1 + inputs], last inputs [K, inputs], those of
+    window b at b, b + B, b + 2 B, ..."""
+
+    first: np.ndarray
+    last: np.ndarray
+
+    def windows(self) -> np.ndarray:
+        """One for each last input, [K, W, 1 + inputs]."""
+        found = np.tile(self.first, (len(self.last) // len(self.first), 1, 1))
+        found[:, -1, 1:] = self.last
+        return found
 
 
 class LSTM(Network):
@@ -72,10 +86,10 @@ class LSTM(Network):
         batch = np.ascontiguousarray(x, np.float32).reshape(-1, *x.shape[-2:])
         return self._forward(batch, 0).reshape(*x.shape[:-2], self.sizes[-1])
 
-    def evaluate(self, x: np.ndarray) -> np.ndarray:
+    def evaluate(self, x: np.ndarray | Fan) -> np.ndarray:
         if not self._by_kernels():
-            return super().evaluate(x)
-        return self._forward(np.ascontiguousarray(x, np.float32), 1)
+            return super().evaluate(x.windows() if isinstance(x, Fan) else x)
+        return self._forward(x, 1)
 
     def backward(self, gradient: np.ndarray) -> None:
         if not self._by_kernels():
@@ -88,21 +102,31 @@ class LSTM(Network):
         """That [B, inputs] of the windows' last steps."""
         if not self._by_kernels():
             return super().input_gradient(x)[:, -1, 1:]
-        self._forward(np.ascontiguousarray(x, np.float32), 0)
+        self._forward(x, 0)
         gradient = np.empty((len(x), self.sizes[0]), np.float32)
         lstm_input_gradient(self.flat()[0].numpy(), self.sizes, *self._rooms[0], gradient)
         return gradient
 
-    def _forward(self, windows: np.ndarray, which: int) -> np.ndarray:
-        n, length, _ = windows.shape
-        room = self._rooms[which]
-        if not isinstance(room, tuple) or room[0].shape[:2] != (length, n):
-            layers, width = len(self.sizes) - 2, self.sizes[1]
-            shapes = [(length, n, self.sizes[0]), (length, n), *((layers, length, n, m * width) for m in (4, 1, 1, 1))]
-            room = self._rooms[which] = tuple(np.empty(shape, np.float32) for shape in shapes)
-        outputs = np.empty((n, self.sizes[-1]), np.float32)
-        lstm_forward(windows, self.flat()[0].numpy(), self.sizes, *room, outputs)
+    def _forward(self, windows: np.ndarray | Fan, which: int) -> np.ndarray:
+        """The network's outputs; what a backward direction needs of its way there stays in `_rooms[which]`."""
+        first, last = windows if isinstance(windows, Fan) else (windows, windows[:, -1, 1:])
+        first, last = np.ascontiguousarray(first, np.float32), np.ascontiguousarray(last, np.float32)
+        (n, length, _), (layers, width) = first.shape, (len(self.sizes) - 2, self.sizes[1])
+        shape, sizes = (length - 1, n), (4 * width, width, width, width)
+        if not self._rooms[which] or self._rooms[which][2].shape != shape or len(self._rooms[which][0]) != len(last):
+            x, real = np.empty((*shape, self.sizes[0]), np.float32), np.empty(shape, np.float32)
+            steps = tuple(np.empty((layers, *shape, size), np.float32) for size in sizes)
+            lasts = tuple(np.empty((layers, len(last), size), np.float32) for size in sizes)
+        else:
+            _, x, real, steps, lasts = self._rooms[which]
+        self._rooms[which] = last, x, real, steps, lasts
+        outputs = np.empty((len(last), self.sizes[-1]), np.float32)
+        lstm_forward(first, last, self.flat()[0].numpy(), self.sizes, x, real, steps, lasts, outputs)
         return outputs
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._rooms = [()] * 3
 
 
 # ---- windows ---------------------------------------------------------------------------------------------------------
@@ -128,6 +152,13 @@ class _Windows(EpisodeMemory):
         gather(slots, self.steps, self.actions, found[..., 1 + n :], found[..., 0])
         found[:, -1, 1 + n :] = actions
         return found
+
+    def fan(self, slots: np.ndarray, actions: np.ndarray) -> Fan:  # type: ignore[override]
+        windows = self.pairs(slots, actions[0])
+        last = np.concatenate(
+            [self.states[np.tile(slots, len(actions))], actions.reshape(-1, actions.shape[2])], axis=1
+        )
+        return Fan(windows, last)
 
 
 class WindowMemory(_Windows):

@@ -16,7 +16,7 @@ from papers.ref_er import train, train_acer
 from papers.ref_er.acer import ACER
 from papers.ref_er.episode import seen
 from papers.ref_er.lstm_kernels import tanh
-from papers.ref_er.recurrent import LSTM, WindowMemory, WindowSegments
+from papers.ref_er.recurrent import LSTM, Fan, WindowMemory, WindowSegments
 from tests.papers.ref_er.conftest import LENGTHS, N_ACTIONS, N_STATES, filled, interrupted, rows, same_run
 
 SIZES = (3, 8, 8, 2)
@@ -101,6 +101,25 @@ def test_gradients_are_those_of_pytorchs_lstm(sizes):
     wanted = torch.autograd.grad(one(tensor).sum(), tensor)[0][:, -1, 1:]
     assert wanted.abs().max() > 0.002
     close(one.input_gradient(x), wanted.numpy())
+
+
+def test_several_last_inputs_are_as_many_windows():
+    """ACER asks about several actions in one state: the steps before are done once, with the same gradients."""
+    one, x = network(), windows()
+    last = np.random.default_rng(2).normal(size=(18, 3)).astype(np.float32)
+    fan = Fan(x, last)
+    assert fan.windows().shape == (18, 5, 4)
+    for i in range(18):
+        np.testing.assert_array_equal(fan.windows()[i, :-1], x[i % 6, :-1])
+        np.testing.assert_array_equal(fan.windows()[i, -1, 1:], last[i])
+    gradient = np.random.default_rng(1).normal(size=(18, 2))
+    outputs = one.evaluate(fan)
+    one.backward(gradient)
+    found = [parameter.grad.clone() for parameter in one.parameters()]
+    close(one.evaluate(fan.windows()), outputs)
+    one.backward(gradient)
+    for ours, wanted in zip(found, one.parameters(), strict=True):
+        close(ours.numpy(), wanted.grad.numpy())
 
 
 def test_the_form_for_gpus_is_the_same():
