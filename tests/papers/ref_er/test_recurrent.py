@@ -237,7 +237,7 @@ def test_what_is_seen_by_hand():
 
 
 def test_acers_update_by_kernels_is_that_by_pytorch():
-    """V-RACER's and DDPG's are in test_fast.py."""
+    """V-RACER's and DDPG's are in test_fast.py. The advantage's last bias is left out: it changes no Q."""
     updated = []
     for double in (False, True):
         memory = filled(kind=partial(WindowSegments, length=4))
@@ -248,7 +248,9 @@ def test_acers_update_by_kernels_is_that_by_pytorch():
         for step in range(3):
             segments = memory.sample_segments(4, 5, np.random.default_rng(step))
             errors = one.update(memory, *segments, np.random.default_rng(step), 1.0)
-        updated.append((errors, [p.detach().clone() for p in (*one.policy.parameters(), *one.advantage.parameters())]))
+        updated.append(
+            (errors, [p.detach().clone() for p in (*one.policy.parameters(), *one.advantage.parameters())][:-1])
+        )
     np.testing.assert_allclose(updated[0][0], updated[1][0], rtol=1e-3, atol=1e-4)
     for ours, theirs in zip(*(parameters for _, parameters in updated), strict=True):
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-3, atol=1e-4)
