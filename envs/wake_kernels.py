@@ -71,9 +71,9 @@ def advance(u, v, p, rate_u, rate_v, before_u, before_v, now, before, dt_over_h,
             u[j, i] += now * rate_u[j, i] + before * before_u[j, i] - dt_over_h * (p[j - 2, i - 2] - p[j - 2, i - 3])
         u[j, last_i] = leaving
         missing += inflow[j - 2] - leaving
-    missing = np.float32(missing / inflow.size)
+    share = np.float32(missing / inflow.size)
     for j in range(2, last_j):
-        u[j, last_i] += missing
+        u[j, last_i] += share
     for j in range(3, last_j):
         for i in range(2, last_i):
             v[j, i] += now * rate_v[j, i] + before * before_v[j, i] - dt_over_h * (p[j - 2, i - 2] - p[j - 3, i - 2])

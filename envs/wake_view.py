@@ -49,8 +49,8 @@ def picture(env: Any) -> np.ndarray:
     for (x, y), (to_x, to_y) in zip(corners, corners[1:] + corners[:1]):
         n = round(math.hypot(to_x - x, to_y - y) * 8)
         for k in range(n):  # dashes
-            ends = [at(x + (to_x - x) * part / n, y + (to_y - y) * part / n) for part in (k + 0.2, k + 0.8)]
-            pygame.draw.line(canvas, LINE, *ends, FINER)
+            start, end = (at(x + (to_x - x) * part / n, y + (to_y - y) * part / n) for part in (k + 0.2, k + 0.8))
+            pygame.draw.line(canvas, LINE, start, end, FINER)
 
     cosine, sine = math.cos(swimmer.angle), math.sin(swimmer.angle)
     outline = [(a * math.cos(t), b * math.sin(t)) for t in turns]
@@ -61,13 +61,13 @@ def picture(env: Any) -> np.ndarray:
         pygame.draw.circle(canvas, LINE, at(x, y), 2.5 * FINER)
 
     force_x, force_y, torque = np.nan_to_num(env.action).clip(-2.0, 2.0).tolist()
-    end = (swimmer.x + force_x, swimmer.y + force_y)
+    tip = (swimmer.x + force_x, swimmer.y + force_y)
     if (length := math.hypot(force_x, force_y)) > 0.02:
-        pygame.draw.line(canvas, ARROW, at(swimmer.x, swimmer.y), at(*end), 3 * FINER)
+        pygame.draw.line(canvas, ARROW, at(swimmer.x, swimmer.y), at(*tip), 3 * FINER)
         along, size = (force_x / length, force_y / length), min(0.12, 0.5 * length)
-        back = (end[0] - size * along[0], end[1] - size * along[1])
+        back = (tip[0] - size * along[0], tip[1] - size * along[1])
         wings = [at(back[0] - s * 0.6 * size * along[1], back[1] + s * 0.6 * size * along[0]) for s in (1, -1)]
-        pygame.draw.polygon(canvas, ARROW, [at(*end), *wings])
+        pygame.draw.polygon(canvas, ARROW, [at(*tip), *wings])
     if abs(torque) > 0.02:
         arc = np.linspace(0.0, min(abs(torque), 1.0) * 1.5 * math.pi, 33) * math.copysign(1.0, torque)
         points = [at(swimmer.x + 0.3 * math.cos(t), swimmer.y + 0.3 * math.sin(t)) for t in arc]

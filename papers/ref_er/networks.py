@@ -33,6 +33,9 @@ class Network(nn.Module):
     """
 
     sizes: tuple[int, ...]
+    _flat: tuple[Tensor, Tensor] | None
+    _graph: Tensor | None
+    _rooms: list[Any]
 
     def act(self, x: np.ndarray) -> np.ndarray:
         """Outputs [..., outputs] for inputs [..., inputs], float32, where no gradient is needed."""
@@ -75,10 +78,9 @@ class Network(nn.Module):
 
     def _forget(self) -> None:
         """Begin without a flat vector, a graph and a batch."""
-        self._flat: tuple[Tensor, Tensor] | None = None
-        self._graph: Tensor | None = None
+        self._flat = self._graph = None
         self._batch = np.empty((0, 0), np.float32)
-        self._rooms: list[Any] = [np.empty(0, np.float32)] * 3
+        self._rooms = [np.empty(0, np.float32)] * 3
 
     def _apply(self, fn, recurse=True):
         """Called by `to` and its like, which move parameters to other memory."""

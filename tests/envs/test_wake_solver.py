@@ -166,7 +166,7 @@ def test_the_time_step_is_bounded_by_advection_and_by_diffusion():
     assert Flow((32, 16), 0.1, 1e6, 2.0).longest_step() == pytest.approx(0.1 * 0.01 / 1e6)
 
 
-@pytest.mark.parametrize("nu", [0.3, 0.02, 1e-4])
+@pytest.mark.parametrize("nu", [0.3, 0.02, 0.005])
 def test_the_longest_step_damps_the_shortest_waves(nu):
     """A saw-tooth across a stream, the worst that a grid can hold, dies out whatever damps it."""
     flow = Flow((32, 16), 0.1, nu, 1.0)

@@ -13,6 +13,7 @@ from lab.results import Results
 from lab.verdicts import MARGIN, Verdict, all_of, below, gated, judged, mean_of
 from papers.ref_er.evidence.before_learning import before
 from papers.ref_er.evidence.claims_runs import Measure, Runs, as_ratio, logs, times
+from papers.ref_er.evidence.claims_vracer import SEGMENTS
 
 VRACER, ACER, ER, REFER = "vracer refer", "acer (lr 1e-05)", "ddpg er", "ddpg refer"
 HEAVY = 2.0
@@ -72,7 +73,7 @@ LEFT_OPEN = "at quick with a coarse grid and 50,000 actions"
 CLAIMS = [
     Claim(
         "fig6-acer", "fig6", f"Flow control: ACER makes little progress (at most {MARGIN:.0%} of what the best other "
-        f"method gains; {LEFT_OPEN})", "a curve, no numbers", flow(little_progress),
+        f"method gains; {LEFT_OPEN}; {SEGMENTS})", "a curve, no numbers", flow(little_progress),
     ),
     Claim(
         "fig6-effort", "fig6", f"Flow control: DDPG with plain replay pays for large actions (at the end at least "

@@ -44,7 +44,7 @@ def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callabl
     def act(observation: np.ndarray, info: dict[str, Any], rng: np.random.Generator) -> np.ndarray:
         env.states.append((observation.astype(np.float32) - mean) * inverse_std)
         action, std, _ = agent.act(seen(env.states, trainer.player.window))
-        return to_env(action if explores else action + WhiteNoise(rng)(std), env.action_space)
+        return to_env(action if explores else action + WhiteNoise(rng)(std), env.action_space)  # type: ignore[arg-type]
 
     return env, act
 
