@@ -36,6 +36,7 @@ def fig6(results: Results, scale: str, out: Path) -> None:
     world.imshow(snapshot(), interpolation="antialiased")
     world.set(xticks=[], yticks=[])
     world.grid(False)
+    world.spines[:].set_visible(False)
     for env in data.shown:
         panel(of_return, data, env, "return", RETURN, banded=["vracer refer"])
         cut_below(of_return)
