@@ -163,7 +163,7 @@ def page(numbers: dict[int, dict[str, float]], courant: float) -> str:
         lines.append([what, f"{reference[0]:g} to {reference[1]:g}" if reference else "-", *cells])
     return f"""# The swimmer's flow beside what is known
 
-Written by `python -m benchmarks.wake_validation`; do not edit. D/16 has 16 cells per diameter. Courant number
+Written by `.venv/bin/python -m benchmarks.wake_validation`; do not edit. D/16 has 16 cells per diameter. Courant number
 {courant:g}. Percentages are off the nearer end of the range.
 
 {aligned(lines)}
