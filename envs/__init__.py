@@ -32,3 +32,5 @@ for _name, _maker, _vector in (
         entry_point=f"envs.voxel_build:{_maker}",
         vector_entry_point=f"envs.voxel_build_vector:{_vector}",
     )
+for _name, _cells in (("WakeFlow", 16), ("WakeFlow32", 32), ("WakeFlow64", 64)):
+    register(id=f"{_name}-v0", entry_point="envs.wake_flow:WakeFlow", max_episode_steps=400, kwargs={"cells": _cells})

@@ -7,7 +7,7 @@ named "ACER" below are those of Wang et al. Policy, V and advantage are separate
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 
 import numpy as np
@@ -27,7 +27,7 @@ from papers.ref_er.gaussian import (
     truncated_normal,
 )
 from papers.ref_er.memory import EpisodeMemory
-from papers.ref_er.networks import MLP, soft_update
+from papers.ref_er.networks import MLP, Network, soft_update
 
 
 class SegmentMemory(EpisodeMemory):
@@ -91,7 +91,7 @@ class ACER:
     n_states, n_actions: components of a state and of an action; hidden: units of the hidden layers; lr: of the policy;
     critic_lr: of V and of the advantage; gamma: discount; truncation: c, of importance weights; delta: of the trust
     region; polyak: share of the new parameters in the target policy; samples: actions that centre the advantage;
-    std: of the policy at first; seed: of the networks' initial weights.
+    std: of the policy at first; network: makes one from its sizes; seed: of the networks' initial weights.
     """
 
     def __init__(
@@ -108,6 +108,7 @@ class ACER:
         polyak: float = 0.001,
         samples: int = 5,
         std: float = 0.2**0.5,
+        network: Callable[[Sequence[int]], Network] = MLP,
         seed: int = 0,
         device: str = "cpu",
     ):
@@ -115,9 +116,9 @@ class ACER:
         self.truncation, self.delta, self.polyak, self.samples = truncation, delta, polyak, samples
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.policy = MLP([n_states, *hidden, n_actions]).to(device)
-            self.value = MLP([n_states, *hidden, 1]).to(device)
-            self.advantage = MLP([n_states + n_actions, *hidden, 1]).to(device)
+            self.policy = network([n_states, *hidden, n_actions]).to(device)
+            self.value = network([n_states, *hidden, 1]).to(device)
+            self.advantage = network([n_states + n_actions, *hidden, 1]).to(device)
         self.raw_std = nn.Parameter(torch.full((n_actions,), inverse_softplus(std), device=device))
         self.policy_target, self.raw_std_target = deepcopy(self.policy), deepcopy(self.raw_std)
         self._trained = [*self.policy.parameters(), self.raw_std]
@@ -148,13 +149,13 @@ class ACER:
         rng: of the actions drawn from the policy; lr_factor: of the learning rates. All networks' gradients are taken
         before any is changed. Returns the errors Qret - Q [m].
         """
-        states, actions = memory.states[slots], memory.actions[slots]
+        states, actions = memory.inputs(slots), memory.actions[slots]
         old_mean, old_std = memory.means[slots], memory.stds[slots]
         mean, std = self.policy.evaluate(states), self.std
         rho = importance_weight(actions, mean, std, old_mean, old_std)
 
-        value, after = self._values(memory, states, slots[offsets[1:] - 1])
-        own, centre = self._advantages(states, actions, mean, std, rng)
+        value, after = self._values(memory, slots, slots[offsets[1:] - 1])
+        own, centre = self._advantages(memory, slots, mean, std, rng)
         q = value + own - centre  # stochastic duelling (ACER, their Sec. 5.1)
         trace = np.minimum(1.0, rho ** (1.0 / self.n_actions))  # the d-th root of rho, Sec. 4
         rewards = memory.rewards[slots] * np.float32(memory.reward_scale)
@@ -162,7 +163,7 @@ class ACER:
 
         g = np.concatenate(log_density_gradient(actions, mean, std), axis=1)
         g *= (np.minimum(rho, self.truncation) * (uncut - value))[:, None]
-        self._add_correction(g, states, centre, mean, std, old_mean, old_std, rng)
+        self._add_correction(g, memory, slots, centre, mean, std, rng)
         target = self.policy_target.act(states), softplus(self.raw_std_target.detach().cpu().numpy())
         k = np.concatenate(kl_gradient(mean, std, *target), axis=1)
         self._step(trust_region(g, k, self.delta), retrace - q, rho, len(after), lr_factor)
@@ -170,37 +171,35 @@ class ACER:
         memory.store(slots, value, rho, kl(mean, std, old_mean, old_std))
         return retrace - q
 
-    def _values(self, memory: EpisodeMemory, states: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _values(self, memory: EpisodeMemory, slots: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """V [m] of the states, and V [n] behind the segments whose last steps are `last`; after a termination 0."""
-        behind = memory.states[memory.after(last)]
-        values = self.value.evaluate(np.concatenate([states, behind]))[:, 0]
-        return values[: len(states)], values[len(states) :] * (memory.ends[last] != TERMINATED)
+        values = self.value.evaluate(memory.inputs(np.concatenate([slots, memory.after(last)])))[:, 0]
+        return values[: len(slots)], values[len(slots) :] * (memory.ends[last] != TERMINATED)
 
     def _advantages(
-        self, states: np.ndarray, actions: np.ndarray, mean: np.ndarray, std: np.ndarray, rng: np.random.Generator
+        self, memory: EpisodeMemory, slots: np.ndarray, mean: np.ndarray, std: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         """The advantage network [m] of the actions taken, and its mean [m] over `samples` actions of the policy."""
         drawn = self.draw(mean[None].repeat(self.samples, 0), std, rng)
-        inputs = np.empty((1 + self.samples, len(states), states.shape[1] + self.n_actions), np.float32)
-        inputs[..., : states.shape[1]] = states
-        inputs[0, :, states.shape[1] :], inputs[1:, :, states.shape[1] :] = actions, drawn
-        found = self.advantage.evaluate(inputs.reshape(-1, inputs.shape[-1])).reshape(inputs.shape[:2])
+        actions = np.concatenate([memory.actions[slots][None], drawn])
+        found = self.advantage.evaluate(memory.fan(slots, actions)).reshape(-1, len(slots))
         return found[0], found[1:].mean(axis=0)
 
     def _add_correction(
-        self, g: np.ndarray, states: np.ndarray, centre: np.ndarray, mean: np.ndarray, std: np.ndarray,
-        old_mean: np.ndarray, old_std: np.ndarray, rng: np.random.Generator,
+        self, g: np.ndarray, memory: EpisodeMemory, slots: np.ndarray, centre: np.ndarray, mean: np.ndarray,
+        std: np.ndarray, rng: np.random.Generator,
     ) -> None:  # fmt: skip
         """Add the bias correction to g [m, 2 d]: one action of the policy per state, where its weight is above c.
 
         Its Q - V, the advantage less its mean, needs no V.
         """
         actions = self.draw(mean, std, rng)
-        weight = bias_correction(importance_weight(actions, mean, std, old_mean, old_std), self.truncation)
+        rho = importance_weight(actions, mean, std, memory.means[slots], memory.stds[slots])
+        weight = bias_correction(rho, self.truncation)
         rows = np.flatnonzero(weight)  # as a rule few, and the others would add 0
         if len(rows):
-            inputs = np.concatenate([states[rows], actions[rows]], axis=1)
-            better = weight[rows] * (self.advantage.act(inputs)[:, 0] - centre[rows])
+            found = self.advantage.act(memory.pairs(slots[rows], actions[rows]))[:, 0]
+            better = weight[rows] * (found - centre[rows])
             slopes = log_density_gradient(actions[rows], mean[rows], std)
             g[rows] += better[:, None] * np.concatenate(slopes, axis=1)
 

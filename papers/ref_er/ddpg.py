@@ -5,7 +5,7 @@ For ReF-ER the policy is the Gaussian N(m(s), noise^2 I); the measure of likelih
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 
 import numpy as np
@@ -13,22 +13,22 @@ import torch
 
 from papers.ref_er.gaussian import importance_weight, kl, kl_gradient
 from papers.ref_er.memory import EpisodeMemory
-from papers.ref_er.networks import MLP, Adam, soft_update
+from papers.ref_er.networks import MLP, Adam, Network, soft_update
 from papers.ref_er.refer import ReFER
 
 
-def action_slope(critic: MLP, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
-    """Minus the gradient [B, d] by the actions, at those of the policy, of
+def action_slope(critic: Network, pairs: np.ndarray, d: int) -> np.ndarray:
+    """Minus the gradient [B, d] by the actions, the last d inputs of `pairs`, at those of the policy, of
 
     loss = -critic(torch.cat([states, actions], dim=1)).sum()  # Eq. (3)
     """
-    return critic.input_gradient(np.concatenate([states, actions], axis=1))[:, states.shape[1] :]  # Eq. (3)
+    return critic.input_gradient(pairs)[:, -d:]  # Eq. (3)
 
 
 class DDPG:
     """The learner (Algorithm 4). n_states, n_actions: components of a state and of an action; hidden: units of the
     hidden layers; lr: of the critic; noise: standard deviation of the exploration; polyak: share of the new parameters
-    in the targets; linear: an actor without tanh; residual: of the networks, see MLP; seed: of their initial weights.
+    in the targets; linear: an actor without tanh; network: makes one from its sizes; seed: of their initial weights.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class DDPG:
         noise: float = 0.2,
         polyak: float = 0.01,
         linear: bool = False,
-        residual: bool = False,
+        network: Callable[[Sequence[int]], Network] = MLP,
         seed: int = 0,
         device: str = "cpu",
     ):
@@ -51,8 +51,8 @@ class DDPG:
         self.std = np.full(n_actions, noise, np.float32)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.actor = MLP([n_states, *hidden, n_actions], residual).to(device)
-            self.critic = MLP([n_states + n_actions, *hidden, 1], residual).to(device)
+            self.actor = network([n_states, *hidden, n_actions]).to(device)
+            self.critic = network([n_states + n_actions, *hidden, 1]).to(device)
         self.actor_target, self.critic_target = deepcopy(self.actor), deepcopy(self.critic)
         self.actor_optimizer = Adam(self.actor)
         self.critic_optimizer = Adam(self.critic, weight_decay=weight_decay)
@@ -73,13 +73,13 @@ class DDPG:
         # Algorithm 4, lines 1 and 15: all steps of the batch at once
         states, actions, old_mean, old_std, _ = memory.fetch(slots)  # Algorithm 4, line 2
         mean = self.squash(self.actor.evaluate(states))  # Algorithm 4, line 3
-        q = self.critic.evaluate(np.concatenate([states, actions], axis=1))[:, 0]
+        q = self.critic.evaluate(memory.pairs(slots, actions))[:, 0]
         rho = importance_weight(actions, mean, self.std, old_mean, old_std)  # Algorithm 4, lines 4 and 5
         memory.store(slots, memory.values[slots], rho, kl(mean, self.std, old_mean, old_std))
         near = refer.mask(rho)  # Algorithm 4, lines 6 and 11-13: 0 for far samples, whose gradients it takes away
         errors = self.targets(memory, slots) - q  # Algorithm 4, lines 7 and 8
         critic_ascent = weights * near * errors  # Algorithm 4, line 9; Eq. (2)
-        slope = action_slope(self.critic, states, mean)  # Algorithm 4, line 10
+        slope = action_slope(self.critic, memory.pairs(slots, mean), mean.shape[1])  # Algorithm 4, line 10
         kl_mean, _ = kl_gradient(mean, self.std, old_mean, old_std)
         actor_ascent = weights[:, None] * refer.gradient(slope, kl_mean, near)  # Algorithm 4, line 14
         if not self.linear:
@@ -100,9 +100,9 @@ class DDPG:
 
     def targets(self, memory: EpisodeMemory, slots: np.ndarray) -> np.ndarray:
         """TD targets [B] by the target networks, in units of the scaled reward; the time limit is no end."""
-        following = memory.states[memory.after(slots)]
-        best = self.squash(self.actor_target.act(following))
-        value = self.critic_target.act(np.concatenate([following, best], axis=1))[:, 0]
+        after = memory.after(slots)
+        best = self.squash(self.actor_target.act(memory.inputs(after)))
+        value = self.critic_target.act(memory.pairs(after, best))[:, 0]
         return memory.td_targets(slots, value)
 
     def weights(self) -> dict[str, dict]:

@@ -31,11 +31,44 @@ class Episode:
     def __len__(self) -> int:
         return len(self.actions)
 
+    def ending(self) -> tuple[bool, int, float]:
+        """Whether it terminated, its steps, and the sum of its actions' squared norms."""
+        return self.terminated, len(self), float(np.square(self.actions).sum())
+
+
+def seen(states: list[np.ndarray], window: int) -> np.ndarray:
+    """What a policy sees of an episode's states so far: the last one or, of the last `window`, float32 [window, 1 + n]:
+    1 and the state, and zeros where the episode had not begun."""
+    if not window:
+        return states[-1]
+    found, last = np.zeros((window, 1 + len(states[-1])), np.float32), states[-window:]
+    found[-len(last) :, 0], found[-len(last) :, 1:] = 1.0, last
+    return found
+
+
+class StateView:
+    """What networks read of a memory's steps: the states. recurrent.py has another view."""
+
+    states: np.ndarray
+
+    def inputs(self, slots: np.ndarray) -> np.ndarray:
+        """Inputs of a network [n, ...] that is asked about the states in `slots` [n]."""
+        return self.states[slots]
+
+    def pairs(self, slots: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """Inputs of a network [n, ...] that is asked about `actions` [n, d] in these states."""
+        return np.concatenate([self.states[slots], actions], axis=1)
+
+    def fan(self, slots: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """Inputs of a network [k n, ...] that is asked about k actions [k, n, d] in each of these states."""
+        return self.pairs(np.tile(slots, len(actions)), actions.reshape(-1, actions.shape[2]))
+
 
 class Batch(NamedTuple):
     """What a learner reads of the steps that were drawn, [B, ...] each."""
 
     states: np.ndarray
+    """What a network reads of them."""
     actions: np.ndarray
     means: np.ndarray
     """Of the behaviour mu, as `stds`."""

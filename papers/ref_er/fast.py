@@ -128,7 +128,7 @@ class FastVRACER(VRACER):
         self, memory: EpisodeMemory, slots: np.ndarray, weights: np.ndarray, refer: ReFER, lr_factor: float
     ) -> np.ndarray:
         self.renew_cut_ends(memory, slots)
-        q_ret, outputs = memory.returns[slots], self.network.evaluate(memory.states[slots])
+        q_ret, outputs = memory.returns[slots], self.network.evaluate(memory.inputs(slots))
         gradient, std_gradient = np.empty_like(outputs), np.empty(self.n_actions, np.float32)
         rho, kl = np.empty((2, len(slots)), np.float32)
         vracer_gradient(
@@ -169,12 +169,12 @@ class FastDDPG(DDPG):
     def update(
         self, memory: EpisodeMemory, slots: np.ndarray, weights: np.ndarray, refer: ReFER, lr_factor: float
     ) -> np.ndarray:
-        states, following = memory.states[slots], memory.states[memory.after(slots)]
-        mean = self.squash(self.actor.evaluate(states))
-        q = self.critic.evaluate(np.concatenate([states, memory.actions[slots]], axis=1))
-        best = self.squash(self.actor_target.act(following))
-        value_after = self.critic_target.act(np.concatenate([following, best], axis=1))
-        slope = action_slope(self.critic, states, mean)
+        after = memory.after(slots)
+        mean = self.squash(self.actor.evaluate(memory.inputs(slots)))
+        q = self.critic.evaluate(memory.pairs(slots, memory.actions[slots]))
+        best = self.squash(self.actor_target.act(memory.inputs(after)))
+        value_after = self.critic_target.act(memory.pairs(after, best))
+        slope = action_slope(self.critic, memory.pairs(slots, mean), mean.shape[1])
         of_actor, of_critic = np.empty_like(mean), np.empty_like(q)
         errors, rho, kl = np.empty((3, len(slots)), np.float32)
         ddpg_gradients(
@@ -235,8 +235,8 @@ class FastNAF(NAF):
     def update(
         self, memory: EpisodeMemory, slots: np.ndarray, weights: np.ndarray, refer: ReFER, lr_factor: float
     ) -> np.ndarray:
-        value_after = self.target.act(memory.states[memory.after(slots)])
-        outputs = self.network.evaluate(memory.states[slots])
+        value_after = self.target.act(memory.inputs(memory.after(slots)))
+        outputs = self.network.evaluate(memory.inputs(slots))
         gradient = np.empty_like(outputs)
         errors, rho, kl = np.empty((3, len(slots)), np.float32)
         naf_gradient(

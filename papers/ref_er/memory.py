@@ -16,7 +16,7 @@ from numba import njit
 from common.replay.storage import Fields, announce
 from lab.errors import UserError
 from papers.ref_er import retrace
-from papers.ref_er.episode import CUT, TERMINATED, Batch, Episode
+from papers.ref_er.episode import CUT, TERMINATED, Batch, Episode, StateView
 from papers.ref_er.far_count import FarCount
 
 EPSILON = 1e-7
@@ -30,7 +30,7 @@ def layout(capacity: int, n_states: int, n_actions: int, longest: int) -> tuple[
     return slots, {"slot": ((4 * (n_states + 3 * n_actions + 7) + 2,), np.uint8)}
 
 
-class EpisodeMemory:
+class EpisodeMemory(StateView):
     """At least the last `capacity` steps, as whole episodes.
 
     longest: steps that an episode can have. Arrays are [slots, ...]; a slot is that of step t of an episode or of its
@@ -141,7 +141,7 @@ class EpisodeMemory:
 
     def fetch(self, slots: np.ndarray) -> Batch:
         """Copies of what is stored at the steps `slots` [B]."""
-        return Batch(*(array[slots] for array in (self.states, self.actions, self.means, self.stds, self.returns)))
+        return Batch(self.inputs(slots), *(x[slots] for x in (self.actions, self.means, self.stds, self.returns)))
 
     def after(self, slots: np.ndarray) -> np.ndarray:
         """The slots [n] of the states that follow those of `slots` [n]."""

@@ -6,7 +6,7 @@ Q(s, a) = V(s) - 1/2 (a - m)' L L' (a - m). For ReF-ER the policy is the Gaussia
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 
 import numpy as np
@@ -14,14 +14,14 @@ import torch
 
 from papers.ref_er.gaussian import importance_weight, kl, kl_gradient, softplus, softplus_slope
 from papers.ref_er.memory import EpisodeMemory
-from papers.ref_er.networks import MLP, Adam, soft_update
+from papers.ref_er.networks import MLP, Adam, Network, soft_update
 from papers.ref_er.refer import ReFER
 
 
 class NAF:
     """The learner. n_states, n_actions: components of a state and of an action; hidden: units of the hidden layers;
     noise: standard deviation of the exploration; polyak: share of the new parameters in the target network;
-    residual: of the network, see MLP; seed: of its initial weights. Its outputs are V, the entries of L row by row, and
+    network: makes one from its sizes; seed: of its initial weights. Its outputs are V, the entries of L row by row, and
     m."""
 
     def __init__(
@@ -33,7 +33,7 @@ class NAF:
         lr: float = 1e-4,
         noise: float = 0.2,
         polyak: float = 0.01,
-        residual: bool = False,
+        network: Callable[[Sequence[int]], Network] = MLP,
         seed: int = 0,
         device: str = "cpu",
     ):
@@ -45,7 +45,7 @@ class NAF:
         self.std = np.full(n_actions, noise, np.float32)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.network = MLP([n_states, *hidden, self.first_mean + n_actions], residual).to(device)
+            self.network = network([n_states, *hidden, self.first_mean + n_actions]).to(device)
         self.target = deepcopy(self.network)
         self.optimizer = Adam(self.network)
 
@@ -97,7 +97,7 @@ class NAF:
 
     def targets(self, memory: EpisodeMemory, slots: np.ndarray) -> np.ndarray:
         """TD targets [B] by the target network, whose V is its best Q; the time limit is no end."""
-        value = self.target.act(memory.states[memory.after(slots)])[:, 0]
+        value = self.target.act(memory.inputs(memory.after(slots)))[:, 0]
         return memory.td_targets(slots, value)
 
     def weights(self) -> dict[str, torch.Tensor]:

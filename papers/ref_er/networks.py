@@ -1,16 +1,17 @@
-"""The network that all of the paper's methods use, an MLP with Softsign units, and Adam.
+"""What learners ask of a network, the MLP with Softsign units that all of the paper's methods use, and Adam.
 
 The learners work on a network's outputs: they ask for them (`evaluate`), work out in which direction each should move,
 and hand that back (`backward`), as Algorithms 3 and 4 do. On batches of 128 or 256 states PyTorch's own graph spends
 about as much time around its matrix products as in them; on a CPU both directions and Adam are therefore kernels, on
-one flat vector of which the module's parameters are views. On a GPU they are PyTorch's. Another network, recurrent say,
-needs the same methods: `act`, `evaluate`, `backward`, `flat` and, as DDPG's critic, `input_gradient`.
+one flat vector of which the module's parameters are views. On a GPU they are PyTorch's. The recurrent network of Sec.
+5.4 is in recurrent.py.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,93 +26,39 @@ ADAM_EPSILON = 1.2e-7
 """Not in the paper; the authors' program has it."""
 
 
-class MLP(nn.Module):
-    """Linear layers of `sizes` [inputs, hidden ..., outputs] with Softsign between them (App. A).
+class Network(nn.Module):
+    """What a learner asks of a network, by PyTorch's graph; subclasses do it by kernels where `_by_kernels`.
 
-    Hidden weights and biases are uniform in +-sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010, which the paper
-    cites; its own formula lacks the root), the last layer's weights in +-0.1 / sqrt(fan_in), its biases 0: outputs are
-    near zero at first. As a module it maps [..., inputs] to [..., outputs].
-
-    residual: a hidden layer adds what it gets from one of its own width, as in the authors' program; by PyTorch alone.
+    `sizes`: of the inputs of a step, the hidden layers and the outputs.
     """
 
-    def __init__(self, sizes: Sequence[int], residual: bool = False):
-        super().__init__()
-        self.sizes, self.residual = tuple(sizes), residual
-        self.layers = mlp(sizes, nn.Softsign)
-        *hidden, last = self._linear()
-        for layer in hidden:
-            bound = math.sqrt(6.0 / (layer.in_features + layer.out_features))
-            nn.init.uniform_(layer.weight, -bound, bound)
-            nn.init.uniform_(layer.bias, -bound, bound)
-        bound = 0.1 / math.sqrt(last.in_features)
-        nn.init.uniform_(last.weight, -bound, bound)
-        nn.init.zeros_(last.bias)
-        self._flat: tuple[Tensor, Tensor] | None
-        self._graph: Tensor | None
-        self._forget()
-
-    def _linear(self) -> list[nn.Linear]:
-        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
-
-    def forward(self, x: Tensor) -> Tensor:
-        if not self.residual:
-            return self.layers(x)
-        first, *hidden, last = self._linear()
-        x = softsign(first(x))
-        for layer in hidden:
-            out = softsign(layer(x))
-            x = out + x if out.shape == x.shape else out
-        return last(x)
+    sizes: tuple[int, ...]
+    _flat: tuple[Tensor, Tensor] | None
+    _graph: Tensor | None
+    _rooms: list[Any]
 
     def act(self, x: np.ndarray) -> np.ndarray:
-        """Outputs [..., outputs] for states [..., inputs], float32, where no gradient is needed."""
-        if not self._look():
-            with torch.no_grad():
-                return self(torch.from_numpy(x).to(self.flat()[0])).cpu().numpy()
-        batch = np.ascontiguousarray(x, np.float32).reshape(-1, self.sizes[0])
-        outputs = self._forward(batch, self._room(0, len(batch)))
-        return outputs.reshape(*x.shape[:-1], self.sizes[-1])
+        """Outputs [..., outputs] for inputs [..., inputs], float32, where no gradient is needed."""
+        with torch.no_grad():
+            return self(torch.from_numpy(x).to(self.flat()[0])).cpu().numpy()
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
-        """As `act` for a batch [batch, inputs], remembered for `backward`."""
-        if not self._look():
-            self._graph = self(torch.from_numpy(x).to(self.flat()[0]))
-            return self._graph.detach().cpu().numpy()
-        self._batch = np.ascontiguousarray(x, np.float32)
-        return self._forward(self._batch, self._room(1, len(x)))
+        """As `act` for a batch, remembered for `backward`."""
+        self._graph = self(torch.from_numpy(x).to(self.flat()[0]))
+        return self._graph.detach().cpu().numpy()
 
     def backward(self, gradient: np.ndarray) -> None:
         """Set the parameters' gradients; `gradient` [batch, outputs] is a loss's at the outputs last evaluated.
 
         They are overwritten where they lie: there is nothing to set to zero, and nothing must replace them.
         """
-        parameters, grad_parameters = self.flat()
-        if not self._look():
-            grad_parameters.zero_()
-            self._graph.backward(torch.from_numpy(gradient).to(self._graph))  # type: ignore[union-attr]
-            return
-        n = len(self._batch)
-        of_outputs = self._room(2, n)
-        of_outputs[-gradient.size :] = gradient.ravel()
-        k.mlp_backward(
-            self._batch, parameters.numpy(), self.sizes, self._room(1, n), of_outputs, grad_parameters.numpy(),
-            k.SOFTSIGN,
-        )  # fmt: skip
+        self.flat()[1].zero_()
+        self._graph.backward(torch.from_numpy(gradient).to(self._graph))  # type: ignore[union-attr]
 
     def input_gradient(self, x: np.ndarray) -> np.ndarray:
-        """Gradient of the sum of all outputs with respect to the inputs x, [batch, inputs] float32."""
-        if not self._look():
-            inputs = torch.from_numpy(x).to(self.flat()[0]).requires_grad_()
-            return torch.autograd.grad(self(inputs).sum(), inputs)[0].cpu().numpy()
-        n, x = len(x), np.ascontiguousarray(x, np.float32)
-        outputs, of_outputs, gradient = self._room(0, n), self._room(2, n), np.empty_like(x)
-        self._forward(x, outputs)
-        of_outputs[-n * self.sizes[-1] :] = 1.0
-        k.mlp_backward_inputs(self.flat()[0].numpy(), self.sizes, outputs, of_outputs, gradient, k.SOFTSIGN)
-        return gradient
-
-    # ---- one flat vector --------------------------------------------------------------------------------------------
+        """Gradient of the sum of all outputs with respect to the inputs x, float32."""
+        inputs = torch.from_numpy(x).to(self.flat()[0]).requires_grad_()
+        return torch.autograd.grad(self(inputs).sum(), inputs)[0].cpu().numpy()
 
     def flat(self) -> tuple[Tensor, Tensor]:
         """All parameters and their gradient as a vector [p] each, of which those of the module are views."""
@@ -124,23 +71,13 @@ class MLP(nn.Module):
                 parameter.data, parameter.grad = values.view_as(parameter), gradient.view_as(parameter)
         return self._flat
 
-    def _look(self) -> bool:
-        """Whether the kernels can be used: not on a GPU, in another precision or for a residual network."""
+    def _by_kernels(self) -> bool:
+        """Whether the kernels can be used: not on a GPU or in another precision."""
         flat, _ = self.flat()
-        return flat.device.type == "cpu" and flat.dtype == torch.float32 and not self.residual
-
-    def _room(self, which: int, n: int) -> np.ndarray:
-        """Room for the outputs of all layers, see `mlp_outputs`: 0 of `act`, 1 of `evaluate`, 2 for gradients."""
-        size = n * sum(self.sizes[1:])
-        if len(self._rooms[which]) < size:
-            self._rooms[which] = np.empty(size, np.float32)
-        return self._rooms[which][:size]
-
-    def _forward(self, x: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-        """The network's outputs [n, outputs], a copy."""
-        return k.mlp_forward(x, self.flat()[0].numpy(), self.sizes, outputs, k.SOFTSIGN).copy()
+        return flat.device.type == "cpu" and flat.dtype == torch.float32
 
     def _forget(self) -> None:
+        """Begin without a flat vector, a graph and a batch."""
         self._flat = self._graph = None
         self._batch = np.empty((0, 0), np.float32)
         self._rooms = [np.empty(0, np.float32)] * 3
@@ -161,6 +98,103 @@ class MLP(nn.Module):
         self._forget()
 
 
+def first_hidden_(parameter: Tensor, fan_in: int, fan_out: int) -> None:
+    """Fill from +-sqrt(6 / (fan_in + fan_out)), uniformly (Glorot and Bengio 2010), in place."""
+    bound = math.sqrt(6.0 / (fan_in + fan_out))
+    nn.init.uniform_(parameter, -bound, bound)
+
+
+def first_last_(layer: nn.Linear) -> None:
+    """Fill the weights of a last layer from +-0.1 / sqrt(fan_in), uniformly, its biases with 0, in place."""
+    bound = 0.1 / math.sqrt(layer.in_features)
+    nn.init.uniform_(layer.weight, -bound, bound)
+    nn.init.zeros_(layer.bias)
+
+
+class MLP(Network):
+    """Linear layers of `sizes` [inputs, hidden ..., outputs] with Softsign between them (App. A).
+
+    Hidden weights and biases are uniform in +-sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010, which the paper
+    cites; its own formula lacks the root), the last layer's weights in +-0.1 / sqrt(fan_in), its biases 0: outputs are
+    near zero at first. As a module it maps [..., inputs] to [..., outputs].
+
+    residual: a hidden layer adds what it gets from one of its own width, as in the authors' program; by PyTorch alone.
+    """
+
+    def __init__(self, sizes: Sequence[int], residual: bool = False):
+        super().__init__()
+        self.sizes, self.residual = tuple(sizes), residual
+        self.layers = mlp(sizes, nn.Softsign)
+        *hidden, last = self._linear()
+        for layer in hidden:
+            first_hidden_(layer.weight, layer.in_features, layer.out_features)
+            first_hidden_(layer.bias, layer.in_features, layer.out_features)
+        first_last_(last)
+        self._forget()
+
+    def _linear(self) -> list[nn.Linear]:
+        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.residual:
+            return self.layers(x)
+        first, *hidden, last = self._linear()
+        x = softsign(first(x))
+        for layer in hidden:
+            out = softsign(layer(x))
+            x = out + x if out.shape == x.shape else out
+        return last(x)
+
+    def act(self, x: np.ndarray) -> np.ndarray:
+        if not self._by_kernels():
+            return super().act(x)
+        batch = np.ascontiguousarray(x, np.float32).reshape(-1, self.sizes[0])
+        outputs = self._forward(batch, self._room(0, len(batch)))
+        return outputs.reshape(*x.shape[:-1], self.sizes[-1])
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        if not self._by_kernels():
+            return super().evaluate(x)
+        self._batch = np.ascontiguousarray(x, np.float32)
+        return self._forward(self._batch, self._room(1, len(x)))
+
+    def backward(self, gradient: np.ndarray) -> None:
+        if not self._by_kernels():
+            return super().backward(gradient)
+        n, (parameters, grad_parameters) = len(self._batch), self.flat()
+        of_outputs = self._room(2, n)
+        of_outputs[-gradient.size :] = gradient.ravel()
+        k.mlp_backward(
+            self._batch, parameters.numpy(), self.sizes, self._room(1, n), of_outputs, grad_parameters.numpy(),
+            k.SOFTSIGN,
+        )  # fmt: skip
+
+    def input_gradient(self, x: np.ndarray) -> np.ndarray:
+        if not self._by_kernels():
+            return super().input_gradient(x)
+        n, x = len(x), np.ascontiguousarray(x, np.float32)
+        outputs, of_outputs, gradient = self._room(0, n), self._room(2, n), np.empty_like(x)
+        self._forward(x, outputs)
+        of_outputs[-n * self.sizes[-1] :] = 1.0
+        k.mlp_backward_inputs(self.flat()[0].numpy(), self.sizes, outputs, of_outputs, gradient, k.SOFTSIGN)
+        return gradient
+
+    def _by_kernels(self) -> bool:
+        """Nor for a residual network."""
+        return super()._by_kernels() and not self.residual
+
+    def _room(self, which: int, n: int) -> np.ndarray:
+        """Room for the outputs of all layers, see `mlp_outputs`: 0 of `act`, 1 of `evaluate`, 2 for gradients."""
+        size = n * sum(self.sizes[1:])
+        if len(self._rooms[which]) < size:
+            self._rooms[which] = np.empty(size, np.float32)
+        return self._rooms[which][:size]
+
+    def _forward(self, x: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """The network's outputs [n, outputs], a copy."""
+        return k.mlp_forward(x, self.flat()[0].numpy(), self.sizes, outputs, k.SOFTSIGN).copy()
+
+
 @njit_calling(k, **k.OPTIONS)
 def _adam(parameters, gradient, mean, square, step, lr, decay):
     if decay != 0.0:
@@ -175,7 +209,7 @@ class Adam:
     weight_decay: L2 coefficient, times which the parameters are added to their gradients.
     """
 
-    def __init__(self, network: MLP, *others: nn.Parameter, weight_decay: float = 0.0):
+    def __init__(self, network: Network, *others: nn.Parameter, weight_decay: float = 0.0):
         self.network, self.others, self.weight_decay, self.steps = network, others, weight_decay, 0
         self.moments = [(torch.zeros_like(values), torch.zeros_like(values)) for values, _ in self._vectors()]
 

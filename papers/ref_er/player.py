@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from papers.ref_er.episode import Episode
+from papers.ref_er.episode import Episode, seen
 from papers.ref_er.gaussian import truncated_normal
 from papers.ref_er.tasks import make_env, to_env
 
 Act = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, float]]
-"""State [n] -> mean [d] and deviation [d] of the policy, and the value of the state (0 where a method has none)."""
+"""State [n], or window of states, -> mean [d] and deviation [d] of the policy, and the value of the state (0 where a
+method has none)."""
 
 
 class WhiteNoise:
@@ -51,11 +52,12 @@ def sizes(env: Any) -> tuple[int, int, int]:
 class Player:
     """One task being played. Pickling between two episodes (and only there) keeps all that the next ones depend on.
 
-    name: of the task; starts: random numbers of the initial states; noise: added to the policy's mean.
+    name: of the task; starts: random numbers of the initial states; noise: added to the policy's mean; window: how many
+    states a recurrent policy sees, 0: a policy sees the last one only.
     """
 
-    def __init__(self, name: str, starts: np.random.Generator, noise: WhiteNoise):
-        self.name, self.starts, self.noise = name, starts, noise
+    def __init__(self, name: str, starts: np.random.Generator, noise: WhiteNoise, window: int = 0):
+        self.name, self.starts, self.noise, self.window = name, starts, noise, window
         self.env = make_env(name)
         self.episode = Episode()
         """The one being played; empty between two."""
@@ -70,8 +72,7 @@ class Player:
         if not episode.states:
             self.noise.reset()
             episode.states.append(scale(env.reset(seed=int(self.starts.integers(2**31)))[0]))
-        state = episode.states[-1]
-        mean, std, value = act(state)
+        mean, std, value = act(seen(episode.states, self.window))
         action = mean + self.noise(std)
         following, reward, terminated, truncated, _ = env.step(to_env(action, env.action_space))  # type: ignore[arg-type]
         episode.actions.append(action)
@@ -83,7 +84,7 @@ class Player:
         if not terminated and not truncated:
             return None
         episode.terminated = bool(terminated)
-        episode.values.append(0.0 if terminated else act(episode.states[-1])[2])  # Algorithm 2, remark 2
+        episode.values.append(0.0 if terminated else act(seen(episode.states, self.window))[2])  # Algorithm 2, remark 2
         self.episode = Episode()
         return episode
 
@@ -95,6 +96,15 @@ class Player:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.env = make_env(self.name)
+
+
+def ending_statistics(endings: list[tuple[bool, int, float]]) -> dict[str, float]:
+    """Metrics of the flow task, whose return is dominated by exits (see `Episode.ending`): how many of them there are
+    per action, and the mean squared norm of an action, in the policy's units."""
+    if not endings:
+        return {}
+    exits, steps, effort = zip(*endings)
+    return {"exits": sum(exits) / sum(steps), "effort": sum(effort) / sum(steps)}
 
 
 def return_statistics(returns: list[float]) -> dict[str, float]:

@@ -1,4 +1,5 @@
-"""The paper's ten MuJoCo tasks in the versions that gymnasium keeps, and how they differ from those of the paper."""
+"""The paper's ten MuJoCo tasks in the versions that gymnasium keeps, and how they differ from those of the paper; and
+the flow-control task."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from dataclasses import dataclass, field
 import gymnasium
 import numpy as np
 
+import envs  # noqa: F401  (registers the flow-control task)
 from lab.errors import UserError
 
 
@@ -36,13 +38,19 @@ TASKS: dict[str, Task] = {
 """The tasks of Figs. 1 to 5, in the order of the authors' scripts."""
 
 
+FLOW = {"WakeFlow-v0": 16, "WakeFlow32-v0": 32, "WakeFlow64-v0": 64}
+"""The flow-control task of Fig. 6 (envs/wake_flow.py), and how many cells of its grid a diameter has."""
+
+
 def make_env(name: str) -> gymnasium.Env:
     """The task `name`, one of TASKS or another id. UserError unless states and actions are vectors of real numbers."""
     options = TASKS[name].options if name in TASKS else {}
     try:
         env = gymnasium.make(name, disable_env_checker=True, **options)
     except (gymnasium.error.Error, ImportError) as error:
-        raise UserError(f"unknown env {name!r} ({error}): right are {', '.join(TASKS)} or an installed id") from None
+        raise UserError(
+            f"unknown env {name!r} ({error}): right are {', '.join((*TASKS, *FLOW))} or an installed id"
+        ) from None
     states, actions = env.observation_space, env.action_space
     if not isinstance(actions, gymnasium.spaces.Box) or len(actions.shape) != 1:
         raise UserError(f"{name} has the actions {actions}; these methods need continuous ones, a vector")

@@ -1,4 +1,4 @@
-"""Train V-RACER, DDPG or NAF with one of five kinds of replay on a MuJoCo task.
+"""Train V-RACER, DDPG or NAF with one of five kinds of replay on a task of MuJoCo, or on the swimmer in a wake.
 
     .venv/bin/python -m papers.ref_er.train --env HalfCheetah-v5 --method vracer --replay refer --seed 0
 
@@ -15,6 +15,7 @@ Returns are those of training episodes, exploration included, when they enter th
 """
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,13 +31,23 @@ from papers.ref_er.advantages import Gaussian, Quadratic
 from papers.ref_er.episode import Episode
 from papers.ref_er.fast import FastDDPG, FastNAF, FastVRACER
 from papers.ref_er.memory import EpisodeMemory, layout
-from papers.ref_er.player import OrnsteinUhlenbeck, Player, WhiteNoise, return_statistics, sizes
+from papers.ref_er.networks import MLP
+from papers.ref_er.player import (
+    OrnsteinUhlenbeck,
+    Player,
+    WhiteNoise,
+    ending_statistics,
+    return_statistics,
+    sizes,
+)
 from papers.ref_er.progress import Progress
 from papers.ref_er.racer import RACER
+from papers.ref_er.recurrent import LSTM, WindowMemory
 from papers.ref_er.refer import RULES, ReFER
-from papers.ref_er.tasks import make_env
+from papers.ref_er.tasks import FLOW, make_env
 
 METHODS = ("vracer", "ddpg", "naf")
+NETWORKS = ("mlp", "lstm")
 REPLAYS = (*RULES, "per")
 ADVANTAGES = {"none": None, "quadratic": Quadratic(), "gaussian": Gaussian()}
 RESCALE_EVERY = 1000
@@ -85,8 +96,12 @@ class Config:
     """Steps per gradient step. None: 256, or 128 for DDPG (App. A)."""
     hidden: int = 128
     """Units in each of two hidden layers (App. A)."""
+    network: Literal["mlp", "lstm"] = "mlp"
+    """Networks: mlp; lstm: recurrent ones, with as many cells as `hidden` says, the paper's 32 (Sec. 5.4)."""
+    window: int = 16
+    """lstm: steps that a network reads, the last of which it is asked about (Sec. 5.4)."""
     residual: bool = False
-    """Let the second hidden layer add the first one's output to its own, as the authors' program does. Slower."""
+    """mlp: the second hidden layer adds the first one's output to its own, as in the authors' program. Slower."""
     lr: float = 1e-4
     """Adam's step size; with DDPG the critic's (App. A)."""
     gamma: float = 0.995
@@ -119,13 +134,14 @@ def check(config: Config) -> None:
     c = config
     check_settings(
         c,
-        at_least_1=("steps", "bins", "capacity", "warmup", "batch_size", "hidden"),
+        at_least_1=("steps", "bins", "capacity", "warmup", "batch_size", "hidden", "window"),
         positive=("lr", "actor_lr", "variance", "noise", "steps_per_update"),
         not_negative=("weight_decay", "per_beta"),
         in_0_1=("gamma", "polyak", "theta", "per_alpha"),
     )
     for name, value, known in (
         ("method", c.method, METHODS), ("replay", c.replay, REPLAYS), ("advantage", c.advantage, tuple(ADVANTAGES)),
+        ("network", c.network, NETWORKS),
     ):  # fmt: skip
         if value not in known:
             raise UserError(f"unknown {name} {value!r}; right are: {', '.join(known)}")
@@ -133,6 +149,8 @@ def check(config: Config) -> None:
         raise UserError(f"advantage {c.advantage!r} is an option of vracer, not of {c.method}")
     if c.linear_actor and c.method != "ddpg":
         raise UserError(f"linear_actor is an option of ddpg, not of {c.method}")
+    if c.network == "lstm" and (c.method == "naf" or c.residual):
+        raise UserError(f"{'residual' if c.residual else 'naf'} has no recurrent form; network must be mlp")
     if min(c.capacity, c.warmup) < batch_size(c):
         raise UserError(
             f"a memory of {c.capacity} steps, learning from step {c.warmup} on, is smaller than a batch of "
@@ -170,11 +188,11 @@ class Trainer:
         self.config, self.refer = c, make_refer(c)
         correlated = c.method == "ddpg" and c.replay in ("er", "per")
         rng = streams.numpy("exploration")
-        self.player = Player(
-            c.env, streams.numpy("starts"), OrnsteinUhlenbeck(rng, c.theta) if correlated else WhiteNoise(rng)
-        )
+        noise, recurrent = OrnsteinUhlenbeck(rng, c.theta) if correlated else WhiteNoise(rng), c.network == "lstm"
+        self.player = Player(c.env, streams.numpy("starts"), noise, c.window if recurrent else 0)
         n_states, n_actions, longest = self.player.sizes
-        self.memory = EpisodeMemory(c.capacity, n_states, n_actions, longest, c.gamma)
+        kind = partial(WindowMemory, length=c.window) if recurrent else EpisodeMemory
+        self.memory: EpisodeMemory = kind(c.capacity, n_states, n_actions, longest, c.gamma)
         self.replay = streams.numpy("replay")
         self.sampler = self._make_sampler() if c.replay == "per" else None
         self.agent = self._make_agent(n_states, n_actions, streams.integer("network"))
@@ -182,11 +200,13 @@ class Trainer:
         """Environment steps after the warm-up, gradient steps, evaluations."""
         self._returns: list[float] = []
         self._errors: list[float] = []
+        self._endings: list[tuple[bool, int, float]] = []
 
     def _make_agent(self, n_states: int, n_actions: int, seed: int) -> Any:
         c = self.config
         settings: dict[str, Any] = dict(
-            hidden=(c.hidden, c.hidden), lr=c.lr, residual=c.residual, seed=seed, device=c.device
+            hidden=(c.hidden, c.hidden), lr=c.lr, seed=seed, device=c.device,
+            network=LSTM if c.network == "lstm" else partial(MLP, residual=c.residual),
         )  # fmt: skip
         if c.method == "vracer":
             settings |= dict(std=c.variance**0.5, reverse_kl=c.reverse_kl)
@@ -210,6 +230,7 @@ class Trainer:
         if episode is not None:
             slots, total = self.memory.add(episode)
             self._returns.append(total)
+            self._endings.append(episode.ending())
             if self.sampler is not None:
                 self.sampler.extend(slots)
         return episode
@@ -221,6 +242,7 @@ class Trainer:
         self.memory.standardise()  # Algorithm 1, line 6
         self.memory.rescale_rewards()  # Algorithm 1, line 7
         self._returns.clear()
+        self._endings.clear()
 
     def draw(self) -> tuple[np.ndarray, np.ndarray]:
         """A batch: slots [B], and how often the gradients of each count [B]; the oldest episodes leave before."""
@@ -251,10 +273,12 @@ class Trainer:
         """Returns since the last evaluation, and the state of memory and policy now."""
         memory, refer = self.memory, self.refer
         values = return_statistics(self._returns)
+        if self.config.env in FLOW:
+            values |= ending_statistics(self._endings)
         values |= {"kl": memory.mean_kl(), "far": memory.count_far(refer.c_max) / memory.n, "beta": refer.beta}
         values |= {"c_max": refer.c_max, "std": float(np.mean(self.agent.std)), "stored": memory.n}
         values |= {"gradient_steps": self.k, "td_error": float(np.mean(self._errors)) ** 0.5 if self._errors else 0.0}
-        self._returns, self._errors = [], []
+        self._returns, self._errors, self._endings = [], [], []
         self.bins_done += 1
         return values
 

@@ -1,4 +1,5 @@
-"""Train ACER on a MuJoCo task, the off-policy method with which the paper compares V-RACER (Figs. 4 and 5).
+"""Train ACER, the off-policy method with which the paper compares V-RACER (Figs. 4 to 6), on a MuJoCo task or on the
+swimmer in a wake.
 
     .venv/bin/python -m papers.ref_er.train_acer --env HalfCheetah-v5 --seed 0
 
@@ -8,6 +9,7 @@ they enter the memory; they are sums of the rewards as the task pays them.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -21,12 +23,15 @@ from lab.settings import check_settings
 from papers.ref_er.acer import ACER, SegmentMemory
 from papers.ref_er.episode import Episode
 from papers.ref_er.memory import layout
-from papers.ref_er.player import Player, WhiteNoise, return_statistics, sizes
+from papers.ref_er.networks import MLP
+from papers.ref_er.player import Player, WhiteNoise, ending_statistics, return_statistics, sizes
 from papers.ref_er.progress import Progress
-from papers.ref_er.tasks import make_env
+from papers.ref_er.recurrent import LSTM, WindowSegments
+from papers.ref_er.tasks import FLOW, make_env
 
 RESCALE_EVERY = 1000
 """Gradient steps between two updates of the rewards' scale (App. B)."""
+NETWORKS = ("mlp", "lstm")
 FAR = 5.0
 """c_max of the diagnostic `far`, the share of steps with rho outside (1/c_max, c_max); it is not annealed."""
 
@@ -60,6 +65,10 @@ class Config:
     """Steps of each episode, at most, in a row from a random start. Not in the paper; the authors' program has 200."""
     hidden: int = 128
     """Units in each of two hidden layers (App. A)."""
+    network: Literal["mlp", "lstm"] = "mlp"
+    """Networks: mlp; lstm: recurrent ones, with as many cells as `hidden` says, the paper's 32 (Sec. 5.4)."""
+    window: int = 16
+    """lstm: steps that a network reads, the last of which it is asked about (Sec. 5.4)."""
     lr: float = 1e-5
     """Adam's step size for the policy (App. A; Fig. 4 also shows 1e-4)."""
     critic_lr: float = 1e-4
@@ -85,13 +94,15 @@ def check(config: Config) -> None:
     c = config
     check_settings(
         c,
-        at_least_1=("steps", "bins", "capacity", "warmup", "episodes", "segment", "hidden", "samples"),
+        at_least_1=("steps", "bins", "capacity", "warmup", "episodes", "segment", "hidden", "window", "samples"),
         positive=("steps_per_update", "lr", "critic_lr", "truncation", "variance"),
         not_negative=("annealing", "delta"),
         in_0_1=("gamma", "polyak"),
     )
     if c.method != "acer":
         raise UserError(f"unknown method {c.method!r}; this script trains acer")
+    if c.network not in NETWORKS:
+        raise UserError(f"unknown network {c.network!r}; right are: {', '.join(NETWORKS)}")
     if c.warmup > c.capacity:
         raise UserError(f"the memory of {c.capacity} steps does not hold the {c.warmup} of the warm-up; lower warmup")
 
@@ -107,25 +118,29 @@ class Trainer:
     def __init__(self, config: Config):
         c, streams = config, Streams(config.seed)
         self.config = c
-        self.player = Player(c.env, streams.numpy("starts"), WhiteNoise(streams.numpy("exploration")))
+        noise, recurrent = WhiteNoise(streams.numpy("exploration")), c.network == "lstm"
+        self.player = Player(c.env, streams.numpy("starts"), noise, c.window if recurrent else 0)
         n_states, n_actions, longest = self.player.sizes
-        self.memory = SegmentMemory(c.capacity, n_states, n_actions, longest, c.gamma)
+        kind = partial(WindowSegments, length=c.window) if recurrent else SegmentMemory
+        self.memory: SegmentMemory = kind(c.capacity, n_states, n_actions, longest, c.gamma)
         self.replay, self.draws = streams.numpy("replay"), streams.numpy("draws")
         self.agent = ACER(
             n_states, n_actions, hidden=(c.hidden, c.hidden), lr=c.lr, critic_lr=c.critic_lr, gamma=c.gamma,
             truncation=c.truncation, delta=c.delta, polyak=c.polyak, samples=c.samples, std=c.variance**0.5,
-            seed=streams.integer("network"), device=c.device,
+            network=LSTM if recurrent else MLP, seed=streams.integer("network"), device=c.device,
         )  # fmt: skip
         self.t = self.k = self.bins_done = 0
         """Environment steps after the warm-up, gradient steps, evaluations."""
         self._returns: list[float] = []
         self._errors: list[float] = []
+        self._endings: list[tuple[bool, int, float]] = []
 
     def play(self) -> Episode | None:
         """One environment step; a finished episode enters the memory and is returned."""
         episode = self.player.step(self.agent.act, self.memory.scale)
         if episode is not None:
             self._returns.append(self.memory.add(episode)[1])
+            self._endings.append(episode.ending())
         return episode
 
     def warm_up(self) -> None:
@@ -135,6 +150,7 @@ class Trainer:
         self.memory.standardise()
         self.memory.rescale_rewards()
         self._returns.clear()
+        self._endings.clear()
 
     def learn(self) -> None:
         """One gradient step, and what is due every thousand of them."""
@@ -155,10 +171,12 @@ class Trainer:
         kl is the mean of KL(mu || pi) over the memory, as it was when each step was last drawn.
         """
         memory, values = self.memory, return_statistics(self._returns)
+        if self.config.env in FLOW:
+            values |= ending_statistics(self._endings)
         values |= {"kl": memory.mean_kl(), "far": memory.count_far(FAR) / memory.n}
         values |= {"std": float(np.mean(self.agent.std)), "stored": memory.n}
         values |= {"gradient_steps": self.k, "td_error": float(np.mean(self._errors)) ** 0.5 if self._errors else 0.0}
-        self._returns, self._errors = [], []
+        self._returns, self._errors, self._endings = [], [], []
         self.bins_done += 1
         return values
 

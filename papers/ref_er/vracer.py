@@ -7,7 +7,7 @@ loss. They are per sample and with respect to the network's outputs, not to its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -24,7 +24,7 @@ from papers.ref_er.gaussian import (
     softplus_slope,
 )
 from papers.ref_er.memory import EpisodeMemory
-from papers.ref_er.networks import MLP, Adam
+from papers.ref_er.networks import MLP, Adam, Network
 from papers.ref_er.refer import ReFER
 
 Array = np.ndarray
@@ -67,8 +67,8 @@ class VRACER:
     """The learner. A gradient step takes a batch of steps from the memory, and leaves what it found there.
 
     n_states, n_actions: components of a state and of an action; hidden: units of the hidden layers; std: of the policy
-    at first (the paper's Sigma = 0.2 I); residual: of the network, see MLP; seed: of the network's initial weights;
-    n_others: outputs of the network behind V and m.
+    at first (the paper's Sigma = 0.2 I); network: makes one from its sizes, an `MLP` or recurrent.py's; seed: of the
+    network's initial weights; n_others: outputs of the network behind V and m.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class VRACER:
         lr: float = 1e-4,
         std: float = 0.2**0.5,
         reverse_kl: bool = False,
-        residual: bool = False,
+        network: Callable[[Sequence[int]], Network] = MLP,
         seed: int = 0,
         device: str = "cpu",
         n_others: int = 0,
@@ -88,7 +88,7 @@ class VRACER:
         self.n_actions, self.lr, self.reverse_kl, self.device = n_actions, lr, reverse_kl, device
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.network = MLP([n_states, *hidden, 1 + n_actions + n_others], residual).to(device)
+            self.network = network([n_states, *hidden, 1 + n_actions + n_others]).to(device)
         self.raw_std = nn.Parameter(torch.full((n_actions,), inverse_softplus(std), device=device))
         self.optimizer = Adam(self.network, self.raw_std)
 
@@ -130,7 +130,7 @@ class VRACER:
         """New values of last states, where a drawn step is the last one before the time limit."""
         last = slots[memory.ends[slots] == CUT]
         if len(last):
-            memory.renew_end(last, self.network.act(memory.states[memory.after(last)])[:, 0])
+            memory.renew_end(last, self.network.act(memory.inputs(memory.after(last)))[:, 0])
 
     def follow(self, weights: Array, ascent: Array, std_ascent: Array, lr_factor: float) -> None:
         """Take Adam's step along the weighted mean of the samples' gradients by outputs [B, o] and deviation [B, d]."""

@@ -43,6 +43,7 @@ ENVS = [
     ("envs:HandWall-v1", {}, box(-1, 1, 3), None),
     ("envs:Robot-v1", {}, box(-1, 1, 3), None),
     ("envs:SparsePendulum-v0", {}, box(-1, 1, 1), None),
+    ("envs:WakeFlow-v0", {}, box(-1, 1, 3), box(-10, 10, 14)),
     ("envs:Sokoban-v0", {}, Discrete(8), picture(84, 84, 3)),
     ("envs:Sokoban-v0", dict(shape=(5, 7), boxes=1, pixels=40), Discrete(8), picture(40, 40, 3)),
     ("envs:Atari-v0", dict(game="Qbert"), Discrete(6), picture(84, 84)),

@@ -1,4 +1,4 @@
-"""Scores before learning: mean returns of the policies with which runs begin, on the tasks of Figs. 1 to 5.
+"""Scores before learning: mean returns of the policies with which runs begin, on the tasks of Figs. 1 to 6.
 
     python -m papers.ref_er.evidence.before_learning    # measures them anew
 
@@ -12,6 +12,8 @@ import numpy as np
 
 EPISODES_OF, SEEDS = 2**13, 3
 """Measured over whole episodes of at least so many steps, with so many seeds."""
+SLOW = {"WakeFlow-v0": (1024, 1), "WakeFlow32-v0": (96, 1)}
+"""The same of the flow-control task, whose episodes end after two or three actions and hardly differ."""
 POLICIES = {"wide": ("vracer", "refer"), "narrow": ("ddpg", "refer"), "correlated": ("ddpg", "er")}
 """Kind of first policy -> a learner and a kind of replay that begin with it: deviation 0.45, 0.2, and 0.2 with
 noise that is correlated in time."""
@@ -27,6 +29,8 @@ RETURNS: dict[str, dict[str, float]] = {
     "Hopper-v5": {"wide": 21.9, "narrow": 38.7, "correlated": 18.1},
     "InvertedPendulum-v5": {"wide": 6.2, "narrow": 9.5, "correlated": 6.0},
     "InvertedDoublePendulum-v5": {"wide": 53.9, "narrow": 68.9, "correlated": 55.7},
+    "WakeFlow-v0": {"wide": -100.72, "narrow": -100.16, "correlated": -100.22},
+    "WakeFlow32-v0": {"wide": -100.57, "narrow": -100.13, "correlated": -100.14},
 }
 """Task -> kind of first policy -> mean return of an episode."""
 
@@ -58,4 +62,5 @@ def measure(env: str, kind: str, steps: int = EPISODES_OF, seeds: int = SEEDS) -
 
 if __name__ == "__main__":
     for env in RETURNS:
-        print(env, {kind: round(float(measure(env, kind).mean()), 1) for kind in POLICIES}, flush=True)
+        extent = SLOW.get(env, (EPISODES_OF, SEEDS))
+        print(env, {kind: round(float(measure(env, kind, *extent).mean()), 2) for kind in POLICIES}, flush=True)

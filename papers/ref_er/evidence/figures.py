@@ -2,7 +2,7 @@
 
 Returns are those of all training episodes that enter the memory, in bins of steps. As in the paper, a curve is their
 mean in each run, averaged over the runs, and the band goes from the 20th to the 80th percentile: of all episodes of all
-runs in Figs. 1 to 5, of the runs' means in Figs. 7 and 8. A figure draws what there is; its caption says what is not.
+runs in Figs. 1 to 6, of the runs' means in Figs. 7 and 8. A figure draws what there is; its caption says what is not.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lab.plotting import Figure, legend, save
 from lab.results import Results
+from papers.ref_er.evidence.figures_flow import fig6
 from papers.ref_er.evidence.figures_own import own_annealing, own_kl, own_memory, own_million
 from papers.ref_er.evidence.figures_panels import (
     BAND,
@@ -80,6 +81,7 @@ FIGURES: dict[str, Figure] = {
     "fig3": returns("fig3", 3, "NAF with five kinds of replay, returns", "naf refer"),
     "fig4": returns("fig4", 4, "V-RACER with four kinds of replay, PPO and ACER, returns", "vracer refer"),
     "fig5": divergences("fig4", 5, "V-RACER, PPO and ACER, divergence from the replayed behaviours", False),
+    "fig6": Figure(("fig6",), fig6, "a swimmer in the wake of a cylinder, recurrent networks"),
     "fig7": Figure(("fig7",), fig7, "V-RACER with ReF-ER, hyper-parameters"),
     "fig8": Figure(("fig8",), fig8, "annealing, network size and advantage"),
     "own-kl": Figure(("own-kl",), own_kl, "not in the paper: both directions of the divergence"),

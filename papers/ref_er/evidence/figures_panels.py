@@ -89,10 +89,12 @@ class Data(Grid):
         return new_figure(rows, cols, f"ReF-ER {title}", caption=below, size=size)
 
 
-def versions(envs: Iterable[str]) -> str:
+def versions(envs: Sequence[str]) -> str:
     """Which versions of the tasks the runs have, and which of them differ from the paper's in more than that."""
-    from papers.ref_er.tasks import TASKS, Task
+    from papers.ref_er.tasks import FLOW, TASKS, Task
 
+    if grids := [str(FLOW[env]) for env in envs if env in FLOW]:
+        return f"task: our own solver of the flow, with {' and '.join(grids)} cells per diameter"
     differ = [env.removesuffix("-v5") for env in envs if env not in TASKS or TASKS[env].differs != Task().differs]
     text = "tasks: gymnasium's -v5, the paper's are -v2"
     return f"{text}; observations or rules differ, too, in {', '.join(differ)}" if differ else text

@@ -9,6 +9,7 @@ import torch
 
 from lab.errors import UserError
 from papers.ref_er import train, train_acer, train_ppo
+from papers.ref_er.episode import seen
 from papers.ref_er.player import WhiteNoise
 from papers.ref_er.tasks import to_env
 
@@ -38,8 +39,23 @@ def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callabl
     getattr(agent, name).load_state_dict(acting)
     explores = config.method in ("ddpg", "naf")
 
+    env = Remembering(env)
+
     def act(observation: np.ndarray, info: dict[str, Any], rng: np.random.Generator) -> np.ndarray:
-        action, std, _ = agent.act((observation.astype(np.float32) - mean) * inverse_std)
-        return to_env(action if explores else action + WhiteNoise(rng)(std), env.action_space)
+        env.states.append((observation.astype(np.float32) - mean) * inverse_std)
+        action, std, _ = agent.act(seen(env.states, trainer.player.window))
+        return to_env(action if explores else action + WhiteNoise(rng)(std), env.action_space)  # type: ignore[arg-type]
 
     return env, act
+
+
+class Remembering(gymnasium.Wrapper):
+    """Keeps what was acted upon in an episode, for recurrent policies."""
+
+    def __init__(self, env: gymnasium.Env):
+        super().__init__(env)
+        self.states: list[np.ndarray] = []
+
+    def reset(self, **how: Any) -> tuple[Any, dict[str, Any]]:
+        self.states = []
+        return super().reset(**how)

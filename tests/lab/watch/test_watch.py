@@ -19,6 +19,8 @@ from lab.watch.playing import play
 from papers.ners import train as ners_train
 from papers.ref_er import train as ref_er_train
 from papers.ref_er import train_acer, train_ppo
+from papers.ref_er.episode import seen
+from papers.ref_er.tasks import to_env
 from papers.sibling_rivalry import train as sibling_train
 from papers.sibling_rivalry import train_off_policy
 from papers.ter import train as ter_train
@@ -148,6 +150,10 @@ RUNS = {
                     lambda t, o, i: 3 * t.agent.act(t.memory.scale(state(o)))[0]),
     "ref-er naf": ("ref_er", ref_er_train, ref_er_train.Config(method="naf", **REF_ER),
                    lambda t, o, i: 3 * t.agent.act(t.memory.scale(state(o)))[0]),
+    "ref-er recurrent": ("ref_er", ref_er_train,
+                         ref_er_train.Config(method="ddpg", network="lstm", window=5, **REF_ER),
+                         lambda t, o, i: to_env(t.agent.act(seen([t.memory.scale(state(o))], 5))[0],
+                                                t.player.env.action_space)),
     "ref-er ppo": ("ref_er", train_ppo, train_ppo.Config(**PENDULUM), None),
     "ref-er acer": ("ref_er", train_acer, train_acer.Config(**PENDULUM, capacity=1024), None),
 }  # fmt: skip

@@ -1,6 +1,7 @@
 """The learners as they are run against the forms to read: the same steps, rounding apart."""
 
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from papers.ref_er.ddpg import DDPG
 from papers.ref_er.fast import FastDDPG, FastNAF, FastVRACER
 from papers.ref_er.memory import EpisodeMemory
 from papers.ref_er.naf import NAF
-from papers.ref_er.networks import MLP
+from papers.ref_er.networks import MLP, Network
+from papers.ref_er.recurrent import LSTM, WindowMemory
 from papers.ref_er.refer import RULES
 from papers.ref_er.vracer import VRACER
 from tests.papers.ref_er.conftest import N_ACTIONS, N_STATES, flat
@@ -21,8 +23,10 @@ PAIRS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "vracer reverse": (VRACER, FastVRACER, dict(reverse_kl=True)),
     "ddpg": (DDPG, FastDDPG, dict(noise=0.4, weight_decay=0.01)),
     "ddpg linear": (DDPG, FastDDPG, dict(noise=0.4, linear=True)),
+    "vracer lstm": (VRACER, FastVRACER, dict(network=LSTM)),
+    "ddpg lstm": (DDPG, FastDDPG, dict(noise=0.4, network=LSTM)),
     "naf": (NAF, FastNAF, dict(noise=0.4)),
-    "naf residual": (NAF, FastNAF, dict(noise=0.4, residual=True)),
+    "naf residual": (NAF, FastNAF, dict(noise=0.4, network=partial(MLP, residual=True))),
 }
 STORED = ("values", "rho", "kl", "returns")
 
@@ -32,8 +36,9 @@ def pair(name: str, settings: dict[str, Any]) -> list[tuple[Any, EpisodeMemory]]
     found = []
     for kind in PAIRS[name][:2]:
         one = kind(N_STATES, N_ACTIONS, hidden=(8, 8), **settings)
-        shaken(*(network for network in vars(one).values() if isinstance(network, MLP)))
-        found.append((one, filled(std=0.4)))
+        shaken(*(network for network in vars(one).values() if isinstance(network, Network)))
+        memory = partial(WindowMemory, length=5) if settings.get("network") is LSTM else EpisodeMemory
+        found.append((one, filled(std=0.4, kind=memory)))
     return found
 
 

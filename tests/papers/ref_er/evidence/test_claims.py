@@ -9,7 +9,7 @@ import pytest
 from lab.claims import Verdict, evaluate
 from lab.results import COLUMNS, MissingData, Results
 from lab.verdicts import NOBODY
-from papers.ref_er.evidence import claims_ddpg, claims_runs
+from papers.ref_er.evidence import claims_ddpg, claims_flow, claims_runs
 from papers.ref_er.evidence.before_learning import POLICIES, RETURNS, before, kind_of, measure
 from papers.ref_er.evidence.claims import CLAIMS
 from papers.ref_er.evidence.claims_ddpg import fallen
@@ -39,7 +39,7 @@ YES, NO, MAYBE, PARTLY = "reproduced", "not reproduced", "inconclusive", "partly
 @pytest.fixture(autouse=True)
 def made_up_tasks(monkeypatch):
     """On the made-up tasks, every policy has the same score before learning."""
-    for module in (claims_runs, claims_ddpg):
+    for module in (claims_runs, claims_ddpg, claims_flow):
         monkeypatch.setattr(module, "before", lambda method, env: START)
 
 
@@ -254,7 +254,8 @@ def test_the_interval_of_a_ratio_of_spreads_covers_it(runs):
 
 
 def test_the_score_before_learning_is_that_of_the_first_policy():
-    assert list(RETURNS) == list(ACTIONS) and all(list(kinds) == list(POLICIES) for kinds in RETURNS.values())
+    assert list(RETURNS) == [*ACTIONS, "WakeFlow-v0", "WakeFlow32-v0"]
+    assert all(list(kinds) == list(POLICIES) for kinds in RETURNS.values())
     kinds = {"ddpg er": "correlated", "ddpg per": "correlated", "ddpg er (untuned)": "narrow", "ddpg refer": "narrow",
              "naf er": "narrow", "vracer er": "wide", "ppo": "wide", "acer (lr 1e-05)": "wide"}  # fmt: skip
     assert {method: kind_of(method) for method in kinds} == kinds

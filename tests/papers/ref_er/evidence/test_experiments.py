@@ -8,23 +8,32 @@ import pytest
 
 from papers.ref_er import train, train_acer, train_ppo
 from papers.ref_er.evidence.experiments import EXPERIMENTS, HEADLINE
-from papers.ref_er.tasks import TASKS
+from papers.ref_er.tasks import FLOW, TASKS
 
 SEEDS = {
-    "fig1": 5, "fig3": 5, "fig4": 5, "fig7": 3, "fig8": 3,
+    "fig1": 5, "fig3": 5, "fig4": 5, "fig6": 3, "fig7": 3, "fig8": 3,
     "own-kl": 3, "own-memory": 3, "own-annealing": 5, "own-million": 3,
 }  # fmt: skip
 """At quick."""
-PER_ENV = {"fig1": 6, "fig7": 17, "fig8": 6, "own-kl": 2, "own-memory": 2, "own-annealing": 6, "own-million": 2}
+PER_ENV = {
+    "fig1": 6,
+    "fig6": 4,
+    "fig7": 17,
+    "fig8": 6,
+    "own-kl": 2,
+    "own-memory": 2,
+    "own-annealing": 6,
+    "own-million": 2,
+}
 """Kinds of runs per task; fig3 and fig4 differ between tasks."""
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_numbers_of_runs_and_seeds(name):
-    for scale, seeds in (("smoke", 1), ("quick", SEEDS[name]), ("full", 5)):
+    for scale, seeds in (("smoke", 1), ("quick", SEEDS[name]), ("full", 3 if name == "fig6" else 5)):
         found = EXPERIMENTS[name](scale)
         kinds = Counter((entry.method, entry.env) for entry in found)
-        assert set(kinds.values()) == {seeds} and {env for _, env in kinds} <= set(TASKS)
+        assert set(kinds.values()) == {seeds} and {env for _, env in kinds} <= {*TASKS, *FLOW}
         if name in PER_ENV:
             assert set(Counter(env for _, env in kinds).values()) == {PER_ENV[name]}
         assert all(e.env == e.config.env and e.method.startswith(e.config.method) for e in found)
@@ -130,3 +139,25 @@ def test_a_million_steps_are_the_papers_first():
     for entry in EXPERIMENTS["own-million"]("quick"):
         c = entry.config
         assert c == train.Config(c.env, "vracer", c.replay, c.seed, steps=10**6, bins=20)
+
+
+def test_the_flow_task_changes_the_networks_only():
+    """As in Sec. 5.4: nothing but 32 cells and windows of 16; at quick also what is scaled with the length."""
+    for entry in EXPERIMENTS["fig6"]("full"):
+        c = entry.config
+        usual = replace(c, env="HalfCheetah-v5", network="mlp", hidden=128, steps=10_000_000, seed=0)
+        if isinstance(c, train_acer.Config):
+            assert usual == train_acer.Config() and entry.method == "acer (lr 1e-05)"
+        else:
+            annealing = 0.0 if entry.method == "ddpg er" else None
+            assert usual == train.Config(method=c.method, replay=c.replay, annealing=annealing)
+        assert (c.network, c.hidden, c.window, c.env) == ("lstm", 32, 16, "WakeFlow32-v0")
+    for entry in EXPERIMENTS["fig6"]("quick"):
+        c = entry.config
+        assert (c.network, c.hidden, c.window, c.env) == ("lstm", 32, 16, "WakeFlow-v0")
+        assert c.annealing * c.steps == (0 if entry.method == "ddpg er" else pytest.approx(5))
+        assert c.capacity == c.warmup == 2**13 and c.steps == 50_000
+        usual = dict(steps=1, bins=1, capacity=1, warmup=1, annealing=0.0, hidden=1, env="", seed=0, network="mlp")
+        usual |= {"segment": 1} if isinstance(c, train_acer.Config) else {"beta": 0.0}
+        standard = type(c)() if isinstance(c, train_acer.Config) else train.Config(method=c.method, replay=c.replay)
+        assert replace(c, **usual) == replace(standard, **usual)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Canvas
 
 from lab.entry import Entry
 from lab.results import COLUMNS, Results, matrix
-from papers.ref_er.evidence import figures, figures_own, figures_sensitivity
+from papers.ref_er.evidence import figures, figures_flow, figures_own, figures_sensitivity
 from papers.ref_er.evidence.experiments import EXPERIMENTS
 from papers.ref_er.evidence.figures import FIGURES
 from papers.ref_er.evidence.figures_panels import (
@@ -47,6 +47,7 @@ METHODS = {
     "fig1": [f"ddpg {replay}" for replay in REPLAYS],
     "fig3": [f"naf {replay}" for replay in REPLAYS],
     "fig4": [*(f"vracer {r}" for r in REPLAYS if r != "per"), "ppo", "acer (lr 1e-05)", "acer (lr 0.0001)"],
+    "fig6": [DEFAULT, "ddpg er", "ddpg refer", "acer (lr 1e-05)"],
     **{name: [DEFAULT, *(f"{DEFAULT} ({setting})" for setting in settings)] for name, settings in SETTINGS.items()},
     "own-kl": [DEFAULT, f"{DEFAULT} (reverse KL)"],
     "own-memory": ["ddpg er", "ddpg er (N 2^18)"],
@@ -55,6 +56,7 @@ METHODS = {
 }
 ENVS = {name: ("HalfCheetah-v5", "Walker2d-v5") for name in METHODS} | {
     **dict.fromkeys(("own-kl", "own-annealing", "own-million"), ("HalfCheetah-v5",)),
+    "fig6": ("WakeFlow-v0",),
     "fig7": ("Walker2d-v5",),
 }
 
@@ -86,6 +88,7 @@ def run_rows(method, env, seed):
         kl = 100 * share if method == "ddpg er" else (0.4 / (1 + 5 * share)) * level / 140
         values = {f"return p{p}": mean + 4 * (p - 50) for p in range(0, 101, 10)}
         values |= {"episodes": 10.0 + seed, "return": mean, "kl": kl * (1 + 0.1 * seed), "far": 0.1, "beta": 0.5}
+        values |= {"exits": 0.5 / (1 + share * level), "effort": level / 200}
         values |= {"c_max": 1 + 4 / (1 + 5 * share), "std": 0.45 - 0.002 * level * share}
         rows += [((i + 1) * STEPS // BINS, *item) for item in values.items()]
     return rows
@@ -121,7 +124,7 @@ def draw(results, tmp_path_factory):
         canvases = []
         with pytest.MonkeyPatch.context() as patch:
             save = figures.save
-            for module in (figures, figures_own, figures_sensitivity):
+            for module in (figures, figures_flow, figures_own, figures_sensitivity):
                 patch.setattr(module, "save", lambda canvas, path: (canvases.append(canvas), save(canvas, path)))
             FIGURES[name].draw(results, "quick", folder / f"{name}.png")
         return canvases[0], (folder / f"{name}.png").read_bytes()
@@ -133,7 +136,7 @@ def draw(results, tmp_path_factory):
 def canvases(monkeypatch):
     """What a test draws, instead of files."""
     drawn = []
-    for module in (figures, figures_own, figures_sensitivity):
+    for module in (figures, figures_flow, figures_own, figures_sensitivity):
         monkeypatch.setattr(module, "save", lambda canvas, path: drawn.append(canvas))
     return drawn
 
@@ -226,7 +229,7 @@ def test_a_band_pools_the_runs_of_one_method_in_each_bin():
 # ---- all figures -----------------------------------------------------------------------------------------------------
 
 BY_EPISODE = ("fig1", "fig3", "fig4")
-BANDED = ("own-kl", "own-memory", "own-million")
+BANDED = ("fig6", "own-kl", "own-memory", "own-million")
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -236,7 +239,8 @@ def test_every_figure_draws_and_says_what_and_how(name, draw):
     title, below = canvas.get_suptitle(), caption(canvas)
     assert title.startswith(f"ReF-ER Figure {name[3:]}: " if name.startswith("fig") else "ReF-ER own experiment: ")
     assert below.startswith("quick: 2 seeds, 200,000 steps; ") and "not run" not in below
-    assert "mean over runs" in below and "tasks: gymnasium's -v5, the paper's are -v2" in below
+    tasks = "task: our own solver" if name == "fig6" else "tasks: gymnasium's -v5, the paper's are -v2"
+    assert "mean over runs" in below and tasks in below
     assert ("rules differ, too, in Walker2d" in below) == ("Walker2d-v5" in ENVS[NEEDS[name]])
     assert ("20th to 80th percentile of all episodes of all runs" in below) == (name in (*BY_EPISODE, *BANDED))
     assert ("20th-80th percentile of the runs' means" in below) == (name in SETTINGS)
