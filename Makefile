@@ -87,18 +87,19 @@ ref-er-own-memory:    ##  25 | not in the paper: DDPG's divergence with a larger
 ref-er-own-annealing: ##  40 | not in the paper: DDPG and PPO without annealing
 ref-er-own-million:   ##  60 | not in the paper: V-RACER's first million steps with the paper's settings
 
-sibling-rivalry:      ## 785 | Sibling Rivalry: every figure below
+sibling-rivalry:      ## 950 | Sibling Rivalry: every figure below
 sibling-rivalry-fig1: ##   1 | a track on which the distance to the goal is a trap, and a way out
 sibling-rivalry-fig2: ##   1 | Sibling Rivalry on the track, sibling by sibling (the runs of fig1)
-sibling-rivalry-fig3: ##  95 | point maze: PPO, Sibling Rivalry, ICM, RND, DDPG+HER
+sibling-rivalry-fig3: ## 220 | point maze and ant maze: PPO, Sibling Rivalry, ICM, RND, DDPG+HER
 sibling-rivalry-fig4: ## 165 | pixel grid: PPO, Sibling Rivalry, ICM, DQN, DQN+HER
 sibling-rivalry-fig5: ##  85 | construction: IMPALA with the naive reward and with Sibling Rivalry
 sibling-rivalry-fig6: ##  80 | corridors and U mazes of growing length
 sibling-rivalry-fig7: ##  50 | the inclusion threshold: 0, 1, 2, 3, 5, 7, 10
 sibling-rivalry-fig8: ##  80 | siblings with starts of their own
-sibling-rivalry-fig9: ##  50 | the Grid Oracle
+sibling-rivalry-fig9: ## 110 | the Grid Oracle in point maze and ant maze
 sibling-rivalry-own-whole-grid: ## 110 | not in the paper's length: one run each on 13 x 13 pixels
 sibling-rivalry-own-weighting:  ##  25 | not in the paper: means over workers or over one pool
+sibling-rivalry-own-low-level:  ##  15 | not in the paper: the ant's low level alone, without walls
 sibling-rivalry-own-tasks: ##   0 | not in the paper: pictures of all tasks
 
 ter:              ## 1155 | Topological Experience Replay: every figure below

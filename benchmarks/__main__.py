@@ -21,6 +21,7 @@ TOPICS = {
     "goal_tasks": "A step of the point maze and the pixel grid",
     "voxel_build": "A step of the construction task",
     "wake_flow": "The swimmer in the wake, and what learns from it",
+    "ant_maze": "A step of the ant maze",
     "sum_tree": "Prioritised draws",
     "batches": "Making a batch (SimpleCrossing-Easy, 50,000 transitions stored)",
     "training": "Training on SimpleCrossing-Easy and on Sokoban, per environment step",

@@ -84,7 +84,7 @@ def measure() -> list[Row]:
         f"{flops / 1e6:.2f} million operations per environment step, at the {rate / 1e9:.0f} GFLOP/s that large dense "
         f"float32 matrix products reached on this core in the same rounds; {floor / us['SB3']:.0%} of SB3's step"
     )
-    epoch, plain_epoch = (seconds[name] * config.updates for name in ("ours", "plain"))
+    epoch, plain_epoch = (seconds[name] * trainer.settings.updates for name in ("ours", "plain"))
     what, default_note = "ppo-sr: step", "its Adam is not fused"
     return [
         Row("ppo-sr: epoch", epoch, "s", plain_epoch, "plain PyTorch", EPOCH_LIMIT, "ours", epoch_note),
@@ -126,7 +126,7 @@ def operations(trainer: Trainer, kept: float) -> float:
     policy, critic = ([2 * p.numel() for p in network.parameters() if p.dim() > 1] for network in networks)
     # Forward costs 1, the gradients of the weights 1 and those of the inputs 1, which the first layer's need not.
     gradient = 3 * (sum(policy) + sum(critic)) - policy[0] - critic[0]
-    return sum(policy) + kept * (sum(critic) + trainer.config.ppo_epochs * gradient)
+    return sum(policy) + kept * (sum(critic) + trainer.settings.ppo_epochs * gradient)
 
 
 # ---- Stable-Baselines3 -----------------------------------------------------------------------------------------------
@@ -147,15 +147,15 @@ class FlatGoalEnv(gymnasium.ObservationWrapper):
 
 def make_peer(config: Config, adam: dict[str, Any]) -> Any:
     """Stable-Baselines3's PPO with as much to do as ours has; `adam` are arguments of its optimiser."""
-    transitions = config.rollouts * point_maze().max_steps
+    transitions, settings = config.rollouts * point_maze().max_steps, of_task(config, point_maze())
 
     def make() -> gymnasium.Env:
         return FlatGoalEnv(gymnasium.make("envs:PointMaze-v0", disable_env_checker=True))
 
     return sb3.PPO(
         "MlpPolicy", DummyVecEnv([make] * PEER_ENVS), learning_rate=config.lr, n_steps=transitions // PEER_ENVS,
-        batch_size=transitions // config.minibatches, n_epochs=config.ppo_epochs, gamma=1.0,
-        gae_lambda=config.gae_lambda, ent_coef=of_task(config, point_maze())[0], seed=0, device="cpu",
+        batch_size=transitions // config.minibatches, n_epochs=settings.ppo_epochs, gamma=1.0,
+        gae_lambda=config.gae_lambda, ent_coef=settings.entropy, seed=0, device="cpu",
         policy_kwargs={"net_arch": [128, 128, 128], "activation_fn": nn.ReLU, "optimizer_kwargs": adam},
     )  # fmt: skip
 

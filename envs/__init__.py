@@ -21,6 +21,9 @@ for _name, _maker in {
     "TreeMaze": "envs.point_maze:tree_maze_env",
     "PixelGrid": "envs.pixel_grid:pixel_grid_env",
     "CircularTrack": "envs.circular_track:circular_track_env",
+    "AntMaze": "envs.ant_maze:ant_maze_env",
+    "AntMazeSmall": "envs.ant_maze:small_ant_maze_env",
+    "AntArena": "envs.ant_maze:ant_arena_env",
 }.items():
     register(id=f"{_name}-v0", entry_point=_maker)
 for _name, _maker, _vector in (

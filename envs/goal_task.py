@@ -34,6 +34,8 @@ class GoalTask:
     """delta: an episode succeeds when the distance to the goal is at most this."""
     max_steps: int
     """T: steps per episode."""
+    interval: int = 1
+    """Steps of the world per step: more than one where a step is a decision that others carry out."""
 
     def starts(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """n start states [n, ...]."""

@@ -1,4 +1,4 @@
-"""The tasks by name: PointMaze, Corridor-10, UMaze-10, TreeMaze-10-3, PixelGrid-13, PixelGrid-7-25."""
+"""The tasks by name: PointMaze, Corridor-10, UMaze-10, TreeMaze-10-3, PixelGrid-13, PixelGrid-7-25, AntMaze."""
 
 from __future__ import annotations
 
@@ -8,6 +8,28 @@ from envs.goal_task import GoalTask
 from envs.pixel_grid import PixelGrid
 from envs.point_maze import corridor, point_maze, tree_maze, u_maze
 from lab.errors import UserError
+from papers.sibling_rivalry.hierarchy import INTERVAL, Hierarchy
+
+SHORT_OF_STEPS: dict = dict(minibatches=16, adam_eps=1e-8)
+"""The low level's learner where it has a fifth of the paper's steps: it learns more of each (README, "Registered")."""
+
+
+def ant(layout: str, reach: float, **learning) -> Callable[..., Hierarchy]:
+    """Makes an ant maze with two levels, from its steps per subgoal."""
+
+    def make(interval: int = INTERVAL) -> Hierarchy:
+        try:
+            from envs.ant_maze import AntMaze  # here: all other tasks do without MuJoCo
+        except ImportError as error:
+            raise ValueError(f"needs MuJoCo ({error}): pip install -r requirements.txt") from None
+        return Hierarchy(AntMaze(layout), reach, interval, **learning)
+
+    return make
+
+
+def _ant_form(name: str) -> str:
+    return f"{name} or {name}-<steps per subgoal>"
+
 
 MAKERS: dict[str, tuple[Callable[..., GoalTask], str, int, int]] = {
     "PointMaze": (point_maze, "PointMaze", 0, 0),
@@ -15,6 +37,9 @@ MAKERS: dict[str, tuple[Callable[..., GoalTask], str, int, int]] = {
     "UMaze": (u_maze, "UMaze-<length>", 1, 1),
     "TreeMaze": (tree_maze, "TreeMaze-<size>-<seed>", 2, 2),
     "PixelGrid": (PixelGrid, "PixelGrid-<size> or PixelGrid-<size>-<steps>", 1, 2),
+    "AntMaze": (ant("U", 5.0), _ant_form("AntMaze"), 0, 1),
+    "AntMazeSmall": (ant("small U", 2.5, **SHORT_OF_STEPS), _ant_form("AntMazeSmall"), 0, 1),
+    "AntArena": (ant("arena", 2.5, **SHORT_OF_STEPS), _ant_form("AntArena"), 0, 1),
 }
 """Name -> (constructor, how to write it, fewest and most numbers)."""
 

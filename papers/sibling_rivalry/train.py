@@ -10,13 +10,15 @@ All methods share the loop below and differ in what an episode is paid, and in w
     ppo-rnd    the same with another kind of surprise (rnd.py)
     ppo-go     nothing but success, and the number of regions visited (grid_oracle.py)
 
-Time is counted in training episodes, each sibling as one: an epoch is 50 updates of 80 episodes.
+In the ant maze the policy that these train is the high level of two (hierarchy.py); the low one is the same for all.
+
+Time is counted in training episodes, each sibling as one: an epoch is 50 updates of 80 episodes, 20 in the ant maze.
 """
 
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -26,6 +28,7 @@ from lab.errors import UserError
 from lab.runs import Run, Streams
 from lab.settings import check_settings
 from papers.sibling_rivalry.grid_oracle import grid_oracle_reward, regions_visited
+from papers.sibling_rivalry.hierarchy import Hierarchy, with_low_level
 from papers.sibling_rivalry.icm import Icm
 from papers.sibling_rivalry.ppo import PPO, Experience, gae
 from papers.sibling_rivalry.rewards import naive_reward, sparse_reward
@@ -45,7 +48,8 @@ class Config:
     """Every setting of a run. Defaults are the paper's, with the place where it states them; None: see there."""
 
     env: str = "PointMaze"
-    """Task: PointMaze, Corridor-<length>, UMaze-<length>, TreeMaze-<size>-<seed>, PixelGrid-<size>[-<steps>]."""
+    """Task: PointMaze, Corridor-<length>, UMaze-<length>, TreeMaze-<size>-<seed>, PixelGrid-<size>[-<steps>] or
+    AntMaze, AntMazeSmall, AntArena[-<steps per subgoal>]."""
     method: Literal["ppo", "ppo-sr", "ppo-icm", "ppo-rnd", "ppo-go"] = "ppo-sr"
     """What episodes are paid; see the top of this file."""
     seed: int = 0
@@ -55,20 +59,21 @@ class Config:
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
 
-    updates: int = 50
-    """Updates per epoch. Not in the paper; as in the authors' code."""
+    updates: int | None = None
+    """Updates per epoch. None: 50, or 20 for the ant. Not in the paper; as in the authors' code."""
     rollouts: int = 80
     """Episodes per update: 20 workers with 4 each (App. F, Table 1)."""
     worker_rollouts: int = 4
     """Episodes of a worker (Table 1). Losses are means over workers of each one's mean; 80: of one pool of all."""
-    ppo_epochs: int = 4
-    """Passes over the transitions of an update (Table 1)."""
+    ppo_epochs: int | None = None
+    """Passes over the transitions of an update. None: 4, or 2 for the ant (Table 1)."""
     minibatches: int = 4
     """Gradient steps per pass (Table 1)."""
     lr: float = 1e-3
     """Adam's step size (Table 1)."""
-    lr_decay: float = 0.95
-    """Factor on it after every epoch, as in the authors' code. Table 1 has 0.999: that to the power of 50 updates."""
+    lr_decay: float | None = None
+    """Factor on it after every epoch. None: 0.95, as in the authors' code (Table 1 has 0.999: that to the power of 50
+    updates), or 1 for the ant (Table 1)."""
     adam_eps: float = 1e-3
     """Adam's epsilon, as in the authors' code and added where it adds it (adam.py). Not in the paper."""
     entropy: float | None = None
@@ -79,7 +84,8 @@ class Config:
     """Discount; None: 1, or 0.98 with ppo-icm and ppo-rnd (Table 1)."""
 
     epsilon: float | None = None
-    """Sibling Rivalry: inclusion threshold. None: 5, or inf on the pixel grid (Table 1)."""
+    """Sibling Rivalry: inclusion threshold. None: 5, inf on the pixel grid, 10 in the ant maze (Table 1) and 5 in half
+    of it."""
     independent_starts: bool = False
     """Sibling Rivalry: siblings share their goal only, each has a start of its own (App. D)."""
     curiosity_weight: float = 0.01
@@ -122,18 +128,31 @@ def check(config: Config) -> None:
         raise UserError(f"siblings come in pairs: rollouts must be even, not {config.rollouts}")
 
 
-def of_task(config: Config, task: GoalTask) -> tuple[float, float, float]:
-    """Weight of the entropy, discount and inclusion threshold: where the settings have None, as in Table 1, which has a
-    column for mazes and one for the pixel grid (here: for discrete actions)."""
-    grid = task.action_range is None
-    entropy = 0.0 if grid and config.method == "ppo-sr" else 0.025
-    gamma = 0.98 if config.method in CURIOUS else 1.0
-    epsilon = inf if grid else 5.0
-    return (
-        entropy if config.entropy is None else config.entropy,
-        gamma if config.gamma is None else config.gamma,
-        epsilon if config.epsilon is None else config.epsilon,
+class OfTask(NamedTuple):
+    """What depends on the task where the settings have None."""
+
+    entropy: float
+    gamma: float
+    epsilon: float
+    updates: int
+    ppo_epochs: int
+    lr_decay: float
+
+
+def of_task(config: Config, task: GoalTask) -> OfTask:
+    """The settings; None: as in Table 1, which has columns for mazes, the ant maze, and the pixel grid (here: for
+    discrete actions). Its threshold for the ant is twice the reach of a subgoal."""
+    grid, ant = task.action_range is None, isinstance(task, Hierarchy)
+    column = OfTask(
+        entropy=0.0 if grid and config.method == "ppo-sr" else 0.025,
+        gamma=0.98 if config.method in CURIOUS else 1.0,
+        epsilon=inf if task.action_range is None else 2.0 * task.action_range if ant else 5.0,
+        updates=20 if ant else 50,
+        ppo_epochs=2 if ant else 4,
+        lr_decay=1.0 if ant else 0.95,
     )
+    given = {name: getattr(config, name) for name in OfTask._fields}
+    return column._replace(**{name: value for name, value in given.items() if value is not None})
 
 
 class Trainer:
@@ -142,19 +161,21 @@ class Trainer:
     def __init__(self, config: Config):
         streams = Streams(config.seed)
         self.config, self.task = config, make_task(config.env)
-        entropy, self.gamma, self.epsilon = of_task(config, self.task)
+        self.settings = of_task(config, self.task)
         self.rng, self.shuffling = streams.numpy("rollouts"), streams.numpy("shuffling")
         self.rivals = config.method == "ppo-sr"
         self.curiosity: Icm | Rnd | None = None
         if config.method in CURIOUS:
             self.curiosity = CURIOUS[config.method](self.task, streams.integer("curiosity"))
+        if isinstance(self.task, Hierarchy):
+            self.task.begin(streams, config.device)
         if config.method == "ppo-go" and self.task.goal_shape != (2,):
             raise UserError(f"ppo-go counts regions of a plane, and {config.env} has none; use a maze")
         self.agent = PPO(
-            self.task, sees_anti_goal=self.rivals, lr=config.lr, lr_decay=config.lr_decay, adam_eps=config.adam_eps,
-            entropy=entropy, epochs=config.ppo_epochs, minibatches=config.minibatches,
-            seed=streams.integer("network"), curiosity=self.curiosity, curiosity_rate=config.curiosity_rate,
-            device=config.device,
+            self.task, sees_anti_goal=self.rivals, lr=config.lr, lr_decay=self.settings.lr_decay,
+            adam_eps=config.adam_eps, entropy=self.settings.entropy, epochs=self.settings.ppo_epochs,
+            minibatches=config.minibatches, seed=streams.integer("network"), curiosity=self.curiosity,
+            curiosity_rate=config.curiosity_rate, device=config.device,
         )  # fmt: skip
         self.episodes_done = self.steps_done = self.evaluations = 0
         self._log: list[dict[str, float]] = []
@@ -168,15 +189,15 @@ class Trainer:
         episode.
         """
         starts, goals = self.starts_and_goals(self.config.rollouts)  # Algorithm 1, line 4
-        rollouts = self.play(starts, goals, self.rng)  # Algorithm 1, lines 5-6
+        rollouts, entry = self.rollouts(starts, goals)  # Algorithm 1, lines 5-6
         # Algorithm 1, lines 7-8, 9-14 and 15-18: what is paid, who is closer, and who is learnt from
         last_rewards, anti_goals, kept = self.last_rewards(rollouts)
         data, workers = self.experience(rollouts, last_rewards, anti_goals, kept)  # Algorithm 1, line 2
-        entry = {"train_success": rollouts.reached.mean(), "kept": kept.mean()}
+        entry |= {"train_success": rollouts.reached.mean(), "kept": kept.mean()}
         if np.bincount(workers).max() >= max(self.config.minibatches, 2):  # else there is nothing to be split
             entry |= self.agent.learn(data, workers, self.shuffling)  # Algorithm 1, line 19
         self.episodes_done += self.config.rollouts
-        self.steps_done += int(rollouts.lengths.sum())
+        self.steps_done += int(rollouts.lengths.sum()) * self.task.interval
         self._log.append(entry)
         return entry
 
@@ -192,6 +213,12 @@ class Trainer:
         if self.config.independent_starts:
             return self.task.starts(2 * n, rng), goals
         return self.task.starts(n, rng).repeat(2, axis=0), goals
+
+    def rollouts(self, starts: np.ndarray, goals: np.ndarray) -> tuple[Rollouts, dict[str, float]]:
+        """Episodes to learn from; and, where there is a low level, which learns meanwhile, what is to be logged."""
+        if isinstance(self.task, Hierarchy):
+            return self.task.practise(self.play, starts, goals, self.rng, self.config.worker_rollouts)
+        return self.play(starts, goals, self.rng), {}
 
     def play(self, starts: np.ndarray, goals: np.ndarray, rng: np.random.Generator) -> Rollouts:
         """Episodes with actions drawn from the policy."""
@@ -227,7 +254,7 @@ class Trainer:
             surprise = self.curiosity.surprise(now, actions, following)
             rewards[run] += self.config.curiosity_weight * surprise.cpu().numpy()
             goes_on = ~rollouts.reached
-        advantages = gae(rewards, values, rollouts.lengths, self.gamma, self.config.gae_lambda, goes_on)
+        advantages = gae(rewards, values, rollouts.lengths, self.settings.gamma, self.config.gae_lambda, goes_on)
         legal = task.legal(states[rows, times])
         data = Experience(
             observations=now, next_observations=following, goals=tensor(rollouts.goals[rows]),
@@ -244,7 +271,7 @@ class Trainer:
         """
         task, reached = self.task, rollouts.reached
         if self.rivals:
-            result = rivalry(rollouts.ends, rollouts.goals, reached, task.distance, self.epsilon)
+            result = rivalry(rollouts.ends, rollouts.goals, reached, task.distance, self.settings.epsilon)
             return result.rewards, result.anti_goals, result.kept
         if self.config.method == "ppo":
             rewards = naive_reward(task.distance(rollouts.ends, rollouts.goals), reached)
@@ -280,6 +307,10 @@ class Trainer:
         self.evaluations += 1
         return metrics
 
+    def weights(self) -> dict[str, Any]:
+        """Of the policy that acts."""
+        return with_low_level(self.task, self.agent.policy.state_dict())
+
 
 def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
     """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
@@ -289,7 +320,8 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     """
     check(config)
     fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    total = config.epochs * config.updates * config.rollouts
+    updates = fresh.settings.updates
+    total = config.epochs * updates * config.rollouts
     with Run.open(
         config, run_dir, total_steps=total, unit="episode", score="success", tensorboard=tensorboard, progress=progress
     ) as run:
@@ -298,7 +330,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
         state = run.load() or {"trainer": fresh, "metrics": {}}
         trainer, metrics = state["trainer"], state["metrics"]
         while trainer.episodes_done < total:
-            for _ in range(config.updates):
+            for _ in range(updates):
                 entry = trainer.update()
                 losses = {name: value for name, value in entry.items() if name.endswith("loss")}
                 run.check_finite(trainer.episodes_done, **losses)
@@ -309,7 +341,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
             if trainer.evaluations % SAVE_EVERY == 0:
                 run.save({"trainer": trainer, "metrics": metrics})
         summary = {name: value for name, value in metrics.items() if not name.startswith("end ")}
-        return run.finish({"episodes": trainer.episodes_done, **summary}, weights=trainer.agent.policy.state_dict())
+        return run.finish({"episodes": trainer.episodes_done, **summary}, weights=trainer.weights())
 
 
 if __name__ == "__main__":

@@ -8,13 +8,16 @@ The methods share memory and loop; the learner depends on the task's actions:
     dqn-her    the same for discrete actions (dqn.py)
     dqn        minus the distance to the goal after every step, Eq. (2), and no hindsight; discrete actions
 
-Time is counted in training episodes: an epoch is 50 cycles, a cycle 80 episodes and then 40 gradient steps.
+In the ant maze the policy that these train is the high level of two (hierarchy.py).
+
+Time is counted in training episodes: an epoch is 50 cycles, 20 in the ant maze, a cycle 80 episodes and then 40
+gradient steps.
 """
 
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -28,6 +31,7 @@ from lab.settings import check_settings
 from papers.sibling_rivalry.ddpg import DDPG, Batch
 from papers.sibling_rivalry.dqn import DQN
 from papers.sibling_rivalry.fast_ddpg import FastDDPG
+from papers.sibling_rivalry.hierarchy import Hierarchy, with_low_level
 from papers.sibling_rivalry.hindsight import relabel
 from papers.sibling_rivalry.rewards import naive_reward, sparse_reward
 from papers.sibling_rivalry.rollouts import Rollouts, play, terminal_states
@@ -36,6 +40,8 @@ from papers.sibling_rivalry.tasks import make_task
 METHODS = ("ddpg-her", "dqn-her", "dqn")
 SAVE_EVERY = 5
 """Epochs between two checkpoints."""
+TURNS = 4
+"""Episodes of a worker in a cycle (Table 2): where there is a low level, it learns after each."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,8 @@ class Config:
     """Every setting of a run. Defaults are the paper's, with the place where it states them."""
 
     env: str = "PointMaze"
-    """Task: PointMaze, Corridor-<length>, UMaze-<length>, TreeMaze-<size>-<seed>, PixelGrid-<size>[-<steps>]."""
+    """Task: PointMaze, Corridor-<length>, UMaze-<length>, TreeMaze-<size>-<seed>, PixelGrid-<size>[-<steps>] or
+    AntMaze, AntMazeSmall, AntArena[-<steps per subgoal>]."""
     method: Literal["ddpg-her", "dqn-her", "dqn"] = "ddpg-her"
     """Learner, rewards and hindsight; see the top of this file."""
     seed: int = 0
@@ -53,19 +60,21 @@ class Config:
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
 
-    cycles: int = 50
-    """Cycles per epoch. Not in the paper; as in the authors' code."""
+    cycles: int | None = None
+    """Cycles per epoch. None: 50, or 20 for the ant. Not in the paper; as in the authors' code."""
     episodes: int = 80
     """Episodes per cycle: 20 workers with 4 each (App. F, Table 2)."""
     updates: int = 40
     """Gradient steps per cycle (Table 2)."""
     batch_size: int | None = None
-    """Transitions per gradient step. None: 1,280 or, for discrete actions, 2,560: 20 workers, 64 or 128 (Table 2)."""
+    """Transitions per gradient step. None: 1,280, or 2,560 for discrete actions and the ant: 20 workers with 64 or 128
+    (Table 2)."""
     capacity: int | None = None
-    """Transitions kept, relabelled ones included. None: 2 million or, for discrete actions, 10 million. Not in the
-    paper; the authors' code keeps as many, 100,000 or 500,000 per worker."""
+    """Transitions kept, relabelled ones included. None: 2 million, or 10 million for discrete actions and the ant. Not
+    in the paper; the authors' code keeps as many, 100,000 or 500,000 per worker."""
     warmup: int = 5_120
-    """Transitions stored before learning starts. Not in the paper; the authors' code waits for 256 per worker."""
+    """Transitions stored before learning starts. Not in the paper; the authors' code waits for 256 per worker (ant:
+    200)."""
     lr: float = 1e-3
     """Adam's step size (Table 2)."""
     adam_eps: float = 1e-3
@@ -81,8 +90,8 @@ class Config:
 
     noise: float = 0.1
     """DDPG: deviation of the noise on actions, as a share of the action range (Table 2)."""
-    action_l2: float = 0.25
-    """DDPG: weight of the actions' mean square in the actor's loss (Table 2)."""
+    action_l2: float | None = None
+    """DDPG: weight of the actions' mean square in the actor's loss. None: 0.25, or 0.0002 for the ant (Table 2)."""
 
     eval_episodes: int = 400
     """Episodes per evaluation, one evaluation per epoch, greedy actions. Not in the paper."""
@@ -101,12 +110,36 @@ def check(config: Config) -> None:
         raise UserError(f"unknown method {config.method!r}; right are: {', '.join(METHODS)}")
 
 
+class OfTask(NamedTuple):
+    """What depends on the task where the settings have None."""
+
+    cycles: int
+    batch_size: int
+    capacity: int
+    action_l2: float
+
+
+def of_task(config: Config, task: GoalTask) -> OfTask:
+    """The settings; None: as in Table 2, which has columns for mazes, the ant maze, and the pixel grid (here: for
+    discrete actions), and the authors' code."""
+    ant = isinstance(task, Hierarchy)
+    large = ant or task.action_range is None
+    column = OfTask(
+        cycles=20 if ant else 50,
+        batch_size=2_560 if large else 1_280,
+        capacity=10_000_000 if large else 2_000_000,
+        action_l2=0.0002 if ant else 0.25,
+    )
+    given = {name: getattr(config, name) for name in OfTask._fields}
+    return column._replace(**{name: value for name, value in given.items() if value is not None})
+
+
 def replay_layout(config: Config, task: GoalTask) -> tuple[int, Fields]:
     """Transitions kept, and what is kept of one: states as the task has them, which are smaller than its observations,
     and goals as small as is exact."""
     state = task.starts(1, np.random.default_rng(0))[0]
     discrete = task.action_range is None
-    return config.capacity or (10_000_000 if discrete else 2_000_000), {
+    return of_task(config, task).capacity, {
         "state": (state.shape, state.dtype),
         "action": ((), np.int64) if discrete else ((task.n_actions,), np.float32),
         "goal": (task.goal_shape, np.float32 if len(task.goal_shape) == 1 else np.uint8),  # pictures: of 0 and 1
@@ -127,6 +160,7 @@ class Trainer:
     def __init__(self, config: Config):
         streams = Streams(config.seed)
         self.config, self.task = config, make_task(config.env)
+        self.settings = of_task(config, self.task)
         self.rng, self.replay = streams.numpy("rollouts"), streams.numpy("replay")
         self.relabelling = streams.numpy("hindsight")
         discrete = self.task.action_range is None
@@ -135,7 +169,8 @@ class Trainer:
             raise UserError(f"{config.method} does not work with the {kind} actions of {config.env}; use {right}")
         self.dense = config.method == "dqn"
         self.k = 0 if self.dense else config.k
-        self.batch_size = config.batch_size or (2_560 if discrete else 1_280)
+        if isinstance(self.task, Hierarchy):
+            self.task.begin(streams, config.device)
         self.agent = self._make_agent(streams.integer("network"))
         self.memory = self._make_memory()
         self.episodes_done = self.steps_done = self.evaluations = 0
@@ -150,12 +185,12 @@ class Trainer:
         if self.task.action_range is None:
             return DQN(self.task, **settings)
         agent = FastDDPG if c.device == "cpu" else DDPG
-        return agent(self.task, noise=c.noise, action_l2=c.action_l2, **settings)
+        return agent(self.task, noise=c.noise, action_l2=self.settings.action_l2, **settings)
 
     def _make_memory(self) -> Ring:
         c, (capacity, fields) = self.config, replay_layout(self.config, self.task)
         most = (1 + self.k) * c.episodes * self.task.max_steps
-        for name, needed in {"batch_size": self.batch_size, "warmup": c.warmup, "a cycle": most}.items():
+        for name, needed in {"batch_size": self.settings.batch_size, "warmup": c.warmup, "a cycle": most}.items():
             if capacity < needed:
                 raise UserError(f"a capacity of {capacity} is too small: {name} needs {needed} transitions")
         announce(capacity, fields)
@@ -167,15 +202,25 @@ class Trainer:
         """Play and store the cycle's episodes, then learn. Returns what is to be logged."""
         n = self.config.episodes
         starts, goals = self.task.starts(n, self.rng), self.task.goals(n, self.rng)
-        rollouts = play(self.task, partial(self.agent.explore, rng=self.rng), starts, goals, self.rng)
+        rollouts, entry = self.rollouts(starts, goals)
         self.store(rollouts)
-        entry = {"train_success": float(rollouts.reached.mean())}
+        entry |= {"train_success": float(rollouts.reached.mean())}
         if len(self.memory) >= self.config.warmup:
             entry |= self.learn()
         self.episodes_done += n
-        self.steps_done += int(rollouts.lengths.sum())
+        self.steps_done += int(rollouts.lengths.sum()) * self.task.interval
         self._log.append(entry)
         return entry
+
+    def rollouts(self, starts: np.ndarray, goals: np.ndarray) -> tuple[Rollouts, dict[str, float]]:
+        """Episodes to learn from; and, where there is a low level, which learns meanwhile, what is to be logged."""
+        if isinstance(self.task, Hierarchy):
+            return self.task.practise(self.explore, starts, goals, self.rng, TURNS)
+        return self.explore(starts, goals, self.rng), {}
+
+    def explore(self, starts: np.ndarray, goals: np.ndarray, rng: np.random.Generator) -> Rollouts:
+        """Episodes with noise on the actions."""
+        return play(self.task, partial(self.agent.explore, rng=rng), starts, goals, rng)
 
     def store(self, rollouts: Rollouts) -> None:
         """Put every step into the memory, once with the goal that was pursued and up to k times in hindsight."""
@@ -198,7 +243,7 @@ class Trainer:
 
     def learn(self) -> dict[str, float]:
         """The cycle's gradient steps, each on a batch drawn uniformly, and one step of the target networks."""
-        slots = self.replay.integers(len(self.memory), size=(self.config.updates, self.batch_size))
+        slots = self.replay.integers(len(self.memory), size=(self.config.updates, self.settings.batch_size))
         results = [torch.stack(self.agent.update(self.batch(batch))) for batch in slots]
         self.agent.sync()
         loss, q = torch.stack(results).mean(dim=0).tolist()
@@ -225,11 +270,12 @@ class Trainer:
     # --- evaluation ---------------------------------------------------------------------------------------------------
 
     def evaluate(self) -> dict[str, float]:
-        """Metrics of the greedy policy, and means over the cycles since the last evaluation.
+        """Metrics of the greedy policy, with a greedy low level, and means over the cycles since the last evaluation.
 
         ``q_mean`` is the mean of Q(s, a) over the replayed transitions.
         """
         task, n = self.task, self.config.eval_episodes
+        task = task.greedily() if isinstance(task, Hierarchy) else task
         rng = Streams(self.config.seed).numpy(f"evaluation at {self.episodes_done}")
         rollouts = play(task, self.agent.act, task.starts(n, rng), task.goals(n, rng), rng)
         metrics = {
@@ -253,7 +299,8 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     """
     check(config)
     fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    total = config.epochs * config.cycles * config.episodes
+    cycles = fresh.settings.cycles
+    total = config.epochs * cycles * config.episodes
     with Run.open(
         config, run_dir, total_steps=total, unit="episode", score="success", tensorboard=tensorboard, progress=progress
     ) as run:
@@ -262,16 +309,18 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
         state = run.load() or {"trainer": fresh, "metrics": {}}
         trainer, metrics = state["trainer"], state["metrics"]
         while trainer.evaluations < config.epochs:
-            for _ in range(config.cycles):
+            for _ in range(cycles):
                 entry = trainer.cycle()
-                run.check_finite(trainer.episodes_done, critic_loss=entry.get("critic_loss", 0.0))
+                losses = {name: value for name, value in entry.items() if name.endswith("loss")}
+                run.check_finite(trainer.episodes_done, **losses)
                 run.tick(trainer.episodes_done)
             metrics = trainer.evaluate()
             run.log(trainer.episodes_done, metrics)
             if trainer.evaluations % SAVE_EVERY == 0:
                 run.save({"trainer": trainer, "metrics": metrics})
         summary = {name: value for name, value in metrics.items() if not name.startswith("end ")}
-        return run.finish({"episodes": trainer.episodes_done, **summary}, weights=trainer.agent.weights())
+        weights = with_low_level(trainer.task, trainer.agent.weights())
+        return run.finish({"episodes": trainer.episodes_done, **summary}, weights=weights)
 
 
 if __name__ == "__main__":

@@ -108,11 +108,11 @@ def test_the_port_learns_what_ours_learns(monkeypatch):
 
 def test_the_port_has_the_settings_of_ours():
     config = Config()
-    entropy, _, epsilon = of_task(config, point_maze())
+    settings = of_task(config, point_maze())
     pairs = {
-        "ROLLOUTS": config.rollouts, "STEPS": point_maze().max_steps, "EPOCHS": config.ppo_epochs,
+        "ROLLOUTS": config.rollouts, "STEPS": point_maze().max_steps, "EPOCHS": settings.ppo_epochs,
         "MINIBATCHES": config.minibatches, "LR": config.lr, "ADAM_EPS": config.adam_eps,
-        "ENTROPY": entropy, "LAMBDA": config.gae_lambda, "EPSILON": epsilon,
+        "ENTROPY": settings.entropy, "LAMBDA": config.gae_lambda, "EPSILON": settings.epsilon,
     }  # fmt: skip
     assert {name: getattr(plain_ppo, name) for name in pairs} == pairs
 

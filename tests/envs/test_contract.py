@@ -39,6 +39,9 @@ ENVS = [
     ("envs:VoxelBuild-v0", {}, Discrete(21), None),
     ("envs:VoxelBuildSmall-v0", dict(picture=(24, 36)), Discrete(21), None),
     ("envs:CircularTrack-v0", {}, box(-1, 1, 1), None),
+    ("envs:AntMaze-v0", {}, box(-30, 30, 8), None),
+    ("envs:AntMazeSmall-v0", {}, box(-30, 30, 8), None),
+    ("envs:AntArena-v0", {}, box(-30, 30, 8), None),
     ("envs:Hand-v1", {}, box(-1, 1, 3), None),
     ("envs:HandWall-v1", {}, box(-1, 1, 3), None),
     ("envs:Robot-v1", {}, box(-1, 1, 3), None),
@@ -76,6 +79,7 @@ def play(env, n, seed):
             yield env.reset()
 
 
+@pytest.mark.filterwarnings("ignore:.*For Box action spaces, we recommend")  # the ant's torques have their units
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(("name", "arguments", "actions", "observations"), ENVS, ids=IDS)
 def test_gymnasium_accepts_it(name, arguments, actions, observations, monkeypatch):

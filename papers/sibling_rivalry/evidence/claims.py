@@ -1,7 +1,7 @@
 """The paper's statements about Figures 3 and 4, as checks of tidy results, and the list of all its claims.
 
-Figures 1 and 2 are in claims_track.py, 5 in claims_build.py, 6 to 9 in claims_appendix.py; claims_runs.py says what
-counts as solved, at which budget a failure counts, and which runs are paired.
+Figures 1 and 2 are in claims_track.py, 5 in claims_build.py, 6 to 9 in claims_appendix.py, the ant maze in
+claims_ant.py; claims_runs.py says what counts as solved, at which budget a failure counts, and which runs are paired.
 """
 
 from functools import partial
@@ -11,7 +11,7 @@ import numpy as np
 from lab.claims import Claim
 from lab.results import MissingData, Results
 from lab.verdicts import Verdict, all_of, decide, judged, margin_of, mean_of, number, same
-from papers.sibling_rivalry.evidence import claims_appendix, claims_build, claims_track
+from papers.sibling_rivalry.evidence import claims_ant, claims_appendix, claims_build, claims_track
 from papers.sibling_rivalry.evidence.claims_runs import (
     LAST,
     MAZE,
@@ -178,6 +178,7 @@ CLAIMS = [
     ),
     *claims_build.CLAIMS,
     *claims_appendix.CLAIMS,
+    *claims_ant.CLAIMS,
     Claim(
         "own-weighting", "own-weighting", "Point maze: losses that are means over workers, as in the authors' code, "
         "raise PPO+SR's final success above that with the mean over all transitions", "-", workers_help, kind="own",

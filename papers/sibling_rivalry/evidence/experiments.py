@@ -8,12 +8,12 @@ Sibling Rivalry's runs (README, "Registered before the runs").
 from collections.abc import Callable, Iterable
 
 from lab.entry import Entry
-from papers.sibling_rivalry import build, track, train, train_off_policy
+from papers.sibling_rivalry import build, track, train, train_low_level, train_off_policy
 
 HEADLINE: dict[str, Callable[[Entry], bool]] = {
     "fig1": lambda entry: True,
     "fig2": lambda entry: True,
-    "fig3": lambda entry: entry.method in ("ppo", "ppo-sr") and entry.seed < 3,
+    "fig3": lambda entry: entry.env == "PointMaze" and entry.method in ("ppo", "ppo-sr") and entry.seed < 3,
 }
 """What `make reproduce` trains: figures, and which of their runs fit into it beside the other papers."""
 
@@ -63,7 +63,7 @@ def entries(
         script = train if on_policy else train_off_policy
         values = SCHEDULES[scale] | settings
         if scale == "smoke":
-            values |= SMOKE_UPDATES["on-policy" if on_policy else "off-policy"]
+            values = SMOKE_UPDATES["on-policy" if on_policy else "off-policy"] | values
         for seed in range(seeds or SEEDS[scale]):
             config = script.Config(env, method, seed, **values)
             found.append(Entry(method + suffix, env, seed, f"{script.__name__}:main", config))
@@ -182,6 +182,57 @@ def construction(scale: str) -> list[Entry]:
     return [Entry(config.method, config.env, config.seed, f"{build.__name__}:main", config) for config in configs]
 
 
+# ---- the ant maze ----------------------------------------------------------------------------------------------------
+
+ANT = {"smoke": "AntMazeSmall", "quick": "AntMazeSmall", "full": "AntMaze"}
+"""Half the maze is a surrogate: a run in the paper's takes hours."""
+ANT_EPOCHS = {"quick": 12, "full": 50}
+"""Of 1,600 episodes: 19,200 at quick, for a quarter of an hour per run; the paper's 80,000 at full."""
+ANT_PAIRS = {"quick": 50, "full": 100}
+"""Of an evaluation; the paper does not say how many."""
+ANT_SIDE = {"smoke": 1.0, "quick": 1.0, "full": 2.0}
+"""Of the Grid Oracle's regions: as in the authors' code, and half of it in half the maze."""
+ANT_FIRST = ("ppo", "ppo-sr")
+"""With five seeds at quick; the others have three."""
+ANT_CAPACITY = 2_000_000
+"""Transitions that hindsight keeps at quick: all of them, 1 GB."""
+ANT_SMOKE: dict[str, dict] = {
+    "on-policy": dict(updates=1, rollouts=4, eval_episodes=1),
+    "off-policy": dict(cycles=1, episodes=4, updates=2, batch_size=16, warmup=20, capacity=5_000, eval_episodes=1),
+}
+
+
+def on_ant(scale: str, method: str) -> list[Entry]:
+    """A method in the ant maze."""
+    settings: dict = dict(cell_side=ANT_SIDE[scale]) if method == "ppo-go" and ANT_SIDE[scale] != 2.0 else {}
+    if scale == "smoke":
+        settings |= ANT_SMOKE["on-policy" if method.startswith("ppo") else "off-policy"]
+        return entries(scale, ANT[scale], [method], **settings)
+    if scale == "quick" and not method.startswith("ppo"):
+        settings |= dict(capacity=ANT_CAPACITY)
+    seeds = 3 if scale == "quick" and method not in ANT_FIRST else None
+    half = ANT_PAIRS[scale] * (1 if method.startswith("ppo") else 2)  # as many episodes without pairs
+    return entries(scale, ANT[scale], [method], seeds=seeds, epochs=ANT_EPOCHS[scale], eval_episodes=half, **settings)
+
+
+def ant(scale: str) -> list[Entry]:
+    """Fig. 3: the ant maze."""
+    return [entry for method in ("ppo", "ppo-sr", "ppo-icm", "ddpg-her") for entry in on_ant(scale, method)]
+
+
+def ant_oracle(scale: str) -> list[Entry]:
+    """Fig. 9: the Grid Oracle in the ant maze beside Sibling Rivalry."""
+    return on_ant(scale, "ppo-sr") + on_ant(scale, "ppo-go")
+
+
+def low_level(scale: str) -> list[Entry]:
+    """Own: the low level alone, without walls; at full the same runs as at quick."""
+    budget: dict = dict(updates=2, episodes=2, eval_every=1, eval_episodes=2) if scale == "smoke" else {}
+    seeds = 1 if scale == "smoke" else 3
+    configs = [train_low_level.Config(seed=seed, **budget) for seed in range(seeds)]
+    return [Entry("low-level", c.env, c.seed, f"{train_low_level.__name__}:main", c) for c in configs]
+
+
 EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "track": on_track,
     "maze": maze,
@@ -193,4 +244,7 @@ EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "starts": starts,
     "oracle": oracle,
     "weighting": weighting,
+    "ant": ant,
+    "ant-oracle": ant_oracle,
+    "low-level": low_level,
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -24,9 +24,10 @@ from lab.colours import BLACK, GREEN, OWN_METHOD, PURPLE, SKY, UNIFORM
 from lab.plotting import Figure, caption, curves, legend, new_figure, save, shown
 from lab.results import Grid, MissingData, Results, matrix
 from papers.sibling_rivalry.evidence.labels import NAMES, label
-from papers.sibling_rivalry.evidence.paper_values import CURVES, EPISODES
+from papers.sibling_rivalry.evidence.paper_values import ANT_CURVES, ANT_EPISODES, CURVES, EPISODES
 
 if TYPE_CHECKING:
+    from envs.ant_maze import AntMaze
     from envs.point_maze import PointMaze
 
 STYLES: dict[str, dict] = {  # dashes where several methods stay at 0, so that all of them can be seen there
@@ -66,16 +67,36 @@ def styles(methods: Iterable[str]) -> dict[str, dict]:
     return {method: STYLES[base] | VARIANTS.get(variant, {}) for method, (base, _, variant) in parts.items()}
 
 
-class Data(Grid):
-    """The rows of an experiment, and figures that say how they were made and what is missing."""
+class Together(Results):
+    """Several experiments as one, named in one word with a "+" between them: those of them that there are."""
 
-    def __init__(self, results: Results, experiment: str, scale: str):
+    def at(self, experiment: str, scale: str) -> pd.DataFrame:
+        frames = []
+        for name in experiment.split("+"):
+            try:
+                frames.append(super().at(name, scale))
+            except MissingData as error:
+                missing = error
+        if not frames:
+            raise missing
+        return pd.concat(frames)
+
+
+class Data(Grid):
+    """The rows of experiments, and figures that say how they were made and what is missing."""
+
+    def __init__(self, results: Results, *experiments: str, scale: str):
         from papers.sibling_rivalry.evidence.experiments import (
             EXPERIMENTS,  # loads torch, which listing the figures must not
         )
 
-        self.entries = EXPERIMENTS[experiment](scale)
-        super().__init__(results, experiment, scale, self.entries)
+        self.entries = [entry for name in experiments for entry in EXPERIMENTS[name](scale)]
+        super().__init__(Together(results.root), "+".join(experiments), scale, self.entries)
+
+    @property
+    def there(self) -> list[str]:
+        """Tasks of which something was run."""
+        return [env for env in self.envs if env in set(self.frame["env"])]
 
     def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float]):
         """new_figure with scale, runs, episodes and Adam's epsilon, which differs between scales, in its caption."""
@@ -104,10 +125,13 @@ def panel(
         ax.set_ylim(*((-0.02, 1.02) if metric == "success" else (0, None)))
 
 
-def paper_panel(ax: Axes, figure: str) -> None:
-    """The paper's own curves of a figure."""
-    for method, values in CURVES[figure].items():
-        ax.plot(EPISODES, values, **STYLES[method], linewidth=1.6, label=NAMES[method])
+def paper_panel(
+    ax: Axes, lines: dict[str, tuple[float, ...]], episodes: tuple[int, ...] = EPISODES, title: str = "the paper's"
+) -> None:
+    """The paper's own curves."""
+    for method, values in lines.items():
+        ax.plot(episodes, values, **STYLES[method], linewidth=1.6, label=NAMES[method])
+    ax.set_title(title)
     ax.set(xlabel=EPISODES_LABEL, ylabel=SUCCESS, ylim=(-0.02, 1.02), xlim=(0, None))
     _episodes(ax)
 
@@ -133,11 +157,36 @@ def draw_maze(ax: Axes, maze: PointMaze, up: float = 0.0) -> None:
     ax.set_axis_off()
 
 
-def scatter(ax: Axes, data: Data, env: str, method: str, maze: PointMaze) -> None:
+def draw_ant_maze(ax: Axes, world: AntMaze) -> None:
+    """Walls of an ant maze, where the ant starts, and the rectangle in which goals lie."""
+    side = world.layout.side
+    for x, y in world.walls:
+        ax.add_patch(Rectangle((x - side / 2, y - side / 2), side, side, color="0.35", linewidth=0))
+    (left, low), (right, high) = world.layout.goals
+    ax.add_patch(Rectangle((left, low), right - left, high - low, color=GOAL, alpha=0.3, linewidth=0))
+    ax.add_patch(Rectangle((-0.04 * side, -0.04 * side), 0.08 * side, 0.08 * side, color=START, alpha=0.5, linewidth=0))
+    rim = 0.1 * side
+    ax.set(xlim=np.add(world.extent[:2], (-rim, rim)), ylim=np.add(world.extent[2:], (-rim, rim)))
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+
+
+def draw_world(ax: Axes, env: str) -> None:
+    """The point maze or an ant maze from above."""
+    from papers.sibling_rivalry.tasks import make_task  # loads torch
+
+    task: Any = make_task(env)
+    if env.startswith("Ant"):
+        draw_ant_maze(ax, task.world)
+    else:
+        draw_maze(ax, task)
+
+
+def scatter(ax: Axes, data: Data, env: str, method: str) -> None:
     """Where the first episodes of each of the first evaluations ended, in the run with the smallest seed."""
     from papers.sibling_rivalry.evidence.ends import end_points  # loads torch
 
-    draw_maze(ax, maze)
+    draw_world(ax, env)
     frame = data.of(env)
     frame = frame[(frame["method"] == method) & frame["metric"].str.startswith("end ")]
     if frame.empty:
@@ -184,28 +233,36 @@ def heat_map(ax: Axes, data: Data, env: str, metric: str, thresholds: dict[str, 
 
 
 def fig3(results: Results, scale: str, out: Path) -> None:
-    """Fig. 3, row of the point maze: success, distance, and where early evaluations ended."""
-    from envs.point_maze import point_maze
-
-    data, maze = Data(results, "maze", scale), point_maze()
-    [env] = data.envs
-    there = set(data.frame["method"])
-    by_ends = [m for m in ("ppo", "ppo-sr", "ppo-icm", "ddpg-her") if m in there or scale != "quick"]
-    rows = 2 if len(by_ends) > 1 else 1  # a single one takes the place of the empty maze
+    """Fig. 3: of point maze and ant maze success, distance, and where early evaluations ended; what was run of it."""
+    data = Data(results, "maze", "ant", scale=scale)
+    envs, ends = data.there, {}
+    for env in envs:
+        there = set(data.of(env)["method"])
+        ends[env] = [m for m in ("ppo", "ppo-sr", "ppo-icm", "ddpg-her") if m in there or scale != "quick"]
+    heights = {env: 2 if len(ends[env]) > 1 else 1 for env in envs}  # a single one takes the place of the empty maze
     note = f"{HOW}; ends: epochs 1 to {CHECKPOINTS}, dark to bright"
-    canvas, axes = data.canvas(rows, 4, "Figure 3: the point maze", note, (2.9, 2.6))
-    if rows == 2 or not by_ends:
-        draw_maze(axes[0, 0], maze)
-        axes[0, 0].set_title("starts (blue) and goals (orange)")
-    panel(axes[0, 1], data.of(env), "success", SUCCESS, styles(data.methods))
-    paper_panel(axes[0, 2], "fig3")
-    panel(axes[0, 3], data.of(env), "distance", DISTANCE, styles(data.methods))
-    for ax, title in zip(axes[0, 1:], ("ours", "the paper's", "ours")):
-        ax.set_title(title)
-    for ax, method in zip(axes[-1], by_ends):
-        scatter(ax, data, env, method, maze)
-    for ax in axes[1:, len(by_ends) :].flat:
-        ax.set_visible(False)
+    title = " and ".join("the ant maze" if env.startswith("Ant") else "the point maze" for env in envs)
+    canvas, axes = data.canvas(sum(heights.values()), 4, f"Figure 3: {title}", note, (2.9, 2.6))
+    first = 0
+    for env in envs:
+        top, bottom = axes[first], axes[first + heights[env] - 1]
+        first += heights[env]
+        if heights[env] == 2 or not ends[env]:
+            draw_world(top[0], env)
+            top[0].set_title("starts (blue) and goals (orange)")
+        panel(top[1], data.of(env), "success", SUCCESS, styles(data.methods))
+        panel(top[3], data.of(env), "distance", DISTANCE, styles(data.methods))
+        for ax in (top[1], top[3]):
+            ax.set_title("ours, half the maze" if env == "AntMazeSmall" else "ours")
+        if env.startswith("Ant"):
+            paper_panel(top[2], ANT_CURVES, ANT_EPISODES)
+        else:
+            paper_panel(top[2], CURVES["fig3"])
+        for ax, method in zip(bottom, ends[env]):
+            scatter(ax, data, env, method)
+        if heights[env] == 2:
+            for ax in bottom[len(ends[env]) :]:
+                ax.set_visible(False)
     legend(canvas)
     save(canvas, out)
 
@@ -214,14 +271,14 @@ def fig4(results: Results, scale: str, out: Path) -> None:
     """Fig. 4: the pixel grid."""
     from papers.sibling_rivalry.tasks import make_task
 
-    data = Data(results, "grid", scale)
+    data = Data(results, "grid", scale=scale)
     [env] = data.envs
     task, rng = make_task(env), np.random.default_rng(0)
     canvas, axes = data.canvas(1, 4, f"Figure 4: the pixel grid ({env})", HOW, (2.9, 2.6))
     axes[0, 0].imshow(task.picture(task.starts(1, rng)[0], task.goals(1, rng)[0]))
     axes[0, 0].set_axis_off()
     panel(axes[0, 1], data.of(env), "success", SUCCESS, styles(data.methods))
-    paper_panel(axes[0, 2], "fig4")
+    paper_panel(axes[0, 2], CURVES["fig4"])
     panel(axes[0, 3], data.of(env), "distance", "wrong pixels at the end", styles(data.methods))
     for ax, title in zip(axes[0], ("a start, and its goal", "ours", "the paper's, 13 x 13 pixels", "ours")):
         ax.set_title(title)
@@ -234,7 +291,7 @@ def fig6(results: Results, scale: str, out: Path) -> None:
     from papers.sibling_rivalry.evidence.experiments import LENGTHS
     from papers.sibling_rivalry.tasks import make_task
 
-    data = Data(results, "shapes", scale)
+    data = Data(results, "shapes", scale=scale)
     canvas, axes = data.canvas(2, 3, "Figure 6: corridors and U mazes", HOW, (4.0, 2.5))
     shades = dict(zip(LENGTHS, colormaps["viridis"](np.linspace(0, 0.9, len(LENGTHS)))))
     others = styles(method for method in data.methods if method != "ppo-sr")
@@ -262,7 +319,7 @@ def fig6(results: Results, scale: str, out: Path) -> None:
 
 def fig7(results: Results, scale: str, out: Path) -> None:
     """Fig. 7: success, distance to the goal and distance between siblings for every threshold, as lines and as maps."""
-    data = Data(results, "epsilon", scale)
+    data = Data(results, "epsilon", scale=scale)
     [env] = data.envs
     canvas, axes = data.canvas(3, 2, "Figure 7: the inclusion threshold ε on the point maze", HOW, (4.4, 2.3))
     thresholds = {method: int(method.strip(")").split()[-1]) for method in data.methods}
@@ -278,7 +335,7 @@ def fig7(results: Results, scale: str, out: Path) -> None:
 
 def fig8(results: Results, scale: str, out: Path) -> None:
     """Fig. 8: siblings with one start and with two."""
-    data = Data(results, "starts", scale)
+    data = Data(results, "starts", scale=scale)
     envs = shown(data)
     canvas, axes = data.canvas(1, len(envs), "Figure 8: siblings with starts of their own", HOW, (4.2, 2.5))
     for ax, env in zip(axes[0], envs):
@@ -290,11 +347,11 @@ def fig8(results: Results, scale: str, out: Path) -> None:
 
 def whole_grid(results: Results, scale: str, out: Path) -> None:
     """One run each on the grid of 13 x 13 pixels, beside the paper's curves."""
-    data = Data(results, "whole-grid", scale)
+    data = Data(results, "whole-grid", scale=scale)
     [env] = data.envs
     canvas, axes = data.canvas(1, 3, f"One run each on the paper's own pixel grid ({env})", HOW, (3.2, 2.6))
     panel(axes[0, 0], data.of(env), "success", SUCCESS, styles(data.methods))
-    paper_panel(axes[0, 1], "fig4")
+    paper_panel(axes[0, 1], CURVES["fig4"])
     panel(axes[0, 2], data.of(env), "distance", "wrong pixels at the end", styles(data.methods))
     for ax, title in zip(axes[0], ("ours", "the paper's", "ours")):
         ax.set_title(title)
@@ -304,7 +361,7 @@ def whole_grid(results: Results, scale: str, out: Path) -> None:
 
 def weighting(results: Results, scale: str, out: Path) -> None:
     """Sibling Rivalry with losses that are means over workers, and over one pool."""
-    data = Data(results, "weighting", scale)
+    data = Data(results, "weighting", scale=scale)
     [env] = data.envs
     canvas, axes = data.canvas(1, 2, "Means over workers or over one pool", HOW, (4.2, 2.5))
     panel(axes[0, 0], data.of(env), "success", SUCCESS, styles(data.methods))
@@ -314,13 +371,15 @@ def weighting(results: Results, scale: str, out: Path) -> None:
 
 
 def fig9(results: Results, scale: str, out: Path) -> None:
-    """Fig. 9, the point maze: the Grid Oracle."""
-    data = Data(results, "oracle", scale)
-    [env] = data.envs
+    """Fig. 9: the Grid Oracle in point maze and ant maze; what was run of it."""
+    data = Data(results, "oracle", "ant-oracle", scale=scale)
+    envs = data.there
     note = f"{HOW}; side: that of the oracle's regions"
-    canvas, axes = data.canvas(1, 2, "Figure 9: the Grid Oracle on the point maze", note, (4.2, 2.5))
-    panel(axes[0, 0], data.of(env), "success", SUCCESS, styles(data.methods))
-    panel(axes[0, 1], data.of(env), "distance", DISTANCE, styles(data.methods))
+    canvas, axes = data.canvas(len(envs), 2, "Figure 9: the Grid Oracle", note, (4.2, 2.5))
+    for (success, distance), env in zip(axes, envs):
+        panel(success, data.of(env), "success", SUCCESS, styles(data.methods))
+        panel(distance, data.of(env), "distance", DISTANCE, styles(data.methods))
+        success.set_title(env)
     legend(canvas)
     save(canvas, out)
 
@@ -339,14 +398,17 @@ def _elsewhere(module: str, name: str) -> Callable[[Results, str, Path], None]:
 FIGURES: dict[str, Figure] = {
     "fig1": Figure(("track",), _elsewhere("figures_track", "fig1"), "a track on which the naive reward is a trap"),
     "fig2": Figure(("track",), _elsewhere("figures_track", "fig2"), "Sibling Rivalry on the track, sibling by sibling"),
-    "fig3": Figure(("maze",), fig3, "the point maze: shaping, curiosity and hindsight"),
+    "fig3": Figure(("maze", "ant"), fig3, "point maze and ant maze: shaping, curiosity and hindsight"),
     "fig4": Figure(("grid",), fig4, "the pixel grid: shaping, curiosity and hindsight"),
     "fig5": Figure(("construction",), _elsewhere("figures_build", "fig5"), "construction: building what is shown"),
     "fig6": Figure(("shapes",), fig6, "corridors and U mazes of growing length"),
     "fig7": Figure(("epsilon",), fig7, "the inclusion threshold on the point maze"),
     "fig8": Figure(("starts",), fig8, "siblings with independent starts"),
-    "fig9": Figure(("oracle",), fig9, "the Grid Oracle on the point maze"),
+    "fig9": Figure(("oracle", "ant-oracle"), fig9, "the Grid Oracle in point maze and ant maze"),
     "own-whole-grid": Figure(("whole-grid",), whole_grid, "not in the paper: one run each on the grid of 13 x 13"),
     "own-weighting": Figure(("weighting",), weighting, "not in the paper: means over workers or over one pool"),
+    "own-low-level": Figure(
+        ("low-level",), _elsewhere("figures_low_level", "low_level"), "not in the paper: the ant's low level alone"
+    ),
     "own-tasks": Figure((), _elsewhere("figures_tasks", "tasks"), "not in the paper: pictures of all tasks"),
 }

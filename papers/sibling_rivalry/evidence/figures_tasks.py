@@ -14,6 +14,8 @@ TASKS: dict[str, tuple[str, dict]] = {
     "U maze": ("UMaze-v0", {"length": 6}),
     "tree maze": ("TreeMaze-v0", {"size": 16, "seed": 1}),
     "pixel grid": ("PixelGrid-v0", {}),
+    "ant maze": ("AntMaze-v0", {}),
+    "half the ant maze": ("AntMazeSmall-v0", {}),
 }
 STEPS = 15
 """Random steps before the picture is taken."""
@@ -22,7 +24,7 @@ STEPS = 15
 def tasks(results: Results, scale: str, out: Path) -> None:
     """Each task after a few random steps."""
     note = f"drawn, nothing trained; each after {STEPS} random steps or at the end of its episode"
-    canvas, axes = new_figure(2, 3, "Sibling Rivalry: the tasks", caption=note, size=(3.2, 2.6))
+    canvas, axes = new_figure(2, 4, "Sibling Rivalry: the tasks", caption=note, size=(3.2, 2.6))
     for ax, (title, (name, settings)) in zip(axes.flat, TASKS.items()):
         env = gymnasium.make(f"envs:{name}", render_mode="rgb_array", disable_env_checker=True, **settings)
         env.reset(seed=0)

@@ -19,3 +19,12 @@ CURVES: dict[str, dict[str, tuple[float, ...]]] = {
     },
 }
 """Figure -> method -> success rates. RND is in the paper's text only: it never finds the goal."""
+
+ANT_EPISODES = tuple(range(8_000, 80_001, 8_000))
+ANT_CURVES: dict[str, tuple[float, ...]] = {
+    "ppo": (0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+    "ppo-sr": (0, 0, 0.08, 0.41, 0.72, 0.90, 0.92, 0.92, 0.95, 0.94),
+    "ppo-icm": (0, 0, 0, 0, 0.17, 0.19, 0.19, 0.37, 0.39, 0.39),
+    "ddpg-her": (0, 0, 0, 0, 0, 0.03, 0.02, 0.05, 0.13, 0.23),
+}
+"""Fig. 3's lower row, the ant maze, at training episodes of its own. Of Fig. 9's right half there are no numbers."""

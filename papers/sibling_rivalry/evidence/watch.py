@@ -1,4 +1,4 @@
-"""How `lab.watch` plays what this paper's scripts have trained on mazes, pixel grids and the construction task."""
+"""How `lab.watch` plays what the scripts of this room have trained: mazes, pixel grids, ants, and construction."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +14,7 @@ from papers.sibling_rivalry import build, train, train_off_policy
 from papers.sibling_rivalry.build_networks import BuildPolicy
 from papers.sibling_rivalry.ddpg import Actor
 from papers.sibling_rivalry.dqn import masked
+from papers.sibling_rivalry.hierarchy import Hierarchy
 from papers.sibling_rivalry.networks import input_shape, join, network
 from papers.sibling_rivalry.policies import make_policy
 from papers.sibling_rivalry.tasks import make_task
@@ -27,11 +28,17 @@ Choose = Callable[[Tensor, Tensor, Tensor | None, np.random.Generator], np.ndarr
 def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callable[..., Any]]:
     """The run's environment and act(observation, info, rng) -> action.
 
-    As in evaluation: drawn from the policy with PPO and IMPALA, greedy with DDPG and DQN.
+    As in evaluation: drawn from the policy with PPO and IMPALA, greedy with DDPG and DQN, and so is a low level.
     """
     if isinstance(config, build.Config):
         return _builder(config, weights)
     task = make_task(config.env)
+    if isinstance(task, Hierarchy):
+        return GoalEnv(task.world), _of_two_levels(config, task, weights)
+    return GoalEnv(task), _of_one_level(config, task, weights)
+
+
+def _of_one_level(config: Any, task: GoalTask, weights: dict[str, Any]) -> Callable[..., Any]:
     acting, choose = _on_policy(task) if isinstance(config, train.Config) else _off_policy(task)
     acting.load_state_dict(weights)
 
@@ -41,7 +48,30 @@ def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callabl
         legal = torch.from_numpy(info["legal"][None]) if "legal" in info else None
         return choose(seen, goal, legal, rng)[0]
 
-    return GoalEnv(task), act
+    return act
+
+
+def _of_two_levels(config: Any, task: Hierarchy, weights: dict[str, Any]) -> Callable[..., Any]:
+    """Steps of the world, one by one: a subgoal lasts for `interval` of them. Other than in evaluation, an episode ends
+    as soon as the goal is touched, not at the end of a pursuit."""
+    from envs.ant_maze import CLOCK  # here: all other tasks do without MuJoCo
+
+    high, low = (
+        {name.removeprefix(level): value for name, value in weights.items() if name.startswith(level)}
+        for level in ("high.", "low.")
+    )
+    decide, greedy = _of_one_level(config, task, high), not isinstance(config, train.Config)
+    policy = make_policy(task.world)
+    policy.load_state_dict(low)
+    subgoal = np.zeros((1, *task.goal_shape), np.float32)
+
+    def act(observation: dict[str, np.ndarray], info: dict[str, Any], rng: np.random.Generator) -> Any:
+        if round(float(observation["observation"][-1]) / CLOCK) % task.interval == 0:
+            subgoal[0] = observation["achieved_goal"] + decide(observation, info, rng)
+        seen = torch.from_numpy(observation["observation"][None])
+        return policy.act(seen, torch.from_numpy(subgoal), None, None if greedy else rng)[0]
+
+    return act
 
 
 def _builder(config: build.Config, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callable[..., Any]]:

@@ -1,4 +1,4 @@
-"""The README's table of the point maze: the paper's success rates beside ours."""
+"""The README's tables of point maze and ant maze: the paper's success rates beside ours."""
 
 from pathlib import Path
 
@@ -69,3 +69,31 @@ def test_the_table_holds_the_papers_numbers_and_ours():
     [place] = [i for i, line in enumerate(lines) if line.startswith("| PPO+SR | ours |")]
     lines[place] = lines[place][:-3] + "7 |"
     assert wrong_rows("\n".join(lines), results) == [("ppo-sr", "ours")]
+
+
+# ---- the ant maze ----------------------------------------------------------------------------------------------------
+
+ANT_STEPS = (16_000, 32_000, 48_000, 64_000, 80_000)
+
+
+def ant_rows(results: Results) -> list[str]:
+    """What the lines of the ant's table should be."""
+    lines = []
+    for method, rates in paper_values.ANT_CURVES.items():
+        theirs = [rates[paper_values.ANT_EPISODES.index(step)] for step in ANT_STEPS]
+        cells = [f"{rate:.2f}" if rate else "0" for rate in theirs]
+        lines.append(f"| ant: {NAMES[method]} | paper | {' | '.join(cells)} |")
+        try:
+            steps, values = matrix(results.at("ant", "full"), "success", method, "AntMaze")
+        except MissingData:
+            cells = NONE
+        else:
+            means = dict(zip(steps.tolist(), values.mean(axis=0)))
+            cells = [f"{means[step]:.2f}" if step in means else "-" for step in ANT_STEPS]
+        lines.append(f"| ant: {NAMES[method]} | ours | {' | '.join(cells)} |")
+    return lines
+
+
+def test_the_ants_table_holds_the_papers_numbers_and_ours():
+    lines = (ROOM / "README.md").read_text().splitlines()
+    assert [line for line in lines if line.startswith("| ant: ")] == ant_rows(Results(ROOM / "evidence/results"))

@@ -1,5 +1,7 @@
 """Tasks by their names, and names that are none."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,9 @@ from papers.sibling_rivalry.tasks import MAKERS, make_task
         ("TreeMaze-6-3", (2,), 50, (5, 5)),
         ("PixelGrid-13", (2, 13, 13), 50, None),
         ("PixelGrid-7-25", (2, 7, 7), 25, None),
+        ("AntMaze", (30,), 25, None),
+        ("AntMazeSmall-40", (30,), 10, None),
+        ("AntArena", (30,), 20, None),
     ],
 )
 def test_a_name_makes_its_task(name, observation_shape, max_steps, far):
@@ -56,6 +61,8 @@ def test_unknown_kinds_are_answered_with_all_there_are(name):
         ("TreeMaze-10-1-1", "TreeMaze-<size>-<seed>"),
         ("PixelGrid", "PixelGrid-<size> or PixelGrid-<size>-<steps>"),
         ("PixelGrid-13-50-1", "PixelGrid-<size> or PixelGrid-<size>-<steps>"),
+        ("AntMaze-20-5", "AntMaze or AntMaze-<steps per subgoal>"),
+        ("AntMaze-U", "AntMaze or AntMaze-<steps per subgoal>"),
     ],
 )
 def test_names_that_are_written_wrongly_are_answered_with_the_form(name, form):
@@ -68,3 +75,17 @@ def test_numbers_that_make_no_task(name):
     with pytest.raises(UserError, match=f"env '{name}': .* must be") as error:
         make_task(name)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["AntMaze-30", "AntMazeSmall-8", "AntMazeSmall-0", "AntMaze-1000"])
+def test_subgoals_that_do_not_divide_an_episode(name):
+    with pytest.raises(UserError, match=f"^env '{name}': steps per subgoal must be one of .*, which divide"):
+        make_task(name)
+
+
+def test_without_mujoco_ants_alone_are_missing(monkeypatch):
+    monkeypatch.delitem(sys.modules, "envs.ant_maze", raising=False)
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(UserError, match=r"^env 'AntMaze': needs MuJoCo .*: pip install -r requirements.txt$"):
+        make_task("AntMaze")
+    assert make_task("PointMaze").max_steps == 50

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 import torch
 
+from envs.ant_maze import LAYOUTS
 from lab.errors import NonFiniteLoss, UserError
 from papers.sibling_rivalry import train
+from papers.sibling_rivalry.hierarchy import Hierarchy
 from papers.sibling_rivalry.ppo import Experience
 from papers.sibling_rivalry.rollouts import Rollouts
 from papers.sibling_rivalry.train import METHODS, Config, Trainer, main
@@ -17,7 +19,10 @@ from tests.papers.sibling_rivalry.fake_tasks import Hook, Line, Picture, Plane
 
 TINY = dict(epochs=2, updates=2, rollouts=8, eval_episodes=3)
 CURIOUS = ("ppo-icm", "ppo-rnd")
-FAKES = {"Plane": Plane, "Line": Line, "Picture": Picture, "Hook": Hook}
+FAKES = {
+    "Plane": Plane, "Line": Line, "Picture": Picture, "Hook": Hook,
+    "Levels": lambda: Hierarchy(Plane(max_steps=24), 0.5, 6),
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -53,25 +58,31 @@ RUNS = [
 VARIANTS = {
     **{f"{env}, {method}": dict(env=env, method=method) for env, method in RUNS},
     "independent starts": dict(env="PointMaze", independent_starts=True, epsilon=0.1),
+    "two levels": dict(env="Levels", epsilon=0.1),
+    "ant": dict(env="AntMazeSmall", worker_rollouts=2),
 }
+LOW = {"low_policy_loss", "low_value_loss", "low_entropy", "subgoal_distance"}
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatch):
     """Stopped in the last epoch, with a checkpoint of the second. Also: one seed, one result."""
+    monkeypatch.setitem(LAYOUTS, "small U", dataclasses.replace(LAYOUTS["small U"], steps=40))
     settings = config(**(VARIANTS[name] | {"epochs": 3, "rollouts": 4, "eval_episodes": 1}))
     summary = assert_resumes(train, settings, tmp_path, monkeypatch, kills=[20], saved=16, save_every=1)
 
     # and what a run of each method leaves behind
-    expected = COMMON | ({"curiosity_loss"} if settings.method in CURIOUS else set())
+    levels = settings.env in ("Levels", "AntMazeSmall")
+    expected = COMMON | ({"curiosity_loss"} if settings.method in CURIOUS else set()) | (LOW if levels else set())
     assert set(summary) == expected | {"episodes"} and summary["episodes"] == 24
     assert all(math.isfinite(value) for value in summary.values())
     assert 0 <= summary["success"] <= 1 and 0 < summary["env_steps"] <= 24 * 50
     assert 0.5 <= summary["kept"] <= 1 and (summary["kept"] == 1 or settings.method == "ppo-sr")
-    ends = {f"end {i} {axis}" for i in range(2) for axis in "xy"} if settings.env == "PointMaze" else set()
+    ends = set() if settings.env.startswith("Pixel") else {f"end {i} {axis}" for i in range(2) for axis in "xy"}
     found = {(step, metric) for step, metric, _ in rows(tmp_path / "whole")}
     assert found == {(step, metric) for step in ("8", "16", "24") for metric in expected | ends}
-    fresh = Trainer(settings).agent.policy.state_dict()
+    fresh = Trainer(settings).weights()
+    assert fresh.keys() == weights(tmp_path / "whole").keys() and levels == ("low.body.0.weight" in fresh)
     assert not any(torch.equal(value, fresh[name]) for name, value in weights(tmp_path / "whole").items())
 
 
@@ -353,15 +364,16 @@ def test_odd_rollouts_are_for_other_methods():
 def test_what_is_not_set_is_as_in_table_1():
     """Its columns: mazes and the pixel grid."""
     for method in METHODS:
-        maze = trainer("PointMaze", method=method)
-        assert (maze.agent.entropy, maze.gamma) == (0.025, 0.98 if method in CURIOUS else 1.0) and maze.epsilon == 5.0
+        maze = trainer("PointMaze", method=method, updates=None)
+        gamma = 0.98 if method in CURIOUS else 1.0
+        assert maze.settings == (0.025, gamma, 5.0, 50, 4, 0.95) and maze.agent.entropy == 0.025
         if method != "ppo-go":
-            grid = trainer("PixelGrid-13", method=method)
+            grid = trainer("PixelGrid-13", method=method, updates=None)
             assert grid.agent.entropy == (0.0 if method == "ppo-sr" else 0.025)
-            assert (grid.gamma, grid.epsilon) == (maze.gamma, math.inf)
+            assert grid.settings[1:] == (gamma, math.inf, 50, 4, 0.95)
     for env in ("PointMaze", "PixelGrid-5-12"):
-        one = trainer(env, gamma=0.9, entropy=0.0, epsilon=0.0)
-        assert (one.gamma, one.agent.entropy, one.epsilon) == (0.9, 0.0, 0.0)
+        one = trainer(env, gamma=0.9, entropy=0.0, epsilon=0.0, updates=7, ppo_epochs=3, lr_decay=0.5)
+        assert one.settings == (0.0, 0.9, 0.0, 7, 3, 0.5) and one.agent.entropy == 0.0
 
 
 def test_the_step_size_falls_after_every_epoch(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from papers.sibling_rivalry import train_off_policy
 from papers.sibling_rivalry.ddpg import DDPG
 from papers.sibling_rivalry.dqn import DQN
 from papers.sibling_rivalry.fast_ddpg import FastDDPG
+from papers.sibling_rivalry.hierarchy import Hierarchy
 from papers.sibling_rivalry.rollouts import Rollouts
 from papers.sibling_rivalry.train_off_policy import Config, Trainer, main
 from tests.papers.runs import assert_resumes, rows, weights
@@ -55,7 +56,10 @@ class Bits(Flat):
         return states.astype(np.float32)
 
 
-TASKS = {"Plane": partial(Plane, noise=0.1), "Line": Line, "Picture": Picture, "Ring": partial(Ring, 8), "Bits": Bits}
+TASKS = {
+    "Plane": partial(Plane, noise=0.1), "Line": Line, "Picture": Picture, "Ring": partial(Ring, 8), "Bits": Bits,
+    "Levels": lambda: Hierarchy(Plane(max_steps=24), 0.5, 6),
+}  # fmt: skip
 KINDS = [("Plane", "ddpg-her"), ("Line", "dqn-her"), ("Line", "dqn"), ("Picture", "dqn-her"), ("Picture", "dqn")]
 
 
@@ -90,6 +94,14 @@ def test_interrupted_and_resumed_equals_uninterrupted(env, method, tmp_path, mon
     agent = Trainer(settings).agent
     network = agent.actor if method == "ddpg-her" else agent.q
     assert weights(tmp_path / "whole").keys() == network.state_dict().keys()
+
+
+def test_with_two_levels_too(tmp_path, monkeypatch):
+    settings = config("Levels", capacity=120, warmup=5)
+    summary = assert_resumes(train_off_policy, settings, tmp_path, monkeypatch, kills=[20], saved=16, save_every=1)
+    low = {"low_policy_loss", "low_value_loss", "low_entropy", "subgoal_distance"}
+    assert set(summary) == METRICS | low | {"episodes"} and summary["env_steps"] % 6 == 0
+    assert {name.split(".")[0] for name in weights(tmp_path / "whole")} == {"high", "low"}
 
 
 def test_another_seed_gives_another_run(tmp_path):
@@ -278,7 +290,7 @@ def test_every_setting_reaches_its_place():
             agent.polyak,
             agent.random_actions,
         ) == (0.01, 1e-5, 0.9, 0.7, 0.4)
-        assert (one.memory.capacity, one.batch_size, one.k) == (777, 9, 2)
+        assert (one.memory.capacity, one.settings.batch_size, one.k) == (777, 9, 2)
     ddpg = trainer(noise=0.3, action_l2=0.6).agent
     assert (ddpg.noise, ddpg.action_l2) == (0.3, 0.6)
 

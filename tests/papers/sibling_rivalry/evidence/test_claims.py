@@ -10,7 +10,7 @@ from lab.claims import evaluate
 from lab.results import Results
 from lab.verdicts import NOBODY
 from papers.sibling_rivalry import train
-from papers.sibling_rivalry.evidence import claims_build, claims_track
+from papers.sibling_rivalry.evidence import claims_ant, claims_build, claims_track
 from papers.sibling_rivalry.evidence.claims import CLAIMS
 from papers.sibling_rivalry.evidence.claims_appendix import INDEPENDENT, ORACLES, found_after
 from papers.sibling_rivalry.evidence.claims_runs import UNTRAINED
@@ -18,7 +18,8 @@ from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
 from papers.sibling_rivalry.tasks import make_task
 from tests.papers.sibling_rivalry.evidence.synthetic import EPISODES, write
 
-IDS = [claim.id for claim in CLAIMS if claim not in claims_track.CLAIMS + claims_build.CLAIMS]
+ELSEWHERE = claims_track.CLAIMS + claims_build.CLAIMS + claims_ant.CLAIMS
+IDS = [claim.id for claim in CLAIMS if claim not in ELSEWHERE]
 USES = {
     "fig3": "maze",
     "fig4": "grid",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from papers.sibling_rivalry import track
+from papers.sibling_rivalry import track, train_low_level
 from papers.sibling_rivalry.build import Config as BuildConfig
 from papers.sibling_rivalry.evidence import experiments
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
@@ -17,24 +17,29 @@ SEEDS = {"smoke": 1, "quick": 5, "full": 5}
 OTHER_SEEDS = {  # experiment, kind of task, at quick; one run each on the whole grid at any scale
     ("track", "CircularTrack"): 3, ("shapes", "Corridor"): 3, ("shapes", "UMaze"): 3, ("epsilon", "PointMaze"): 3,
 }  # fmt: skip
+ANTS = ("ant", "ant-oracle")
 GRID = {"smoke": "PixelGrid-5-12", "quick": "PixelGrid-7-25", "full": "PixelGrid-13"}
 THRESHOLDS = {"smoke": range(11), "quick": (0, 1, 2, 3, 5, 7, 10), "full": range(11)}
-QUICK = {"PointMaze": 25, "Corridor": 10, "UMaze": 10, "PixelGrid": 10}
+QUICK = {"PointMaze": 25, "Corridor": 10, "UMaze": 10, "PixelGrid": 10, "AntMazeSmall": 12}
 """Epochs at quick, by kind of task; at full there are 50."""
-MAZES = [name for name in EXPERIMENTS if name not in ("track", "construction")]
+MAZES = [name for name in EXPERIMENTS if name not in ("track", "construction", "low-level")]
 README = Path(experiments.__file__).parents[1] / "README.md"
 
 
-def seeds_of(experiment, env, scale) -> int:
+def seeds_of(experiment, method, env, scale) -> int:
     if experiment == "whole-grid":
         return 1
+    if experiment == "low-level":
+        return SEEDS["smoke"] if scale == "smoke" else 3
+    if experiment in ANTS and scale == "quick":
+        return 5 if method in ("ppo", "ppo-sr") else 3
     return OTHER_SEEDS.get((experiment, env.split("-")[0]), 5) if scale == "quick" else SEEDS[scale]
 
 
 def variants(experiment, scale) -> int:
     """Methods and tasks of an experiment."""
     found = {"track": 3, "maze": 5, "grid": 6, "whole-grid": 3, "shapes": 24, "starts": 4, "oracle": 4, "weighting": 2}
-    found["construction"] = 2
+    found |= {"construction": 2, "ant": 4, "ant-oracle": 2, "low-level": 1}
     return len(THRESHOLDS[scale]) if experiment == "epsilon" else found[experiment]
 
 
@@ -54,6 +59,15 @@ def settings_of(entry, scale, experiment) -> dict:
         found |= dict(worker_rollouts=80)
     elif variant := re.search(r"\((epsilon|side) (\d+)\)", entry.method):
         found[{"epsilon": "epsilon", "side": "cell_side"}[variant[1]]] = float(variant[2])
+    if experiment in ANTS:
+        pairs = {"quick": 50, "full": 100}[scale]
+        found |= dict(eval_episodes=2 * pairs if entry.method == "ddpg-her" else pairs)
+        if entry.method == "ppo-go" and scale == "quick":
+            found |= dict(cell_side=1.0)
+        if entry.method == "ddpg-her" and scale == "quick":
+            most = 5 * 20 * 1_600 * found["epochs"]  # a transition and four in hindsight for each of 20 decisions
+            found |= dict(capacity=2_000_000)
+            assert most <= found["capacity"]
     if experiment == "epsilon" and found["epsilon"] == 5:
         del found["epsilon"]  # the default, as in Fig. 3
     return found
@@ -64,7 +78,7 @@ def test_every_variant_has_its_seeds(scale):
     for name, build in EXPERIMENTS.items():
         runs = collections.Counter((entry.method, entry.env) for entry in build(scale))
         assert len(runs) == variants(name, scale)
-        assert all(count == seeds_of(name, env, scale) for (_, env), count in runs.items()), name
+        assert all(count == seeds_of(name, *run, scale) for run, count in runs.items()), name
 
 
 @pytest.mark.parametrize("scale", ["quick", "full"])
@@ -85,6 +99,8 @@ def test_runs_that_figures_share_are_trained_once(scale):
 
     places = [("maze", "ppo-sr"), ("oracle", "ppo-sr"), ("starts", "ppo-sr"), ("weighting", "ppo-sr")]
     assert len({tuple(of(*place)) for place in places}) == 1
+    ant = "AntMaze" if scale == "full" else "AntMazeSmall"
+    assert of("ant", "ppo-sr", ant) == of("ant-oracle", "ppo-sr", ant) != []
     assert of("grid", "ppo-sr", GRID[scale]) == of("starts", "ppo-sr", GRID[scale])
     some = of("epsilon", "ppo-sr (epsilon 5)")
     assert of("maze", "ppo-sr")[: len(some)] == some
@@ -99,14 +115,16 @@ def test_construction_is_the_papers_arena_with_a_picture_and_at_quick_a_small_on
         assert entry.config == BuildConfig("VoxelBuildSmall", entry.method, entry.seed, episodes=100_000)
 
 
-def test_quick_and_full_share_the_runs_of_the_track_and_of_the_whole_grid_alone():
+def test_quick_and_full_share_the_runs_of_track_whole_grid_and_low_level_alone():
     quick, full = ({e.config for build in EXPERIMENTS.values() for e in build(scale)} for scale in ("quick", "full"))
     grid = {entry.config for entry in EXPERIMENTS["whole-grid"]("full")}
-    assert {type(config) for config in (quick & full) - grid} == {track.Config} and grid < quick & full
+    assert {type(c) for c in (quick & full) - grid} == {track.Config, train_low_level.Config} and grid < quick & full
 
 
 def test_the_headline_is_the_point_maze_with_and_without_sibling_rivalry():
-    chosen = [entry for entry in EXPERIMENTS["maze"]("quick") if experiments.HEADLINE["fig3"](entry)]
+    entries = EXPERIMENTS["maze"]("quick") + EXPERIMENTS["ant"]("quick")
+    chosen = [entry for entry in entries if experiments.HEADLINE["fig3"](entry)]
+    assert {entry.env for entry in chosen} == {"PointMaze"}
     assert sorted((entry.method, entry.seed) for entry in chosen) == [
         (method, seed) for method in ("ppo", "ppo-sr") for seed in range(3)
     ]
@@ -133,11 +151,12 @@ def test_the_readme_counts_runs_and_episodes_as_they_are():
     rows = readme_rows()
     assert set(rows) == {name for name in FIGURES if name.startswith("fig")}
     for name, cells in rows.items():
-        [experiment] = FIGURES[name].experiments
+        experiment, *ant = FIGURES[name].experiments  # of the ant, there are lines of their own
+        assert set(ant) < set(ANTS)
         for cell, scale in zip(cells, ("quick", "full")):
             count, seeds = re.match(r"(\d+)(?: \w+)? x (\d+)", cell).groups()
             entries = EXPERIMENTS[experiment](scale)
-            wanted = {seeds_of(experiment, entry.env, scale) for entry in entries}
+            wanted = {seeds_of(experiment, entry.method, entry.env, scale) for entry in entries}
             assert int(count) == variants(experiment, scale), f"{name} at {scale}"
             assert {int(seeds)} == wanted, f"{name} at {scale}"
             said = {int(number.replace(",", "")) for number in re.findall(r"\d+,000", cell)}

@@ -1,0 +1,144 @@
+"""Train the low level of the ant alone, on subgoals that are drawn at random, and measure how near it comes to them.
+
+    .venv/bin/python -m papers.sibling_rivalry.train_low_level --env AntArena --seed 0
+
+It is trained as below all methods (hierarchy.py); in the place of a high level stands chance, which is where every high
+level begins. Nothing of the paper's is compared: it shows that subgoals are reached where no wall is in the way.
+
+Time is counted in steps of the world.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from lab.cli import cli
+from lab.errors import UserError
+from lab.runs import Run, Streams
+from lab.settings import check_settings
+from papers.sibling_rivalry.hierarchy import Hierarchy, joined
+from papers.sibling_rivalry.rollouts import Rollouts, play
+from papers.sibling_rivalry.tasks import make_task
+
+SAVE_EVERY = 5
+"""Evaluations between two checkpoints."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Every setting of a run."""
+
+    env: str = "AntArena"
+    """Task with two levels: AntArena, AntMaze or AntMazeSmall[-<steps per subgoal>]. Its low level learns as it does
+    in half the ant maze."""
+    method: Literal["low-level"] = "low-level"
+    """What is trained; nothing else can be."""
+    seed: int = 0
+    """Seed of all random streams of the run."""
+    updates: int = 500
+    """Training length in updates, of 8,000 steps each in the arena. Not in the paper."""
+    episodes: int = 20
+    """Episodes per update: one of each of 20 workers, as below a high level."""
+    device: str = "cpu"
+    """Where the networks live: cpu or cuda."""
+    eval_every: int = 25
+    """Updates between two evaluations."""
+    eval_episodes: int = 20
+    """Episodes per evaluation, actions drawn as in training."""
+
+
+def check(config: Config) -> None:
+    """Raise UserError for settings that cannot work."""
+    check_settings(config, at_least_1=("updates", "episodes", "eval_every", "eval_episodes"))
+
+
+class Trainer:
+    """All that a run consists of. Pickled as a whole, so that an interrupted run goes on bit for bit."""
+
+    def __init__(self, config: Config):
+        task = make_task(config.env)
+        if not isinstance(task, Hierarchy):
+            raise UserError(f"{config.env} has no low level; right are AntArena, AntMaze and AntMazeSmall")
+        streams = Streams(config.seed)
+        self.config, self.task = config, task
+        self.rng = streams.numpy("rollouts")
+        task.begin(streams, config.device)
+        self.updates = 0
+
+    @property
+    def steps(self) -> int:
+        """Steps of the world that have been learnt from."""
+        return self.updates * self.config.episodes * self.task.max_steps * self.task.interval
+
+    def play(self, starts: np.ndarray, goals: np.ndarray, rng: np.random.Generator) -> Rollouts:
+        """Episodes whose subgoals lie anywhere within reach."""
+        reach, n = self.task.action_range, self.task.n_actions
+
+        def act(observations: np.ndarray, goals: np.ndarray, legal: np.ndarray | None) -> np.ndarray:
+            return rng.uniform(-reach, reach, (len(observations), n)).astype(np.float32)  # type: ignore[operator, arg-type]
+
+        return play(self.task, act, starts, goals, rng)
+
+    def starts_and_goals(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Goals are out of reach: no episode ends early."""
+        return self.task.starts(n, rng), np.full((n, *self.task.goal_shape), np.inf, np.float32)
+
+    def update(self) -> dict[str, float]:
+        """Play the update's episodes and learn from them. Returns what is to be logged."""
+        starts, goals = self.starts_and_goals(self.config.episodes, self.rng)
+        entry = self.task.practise(self.play, starts, goals, self.rng, turns=1)[1]
+        self.updates += 1
+        return entry
+
+    def evaluate(self) -> dict[str, float]:
+        """``before`` and ``distance``: from the subgoal when it was set and when its time was over, means over all
+        subgoals; ``success``: of how many the ant is within the task's tolerance then."""
+        rng = Streams(self.config.seed).numpy(f"evaluation at {self.updates}")
+        starts, goals = self.starts_and_goals(self.config.eval_episodes, rng)
+        pursuits = joined(self.task.observed(self.play, starts, goals, rng)[1])
+        before = self.task.distance(self.task.achieved(pursuits.states[:, 0]), pursuits.subgoals)
+        after = self.task.low.distances(pursuits)[:, -1]
+        return {
+            "success": float((after <= self.task.tolerance).mean()),
+            "distance": float(after.mean()),
+            "before": float(before.mean()),
+        }
+
+
+def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
+    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
+
+    Raises:
+        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
+    """
+    check(config)
+    fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
+    total = config.updates * config.episodes * fresh.task.max_steps * fresh.task.interval
+    with Run.open(
+        config, run_dir, total_steps=total, unit="step", score="success", tensorboard=tensorboard, progress=progress
+    ) as run:
+        if run.finished is not None:
+            return run.finished
+        state = run.load() or {"trainer": fresh, "metrics": {}}
+        trainer, metrics = state["trainer"], state["metrics"]
+        if not metrics:  # what it is like to have learnt nothing
+            metrics = trainer.evaluate()
+            run.log(0, metrics)
+        evaluations = trainer.updates // config.eval_every
+        while trainer.updates < config.updates:
+            entry = trainer.update()
+            run.check_finite(trainer.steps, **{name: value for name, value in entry.items() if name.endswith("loss")})
+            run.tick(trainer.steps)
+            if trainer.updates % config.eval_every == 0 or trainer.updates == config.updates:
+                metrics = trainer.evaluate()
+                run.log(trainer.steps, metrics)
+                evaluations += 1
+                if evaluations % SAVE_EVERY == 0:
+                    run.save({"trainer": trainer, "metrics": metrics})
+        return run.finish({"steps": trainer.steps, **metrics}, weights=trainer.task.low.ppo.policy.state_dict())
+
+
+if __name__ == "__main__":
+    cli(Config, main, __doc__)
