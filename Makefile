@@ -233,7 +233,7 @@ ifeq ($(TENSORBOARD),1)
 WITH_EXTRAS += $(filter $(ROOMS) $(ROOMS:%=%-%),$(TARGETS))
 endif
 $(sort $(WITH_EXTRAS)): $(VENV)/.extras
-smoke evidence all ter ter-fig-l14: .venv-dreamer/.ready
+smoke all ter ter-fig-l14: .venv-dreamer/.ready
 
 smoke: $(VENV)/.run
 	@rm -rf runs/smoke

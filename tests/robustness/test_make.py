@@ -125,3 +125,13 @@ def test_an_optional_package_is_installed_by_the_targets_that_need_it():
 
     assert all(installs(target) for target in ("reproduce", "all", "smoke", "evidence", "bias-reduced-her-appendix-a"))
     assert installs("ter-fig2", "TENSORBOARD=1") and not installs("ter-fig2")
+
+
+def test_dreamer_is_installed_by_the_targets_that_train_it():
+    def installs(*arguments: str) -> bool:
+        command = ["make", "--dry-run", "--assume-new=requirements-dreamer.txt", "VENV=nowhere", *arguments]
+        done = subprocess.run(command, cwd=ROOT, env=fresh(), capture_output=True, text=True)
+        return "requirements-dreamer.txt" in done.stdout
+
+    assert all(installs(target) for target in ("dreamer", "ter-fig-l14", "ter", "all", "smoke"))
+    assert not any(installs(target) for target in ("ter-fig2", "reproduce", "evidence", "test"))
