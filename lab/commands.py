@@ -197,7 +197,8 @@ def write_claims(house: House, *, show: bool = False) -> None:
     by_paper = {name: judge(paper) for name, paper in house.papers().items()}
     page = (house.root if house.committed else house.runs) / "RESULTS.md"
     linked = ROOT if house.committed else house.runs  # the committed files are not this machine's: no links to them
-    write_if_changed(page, claims.results_markdown(by_paper, linked).encode())
+    inside = house.root.relative_to(ROOT).as_posix() if house.root.is_relative_to(ROOT) else "."
+    write_if_changed(page, claims.results_markdown(by_paper, linked, house.package, inside).encode())
     if show:
         print(claims.judged_text(by_paper))
     if not house.committed:
@@ -211,11 +212,12 @@ def write_claims(house: House, *, show: bool = False) -> None:
 
 
 def show_list(house: House) -> None:
-    """Papers and their figures, with the Make target of each."""
+    """Papers and their figures, with the Make target of each where it has one."""
     for paper in house.papers().values():
-        print(f"{paper.name}  (make {plain(paper.name)})")
+        print(paper.name + (f"  (make {plain(paper.name)})" if house.targets else ""))
         for name, figure in paper.figures.items():
-            print(f"  {name:<12} {figure.title}  (make {plain(paper.name)}-{plain(name)})")
+            target = f"  (make {plain(paper.name)}-{plain(name)})" if house.targets else ""
+            print(f"  {name:<12} {figure.title}{target}")
 
 
 def shown(path: Path) -> str:
