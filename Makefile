@@ -35,6 +35,7 @@ figures:          ##   1 | draw every figure again from the committed results, w
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
 compare:          ##   0 | two runs' settings and curves: A=runs/... B=runs/... OUT=runs/compare.png
+arena:            ## 330 | every replay idea on common tasks against uniform replay; SCALE=smoke|quick
 report:           ##   0 | one page of HTML with all figures, claims and protocols: site/report.html
 watch:            ##   0 | see a trained agent: PAPER= ENV= METHOD= (none: a list); OUT=a.gif: no window
 read:             ##   0 | the methods' code beside its comments and equations: site/read/index.html
@@ -223,6 +224,7 @@ lint: $(VENV)/.dev
 	@$(PY) -m mypy
 
 LAB := $(PY) -m lab
+ARENA := $(PY) -m arena
 SEEDED = $(if $(SEEDS),--seeds $(SEEDS))
 HOW = $(if $(JOBS),--jobs $(JOBS)) --device $(DEVICE) --launcher $(LAUNCHER) --stale $(STALE) \
     $(if $(filter 1,$(TENSORBOARD)),--tensorboard)
@@ -230,7 +232,7 @@ OPTIONS = --scale $(SCALE) $(SEEDED) $(HOW)
 
 WITH_EXTRAS := smoke reproduce evidence all bias-reduced-her bias-reduced-her-appendix-a
 ifeq ($(TENSORBOARD),1)
-WITH_EXTRAS += $(filter $(ROOMS) $(ROOMS:%=%-%),$(TARGETS))
+WITH_EXTRAS += arena $(filter $(ROOMS) $(ROOMS:%=%-%),$(TARGETS))
 endif
 $(sort $(WITH_EXTRAS)): $(VENV)/.extras
 smoke all ter ter-fig-l14: .venv-dreamer/.ready
@@ -249,15 +251,21 @@ evidence: $(VENV)/.run
 
 collect: $(VENV)/.run
 	@$(LAB) collect all --scale $(SCALE) $(SEEDED) --device $(DEVICE)
+	@$(ARENA) collect replay --scale $(SCALE) $(SEEDED)
 
 all: $(VENV)/.run
 	@$(LAB) run all $(OPTIONS)
 
 figures: $(VENV)/.run
 	@$(LAB) figures
+	@$(ARENA) figures
 
 claims: $(VENV)/.run
 	@$(LAB) claims
+	@$(ARENA) claims
+
+arena: $(VENV)/.run
+	@$(ARENA) run replay $(OPTIONS) $(if $(filter smoke,$(SCALE)),--runs runs/smoke)
 
 compare: $(VENV)/.run
 	@$(LAB) compare "$(A)" "$(B)" $(if $(OUT),--out "$(OUT)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -99,10 +100,19 @@ def _table(header: list[str], rows: Iterable[list[str]]) -> str:
     return "\n".join([line(header), "|" + "---|" * len(header), *map(line, rows)])
 
 
+def _main(by_paper: ByPaper) -> ByPaper:
+    """The claims that are counted among the papers'; where no paper has any, as in a comparison of ours, our own."""
+    kinds = ("paper",) if any(claim.counts for judged in by_paper.values() for claim, _ in judged) else ("own",)
+    return {
+        paper: [(claim, verdict) for claim, verdict in judged if claim.kind in kinds and not claim.counted_with]
+        for paper, judged in by_paper.items()
+    }
+
+
 def threshold(by_paper: ByPaper) -> tuple[float, int, int]:
     """The p value up to which comparisons of the papers' claims stay decided after Benjamini and Hochberg, how many
     comparisons there are, and how many of them are decided without it."""
-    counted = [verdict for judged in by_paper.values() for claim, verdict in judged if claim.counts]
+    counted = [verdict for judged in _main(by_paper).values() for _, verdict in judged]
     comparisons = [part for verdict in counted for part in verdict.comparisons()]
     p_values = [part.p for part in comparisons if part.p is not None]
     decided = sum(part.status in ("reproduced", "not reproduced") for part in comparisons)
@@ -123,9 +133,8 @@ def summary_table(by_paper: ByPaper) -> str:
 def sentences(judged: Iterable[tuple[Claim, Verdict]]) -> list[str]:
     """Three sentences on a paper, made of its verdicts: what holds here, what does not, what is open."""
     by_status: dict[str, list[str]] = {status: [] for status in STATUSES}
-    for claim, verdict in judged:
-        if claim.counts:
-            by_status[verdict.status].append(claim.text)
+    for claim, verdict in _main({"": list(judged)})[""]:
+        by_status[verdict.status].append(claim.text)
     partly, undecided, unrun = (len(by_status[status]) for status in ("partly", "inconclusive", "not run"))
     n = sum(map(len, by_status.values()))
     return [
@@ -141,19 +150,22 @@ def _named(texts: list[str]) -> str:
     return "; ".join(texts[:NAMED]) + more + "." if texts else "nothing."
 
 
-def claims_table(judged: Iterable[tuple[Claim, Verdict]], paper: str, root: Path, limit: float) -> str:
+def claims_table(
+    judged: Iterable[tuple[Claim, Verdict]], room: str, root: Path, limit: float, inside: str = "."
+) -> str:
     """Markdown: one row per claim of a paper, the paper's value beside ours, with links to picture, data and judge.
 
-    root: of the repository; only files that are there are linked. limit: the p value of `threshold`.
+    room: the paper's folder, below the repository's, `root`; only files that are there are linked, from a page in the
+    folder `inside`. limit: the p value of `threshold`.
     """
     header = ["figure", "claim", "paper's value", "ours [95 % interval]", "seeds", "steps", "scale", "verdict",
               "after BH", "data, judge"]  # fmt: skip
-    return _table(header, (_row(claim, verdict, f"papers/{paper}", root, limit) for claim, verdict in judged))
+    return _table(header, (_row(claim, verdict, room, root, limit, inside) for claim, verdict in judged))
 
 
-def _row(claim: Claim, verdict: Verdict, room: str, root: Path, limit: float) -> list[str]:
+def _row(claim: Claim, verdict: Verdict, room: str, root: Path, limit: float, inside: str) -> list[str]:
     def link(text: str, path: str) -> str:
-        return f"[{text}]({path})" if (root / path).is_file() else text
+        return f"[{text}]({os.path.relpath(path, inside)})" if (root / path).is_file() else text
 
     names = (claim.figure, claim.figure.replace("-", "_"))
     pictures = [f"{room}/evidence/figures/{verdict.scale}/{name}.png" for name in names]
@@ -200,7 +212,7 @@ def judged_text(by_paper: ByPaper, width: int = 110) -> str:
 INTRODUCTION = """\
 # Results
 
-Generated from `papers/*/evidence/results` by `make claims`; edits are overwritten. A claim is judged at the scale at
+Generated from `{package}/*/evidence/results` by `make claims`; edits are overwritten. A claim is judged at the scale at
 which most of it was run, `full` before `quick`; smoke runs are never evidence.
 """
 
@@ -213,7 +225,7 @@ were not run do not count against a claim. "Not worse" and "the same" mean withi
 gained over its score before learning, where a claim names no factor. Own claims (what only we ask, or chose after
 seeing data) and wiring are not counted among the papers'.
 
-{n} comparisons stand behind the papers' claims, {decided} of them decided. If there were no difference at all anywhere,
+{n} comparisons stand behind {whose} claims, {decided} of them decided. If there were no difference at all anywhere,
 about {false:.0f} of {n} would be decided nevertheless, half of them in favour. The column "after BH" (Benjamini and
 Hochberg, over all of them: p at most {limit:.2g}) says what becomes of a verdict when at most 5 % of the decided
 comparisons may be false; it is empty where nothing changes.
@@ -224,16 +236,23 @@ def explanation(by_paper: ByPaper) -> str:
     """What the verdicts mean, and how many of them are to be expected to be false; Markdown."""
     limit, n, decided = threshold(by_paper)
     false = (1 - LEVEL) * n
-    return EXPLANATION.format(seeds=MIN_SEEDS, margin=MARGIN, n=n, decided=decided, false=false, limit=limit)
+    own = all(claim.kind == "own" for judged in _main(by_paper).values() for claim, _ in judged)
+    numbers = dict(seeds=MIN_SEEDS, margin=MARGIN, n=n, decided=decided, false=false, limit=limit)
+    return EXPLANATION.format(whose="our own" if own and n else "the papers'", **numbers)
 
 
-def results_markdown(by_paper: ByPaper, root: Path) -> str:
+def results_markdown(by_paper: ByPaper, root: Path, package: str = "papers", inside: str = ".") -> str:
     """The text of RESULTS.md: three sentences per paper, counts, then all claims with notes. The same verdicts give the
-    same bytes. root: of the repository, for links."""
+    same bytes. root: of the repository, for links; package: folder of the papers in it; inside: of the page."""
     limit, _, _ = threshold(by_paper)
-    parts = [INTRODUCTION, _told(by_paper) + "\n", summary_table(by_paper) + "\n", explanation(by_paper)]
+    parts = [
+        INTRODUCTION.format(package=package),
+        _told(by_paper) + "\n",
+        summary_table(by_paper) + "\n",
+        explanation(by_paper),
+    ]
     for paper, judged in by_paper.items():
-        parts += [f"## {paper}\n", claims_table(judged, paper, root, limit) + "\n"]
+        parts += [f"## {paper}\n", claims_table(judged, f"{package}/{paper}", root, limit, inside) + "\n"]
         notes = [f"- `{claim.id}`: {' '.join(verdict.note.split())}\n" for claim, verdict in judged if verdict.note]
         parts += ["### Notes\n", "".join(notes)] if notes else []
     return "\n".join(parts)

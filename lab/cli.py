@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,9 +44,9 @@ def cli(Config: type, main: Callable[..., dict[str, Any]], description: str) -> 
     if "OMP_NUM_THREADS" not in os.environ:
         one_thread()
     config, options = command.config, command.run
-    parts = module.split(".")
-    paper = parts[1] if parts[0] == "papers" else parts[-1]
-    run_dir = options.run_dir or Path("runs") / paper / run_name(config)
+    room = Path(str(sys.modules[Config.__module__].__file__)).parent
+    place = room.name if (room / "evidence").is_dir() else module.rpartition(".")[2]
+    run_dir = options.run_dir or Path("runs") / place / run_name(config)
     print(f"run directory: {run_dir}", flush=True)
     summary = main(config, run_dir, tensorboard=options.tensorboard, progress=options.progress)
     for name, value in summary.items():

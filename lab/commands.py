@@ -197,7 +197,8 @@ def write_claims(house: House, *, show: bool = False) -> None:
     by_paper = {name: judge(paper) for name, paper in house.papers().items()}
     page = (house.root if house.committed else house.runs) / "RESULTS.md"
     linked = ROOT if house.committed else house.runs  # the committed files are not this machine's: no links to them
-    write_if_changed(page, claims.results_markdown(by_paper, linked).encode())
+    inside = house.root.relative_to(ROOT).as_posix() if house.root.is_relative_to(ROOT) else "."
+    write_if_changed(page, claims.results_markdown(by_paper, linked, house.package, inside).encode())
     if show:
         print(claims.judged_text(by_paper))
     if not house.committed:

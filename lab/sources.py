@@ -1,8 +1,8 @@
 """Which source files decide the numbers of a run, and what stands in them. Files are read here, never imported.
 
-They are the train script and what it imports, file by file, also inside of functions: of its own room (but its
-evidence), of common/ and of envs/, with the environments that it names as "envs:Hand-v1"; and lab/streams.py. The rest
-of the lab does not count, so that a better progress bar makes no run stale.
+They are the train script and what it imports, file by file, also inside of functions: of its own room and of papers/
+(but no evidence), of common/ and of envs/, with the environments that it names as "envs:Hand-v1"; and lab/streams.py.
+The rest of the lab does not count, so that a better progress bar makes no run stale.
 """
 
 import ast
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-SHARED = ("common", "envs")
+SHARED = ("common", "envs", "papers")
 STREAMS = "lab.streams"
 
 Files = dict[str, str]

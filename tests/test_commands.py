@@ -43,7 +43,9 @@ def test_a_command_of_a_readme_is_understood(command, monkeypatch):
     with pytest.raises(SystemExit, match=r"^0$") if "--help" in arguments else contextlib.nullcontext():
         if module == "lab":
             read_command(arguments)
-        elif module.startswith("papers."):
+        elif module == "arena":
+            read_command(arguments)
+        elif module.startswith(("papers.", "arena.")):
             script = importlib.import_module(module)
             monkeypatch.setattr(sys, "argv", [module, *arguments])
             monkeypatch.setenv("OMP_NUM_THREADS", "1")  # leave this process its threads

@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lab.claims import evaluate, is_current, readme_markdown, results_markdown
 from lab.commands import write_claims
-from lab.rooms import House
+from lab.results import Results
+from lab.rooms import House, Paper
 from tests.processes import fresh
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,7 +42,11 @@ FOR_TRAINING = {"cli", "entry", "errors", "runs", "settings", "threads"}
 
 def modules() -> dict[str, Path]:
     """Every module of the product by its name."""
-    files = [path for place in ("adapters", "common", "envs", "lab", "papers") for path in (ROOT / place).rglob("*.py")]
+    files = [
+        path
+        for place in ("adapters", "arena", "common", "envs", "lab", "papers")
+        for path in (ROOT / place).rglob("*.py")
+    ]
     return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in files}
 
 
@@ -65,18 +71,23 @@ def allowed(path: Path, module: str) -> bool:
     """Whether the file may import `module` (or a name of it)."""
     top, *rest = module.split(".")
     place, *below = path.relative_to(ROOT).parts
-    if top not in ("adapters", "papers", "common", "envs", "lab", "tests", "benchmarks"):
+    if top not in ("adapters", "arena", "papers", "common", "envs", "lab", "tests", "benchmarks"):
         return True
+    evidence = below[1] == "evidence" if len(below) > 2 else False
+    of_the_lab = top == "lab" and (evidence or rest[0] in FOR_TRAINING)
+    if place == "arena":  # methods of all rooms, no evidence but its own; it starts as the lab does
+        starts = below == ["__main__.py"] and top == "lab"
+        own = top == "arena" and (evidence or rest[1:2] != ["evidence"])
+        return own or starts or of_the_lab or top in ("common", "envs") or (top == "papers" and "evidence" not in rest)
     if place == "adapters":  # methods and what they stand on, no evidence
         return top in ("adapters", "common") or (top == "papers" and rest[1:2] != ["evidence"])
     if place in ("common", "envs"):  # nothing of the house
         return top == place
     if place == "lab":
         return top in ("lab", "common", "envs")
-    evidence = below[1] == "evidence" if len(below) > 2 else False
     if top == "papers":  # its own room; what is not evidence never looks at evidence
         return rest[:1] == below[:1] and (evidence or rest[1:2] != ["evidence"])
-    return top in ("common", "envs") or (top == "lab" and (evidence or rest[0] in FOR_TRAINING))
+    return top in ("common", "envs") or of_the_lab
 
 
 def test_imports_go_one_way():
@@ -97,6 +108,9 @@ def test_the_rule_of_imports_itself():
         ("papers/ter/evidence/figures.py", "papers.ter.train"),
         ("lab/watch/film.py", "envs.window"),
         ("adapters/torchrl.py", "papers.ter.topological"),
+        ("arena/__main__.py", "lab.rooms.House"),
+        ("arena/replay/tasks.py", "papers.ners.sac"),
+        ("arena/replay/evidence/claims.py", "lab.verdicts.decide"),
     ]
     wrong = [
         ("papers/ter/train.py", "lab.rooms.House"),
@@ -109,6 +123,11 @@ def test_the_rule_of_imports_itself():
         ("common/replay/storage.py", "lab.errors.UserError"),
         ("adapters/torchrl.py", "papers.ter.evidence.experiments"),
         ("papers/ter/train.py", "adapters.torchrl"),
+        ("papers/ter/train.py", "arena.replay.ideas"),
+        ("lab/rooms.py", "arena.replay.ideas"),
+        ("arena/replay/tasks.py", "papers.ter.evidence.experiments"),
+        ("arena/replay/tasks.py", "lab.rooms.House"),
+        ("arena/replay/train.py", "arena.replay.evidence.experiments"),
     ]
     assert all(allowed(ROOT / path, module) for path, module in right)
     assert not any(allowed(ROOT / path, module) for path, module in wrong)
@@ -173,7 +192,7 @@ def test_claims_are_judged_without_drawing():
         return seen
 
     for module in files:
-        if re.fullmatch(r"papers\.\w+\.evidence\.(claims|comparisons)\w*", module):
+        if re.fullmatch(r"(papers\.\w+|arena\.replay)\.evidence\.(claims|comparisons|gains)\w*", module):
             drawn = {name for name in reached(module, set()) if name == "matplotlib" or ".figures" in name}
             assert not drawn, f"{module} imports {', '.join(sorted(drawn))}"
 
@@ -342,6 +361,14 @@ def test_claims_in_readme_and_results_are_current(tmp_path):
     write_claims(House(root=tmp_path))
     for name in ("README.md", "RESULTS.md"):
         assert (tmp_path / name).read_text() == (ROOT / name).read_text(), f"{name} is out of date: run `make claims`"
+
+
+def test_what_the_arena_says_of_its_results_is_current():
+    results = ROOT / "arena/replay/evidence/results"
+    judged = {"replay": evaluate(Paper(House(package="arena"), ROOT / "arena/replay").claims, Results(results))}
+    text = (ROOT / "arena/RESULTS.md").read_text()
+    assert text == results_markdown(judged, ROOT, "arena", "arena"), "run `make claims`"
+    assert is_current(ROOT / "arena/README.md", readme_markdown(judged)), "run `make claims`"
 
 
 def test_requirements_are_pinned():

@@ -17,7 +17,7 @@ import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -298,19 +298,24 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     ) as run:
         if run.finished is not None:
             return run.finished
-        state = run.load() or {"trainer": Trainer(config), "metrics": {}}
-        trainer, metrics = state["trainer"], state["metrics"]
-        while trainer.cycles_done < config.epochs * config.cycles:
-            loss = trainer.cycle()
-            run.check_finite(trainer.episodes_done, loss=loss)
-            run.tick(trainer.episodes_done)
-            if trainer.cycles_done % config.cycles == 0:
-                metrics = trainer.evaluate()
-                run.log(trainer.episodes_done, metrics)
-                if trainer.cycles_done % (config.cycles * SAVE_EVERY) == 0:
-                    run.save({"trainer": trainer, "metrics": metrics})
-        run.log(trainer.episodes_done, trainer.bias_by_distance())
-        return run.finish({"episodes": trainer.episodes_done, **metrics}, weights=trainer.agent.q.state_dict())
+        return go_on(run, run.load() or {"trainer": Trainer(config), "metrics": {}})
+
+
+def go_on(run: Run, state: dict[str, Any]) -> dict:
+    """Train to the end from what a checkpoint holds; returns the last evaluation."""
+    trainer, metrics = state["trainer"], state["metrics"]
+    config = trainer.config
+    while trainer.cycles_done < config.epochs * config.cycles:
+        loss = trainer.cycle()
+        run.check_finite(trainer.episodes_done, loss=loss)
+        run.tick(trainer.episodes_done)
+        if trainer.cycles_done % config.cycles == 0:
+            metrics = trainer.evaluate()
+            run.log(trainer.episodes_done, metrics)
+            if trainer.cycles_done % (config.cycles * SAVE_EVERY) == 0:
+                run.save({"trainer": trainer, "metrics": metrics})
+    run.log(trainer.episodes_done, trainer.bias_by_distance())
+    return run.finish({"episodes": trainer.episodes_done, **metrics}, weights=trainer.agent.q.state_dict())
 
 
 def entries(scale: str) -> list[Entry]:

@@ -333,21 +333,26 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     with Run.open(config, run_dir, **shown, tensorboard=tensorboard, progress=progress) as run:
         if run.finished is not None:
             return run.finished
-        state = run.load() or {"trainer": fresh, "metrics": {}}
-        trainer, metrics = state["trainer"], state["metrics"]
-        while trainer.cycles_done < config.epochs * config.cycles:
-            loss = trainer.cycle()
-            run.check_finite(trainer.episodes_done, critic_loss=loss)
-            run.tick(trainer.episodes_done)
-            epoch, rest = divmod(trainer.cycles_done, config.cycles)
-            if rest == 0 and (epoch % config.eval_every == 0 or epoch == config.epochs):
-                metrics = trainer.evaluate()
-                run.log(trainer.episodes_done, metrics)
-            if rest == 0 and epoch % SAVE_EVERY == 0:
-                run.save({"trainer": trainer, "metrics": metrics})
-        run.log(trainer.episodes_done, measure.at_the_end(trainer))
-        weights = trainer.agent.weights() | trainer.scale.weights()
-        return run.finish({"episodes": trainer.episodes_done, **metrics}, weights)
+        return go_on(run, run.load() or {"trainer": fresh, "metrics": {}})
+
+
+def go_on(run: Run, state: dict[str, Any]) -> dict:
+    """Train to the end from what a checkpoint holds; returns the last evaluation."""
+    trainer, metrics = state["trainer"], state["metrics"]
+    config = trainer.config
+    while trainer.cycles_done < config.epochs * config.cycles:
+        loss = trainer.cycle()
+        run.check_finite(trainer.episodes_done, critic_loss=loss)
+        run.tick(trainer.episodes_done)
+        epoch, rest = divmod(trainer.cycles_done, config.cycles)
+        if rest == 0 and (epoch % config.eval_every == 0 or epoch == config.epochs):
+            metrics = trainer.evaluate()
+            run.log(trainer.episodes_done, metrics)
+        if rest == 0 and epoch % SAVE_EVERY == 0:
+            run.save({"trainer": trainer, "metrics": metrics})
+    run.log(trainer.episodes_done, measure.at_the_end(trainer))
+    weights = trainer.agent.weights() | trainer.scale.weights()
+    return run.finish({"episodes": trainer.episodes_done, **metrics}, weights)
 
 
 if __name__ == "__main__":

@@ -311,22 +311,26 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
         if run.finished is not None:
             return run.finished
-        state = run.load() or {"trainer": fresh, "metrics": {}}
-        trainer, metrics = state["trainer"], state["metrics"]
-        save_due = False
-        while trainer.t < config.steps:  # Algorithm 1, line 2
-            over, found = turn(trainer)
-            run.check_finite(trainer.t, td2=trainer.td2)
-            if trainer.t % TICK == 0:
-                run.tick(trainer.t)
-            if found:
-                metrics = found
-                run.log(trainer.t, metrics)
-                save_due = save_due or trainer.evaluations % SAVE_EVERY == 0
-            if save_due and over:
-                run.save({"trainer": trainer, "metrics": metrics})
-                save_due = False
-        return run.finish({"steps": trainer.t, **metrics}, weights=trainer.agent.weights())
+        return go_on(run, run.load() or {"trainer": fresh, "metrics": {}})
+
+
+def go_on(run: Run, state: dict[str, Any]) -> dict:
+    """Train to the end from what a checkpoint holds; returns the last evaluation."""
+    trainer, metrics = state["trainer"], state["metrics"]
+    save_due = False
+    while trainer.t < trainer.config.steps:  # Algorithm 1, line 2
+        over, found = turn(trainer)
+        run.check_finite(trainer.t, td2=trainer.td2)
+        if trainer.t % TICK == 0:
+            run.tick(trainer.t)
+        if found:
+            metrics = found
+            run.log(trainer.t, metrics)
+            save_due = save_due or trainer.evaluations % SAVE_EVERY == 0
+        if save_due and over:
+            run.save({"trainer": trainer, "metrics": metrics})
+            save_due = False
+    return run.finish({"steps": trainer.t, **metrics}, weights=trainer.agent.weights())
 
 
 if __name__ == "__main__":

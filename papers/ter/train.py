@@ -296,27 +296,33 @@ def train(make: Callable[[Any], Trainer], config: Any, run_dir: Path, *, tensorb
             return run.finished
         state = run.load() or {"trainer": fresh, "metrics": {}}
         del fresh
-        trainer, metrics = state["trainer"], state["metrics"]
-        updates = round(config.replay_ratio * config.update_every)
-        if not trainer.step:
-            run.log(0, trainer.evaluate())  # before learning
-        while trainer.step < config.steps:
-            trainer.interact()
-            step = trainer.step
-            if step >= config.warmup and step % config.update_every == 0:
-                for _ in range(updates):
-                    loss = trainer.learn()
-                    if loss is not None:
-                        run.check_finite(step, loss=loss)
-            if step % config.target_interval == 0:
-                trainer.sync()
-            if step % 500 == 0:
-                run.tick(step)
-            if step % config.eval_every == 0 or step == config.steps:
-                metrics = trainer.evaluate()
-                run.log(step, metrics)
-                run.save({"trainer": trainer, "metrics": metrics})
-        return run.finish({"steps": trainer.step, **metrics}, weights=trainer.agent.q.state_dict())
+        return go_on(run, state)
+
+
+def go_on(run: Run, state: dict[str, Any]) -> dict:
+    """Train to the end from what a checkpoint holds; returns the last evaluation."""
+    trainer, metrics = state["trainer"], state["metrics"]
+    config = trainer.config
+    updates = round(config.replay_ratio * config.update_every)
+    if not trainer.step:
+        run.log(0, trainer.evaluate())  # before learning
+    while trainer.step < config.steps:
+        trainer.interact()
+        step = trainer.step
+        if step >= config.warmup and step % config.update_every == 0:
+            for _ in range(updates):
+                loss = trainer.learn()
+                if loss is not None:
+                    run.check_finite(step, loss=loss)
+        if step % config.target_interval == 0:
+            trainer.sync()
+        if step % 500 == 0:
+            run.tick(step)
+        if step % config.eval_every == 0 or step == config.steps:
+            metrics = trainer.evaluate()
+            run.log(step, metrics)
+            run.save({"trainer": trainer, "metrics": metrics})
+    return run.finish({"steps": trainer.step, **metrics}, weights=trainer.agent.q.state_dict())
 
 
 def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:

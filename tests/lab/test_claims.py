@@ -142,7 +142,7 @@ def test_the_table_of_claims_links_what_is_there(tmp_path):
     picture = tmp_path / "papers/ter/evidence/figures/quick/fig_2.png"
     picture.parent.mkdir(parents=True)
     picture.touch()
-    rows = claims_table(BY_PAPER["ter"], "ter", tmp_path, 0.01).splitlines()
+    rows = claims_table(BY_PAPER["ter"], "papers/ter", tmp_path, 0.01).splitlines()
     assert rows[2].startswith(
         "| [fig-2](papers/ter/evidence/figures/quick/fig_2.png) | one holds (`one`) | 0.9 \\| 0.1 | +0.8 [+0.7, +0.9] "
         "| 5 | 100,000 | quick | reproduced |  |"

@@ -93,7 +93,12 @@ def test_the_variables_reach_the_command(tmp_path):
     assert called("evidence", "JOBS=3", "PAPER=ter", "DRY=1", "HOURS=.5") == (
         f"-m lab evidence ter --hours .5 --dry {how} again"
     )
-    assert called("collect", "SEEDS=5", "SCALE=full") == "-m lab collect all --scale full --seeds 5 --device cpu"
+    assert called("collect", "SEEDS=5", "SCALE=full").splitlines() == [
+        "-m lab collect all --scale full --seeds 5 --device cpu", "-m arena collect replay --scale full --seeds 5",
+    ]  # fmt: skip
+    assert (
+        called("arena", "SCALE=smoke", "JOBS=3") == f"-m arena run replay --scale smoke {how} again --runs runs/smoke"
+    )
     assert called("compare", "A=one", "B=two", "OUT=c.png") == "-m lab compare one two --out c.png"
 
 

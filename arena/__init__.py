@@ -1,0 +1,1 @@
+"""The arena: every replay idea of this project, on common tasks, with agents that they can be joined with."""

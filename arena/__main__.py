@@ -1,0 +1,19 @@
+"""Train, draw and judge the arena: the commands of the laboratory for a house of its own.
+
+.venv/bin/python -m arena run replay --scale smoke
+"""
+
+import sys
+from collections.abc import Sequence
+
+from lab.__main__ import main as lab
+from lab.rooms import ROOT, House
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command of `python -m lab` on the arena; returns the exit code."""
+    return lab(argv, House(package="arena", root=ROOT / "arena"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

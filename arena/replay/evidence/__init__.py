@@ -1,0 +1,1 @@
+"""What is run in the arena, and what came out."""

@@ -1,0 +1,67 @@
+"""The claims that the arena was built to judge, written down before its runs. The null hypothesis comes first: that
+no idea beats uniform replay.
+
+They are ours: no paper made them. "Beats": the interval of the gain lies above zero. The null hypothesis holds for an
+idea where its gain is less than a fifth of what the better side has gained over its score before learning.
+"""
+
+from functools import partial
+
+from arena.replay.evidence.experiments import legal
+from arena.replay.evidence.gains import BASE, gain, runs_of
+from arena.replay.tasks import TASKS
+from lab.claims import Claim
+from lab.results import Results
+from lab.verdicts import Rule, Verdict, above, all_of, decide, gated, judged, margin_of
+
+
+def no_gain(margin: float) -> Rule:
+    """The gain is less than `margin`, and nothing says that it is above zero."""
+    return lambda low, high: "not reproduced" if low > 0 else "reproduced" if high < margin else "inconclusive"
+
+
+def compared(results: Results, env: str, idea: str, null: bool) -> Verdict:
+    """Whether the idea does not beat uniform replay (`null`) or beats it on a task."""
+    runs, score = runs_of(results, env), TASKS[env].score
+    estimate = gain(runs, idea, env).estimate
+    sides = {name: runs.learning(score, name, env) for name in (idea, BASE)}
+    rule = no_gain(margin_of(*(side.gain for side in sides.values()))) if null else above()
+    verdict = decide(estimate, rule, steps=runs.steps(env, idea, BASE), scale=runs.scale)
+    return gated(verdict, **{name.replace("-", "_"): side for name, side in sides.items()})
+
+
+def nothing_beats_uniform(env: str, results: Results) -> Verdict:
+    """Idea by idea."""
+    return all_of(judged(legal(env)[1:], lambda idea: compared(results, env, idea, null=True)))
+
+
+def beats_uniform(idea: str, env: str, results: Results) -> Verdict:
+    """One idea on one task."""
+    return compared(results, env, idea, null=False)
+
+
+PREDICTED = {
+    ("her", "BitFlip-8"): "hindsight: the task that it was invented for",
+    ("her", "Hand"): "hindsight: rewards are rarer still",
+    ("ter", "NChain-20"): "TER: what is worth replaying lies in one known order",
+    ("ebu", "NChain-20"): "EBU: likewise",
+}
+"""Where an idea should win if it does anything: positive controls of the comparison."""
+
+CLAIMS = [
+    *(
+        Claim(
+            f"null-{env.lower()}", "gains", f"No idea beats uniform replay on {env} ({TASKS[env].agent.name})", "-",
+            partial(nothing_beats_uniform, env), kind="own",
+        )
+        for env in TASKS
+    ),
+    *(
+        Claim(
+            f"control-{idea}-{env.lower()}", "gains", f"{idea} beats uniform replay on {env} ({why})", "-",
+            partial(beats_uniform, idea, env), kind="own",
+        )
+        for (idea, env), why in PREDICTED.items()
+    ),
+]  # fmt: skip
+"""Every claim with its check."""

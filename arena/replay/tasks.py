@@ -1,0 +1,142 @@
+"""The tasks of the arena. A task fixes its agent, the agent's settings and how long a run is.
+
+Lengths were set by what a run with uniform replay costs, see README.md. Where a setting is not given here, the default
+of the agent's room holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from arena.replay import continuous, goal_agents, tile_dqn
+from arena.replay.ideas import IDEAS, Joining
+from arena.replay.joined import Joined, Seen
+from common.replay.protocol import Sampler
+from papers.bias_reduced_her import bitflip
+from papers.bias_reduced_her import train as throwing
+from papers.ners import train as sac
+from papers.ter import train as dqn
+from papers.ter import train_sokoban as sokoban
+
+BUDGETS = ("smoke", "quick")
+
+
+@dataclass(frozen=True)
+class Agent:
+    """One kind of agent.
+
+    script: of its room, with the loop `go_on`, `replay_bytes` and `check`. provides: what it gives to samplers; told:
+    the signals among it that its loop tells by itself. huber: its loss is Huber's, else the square. unit: what a step
+    of a run is.
+    """
+
+    name: str
+    script: Any
+    check: Callable[[Any], Any]
+    provides: frozenset[str]
+    told: frozenset[str]
+    huber: bool
+    unit: str = "step"
+
+    def steps(self, config: Any) -> int:
+        """How many a run has."""
+        if self.unit == "step":
+            return config.steps
+        return config.epochs * config.cycles * config.episodes
+
+
+DQN = Agent("double DQN", dqn, dqn.check, tile_dqn.PROVIDES, tile_dqn.TOLD, True)
+PUSHER = replace(DQN, check=sokoban.check)
+GOAL_DQN = Agent("double DQN", bitflip, bitflip.task, goal_agents.PROVIDES, goal_agents.TOLD, False, "episode")
+SAC = Agent("SAC", sac, sac.check, continuous.PROVIDES, continuous.TOLD, False)
+DDPG = Agent("DDPG", throwing, throwing.check, goal_agents.PROVIDES, goal_agents.TOLD, False, "episode")
+
+
+@dataclass(frozen=True)
+class Task:
+    """trainer: makes a run of a room's config and a join. config: the room's, at quick. smoke: what differs there.
+    score: the metric by which ideas are compared."""
+
+    agent: Agent
+    trainer: Callable[[Any, tile_dqn.Join], Any]
+    config: Any
+    smoke: dict[str, Any]
+    score: str
+
+
+SMALL_DQN: dict[str, Any] = dict(
+    steps=480, capacity=400, warmup=160, epsilon_steps=300, target_interval=100, eval_every=240, eval_episodes=3
+)
+
+
+def _tiles(config: Any, steps: int, **changed: Any) -> Any:
+    """Schedules in shares of the run: nothing is forgotten, exploration falls over half of it, ten evaluations."""
+    usual: dict[str, Any] = dict(
+        method="uer", steps=steps, capacity=steps, warmup=steps // 20, epsilon_steps=steps // 2, target_interval=500,
+        eval_every=steps // 10, eval_episodes=20, network="codes", scale_output=True, batch_size=32,
+    )  # fmt: skip
+    return replace(config, **usual | changed)
+
+
+def _sac(env: str, steps: int, random_steps: int) -> Any:
+    return sac.Config(
+        env, "random-iid", "sac", steps=steps, random_steps=random_steps, capacity=steps, batch_size=64, score_starts=5
+    )
+
+
+SMALL_SAC: dict[str, Any] = dict(steps=300, capacity=300, random_steps=60, batch_size=16, score_starts=1)
+SMALL_HER: dict[str, Any] = dict(epochs=2, cycles=2, episodes=4, updates=5, capacity=5_000, eval_episodes=3)
+
+TASKS: dict[str, Task] = {
+    "NChain-20": Task(DQN, tile_dqn.ChainTrainer, _tiles(dqn.Config(), 10_000), SMALL_DQN, "success"),
+    "SimpleCrossing-Easy": Task(
+        DQN, tile_dqn.TileTrainer, _tiles(dqn.Config("SimpleCrossing-Easy"), 40_000), SMALL_DQN, "normalized_return"
+    ),
+    "LavaCrossing-Easy": Task(
+        DQN, tile_dqn.TileTrainer, _tiles(dqn.Config("LavaCrossing-Easy"), 40_000), SMALL_DQN, "normalized_return"
+    ),
+    "Sokoban-5x5-1": Task(
+        PUSHER, tile_dqn.SokobanTrainer, _tiles(sokoban.Config("5x5-1"), 40_000), SMALL_DQN, "normalized_return"
+    ),
+    "BitFlip-8": Task(
+        GOAL_DQN, goal_agents.BitFlipTrainer,
+        bitflip.Config("BitFlip-8", "none", epochs=20, epsilon_decay=0.85, capacity=100_000), SMALL_HER, "success",
+    ),
+    "SparsePendulum": Task(SAC, continuous.SACTrainer, _sac("SparsePendulum", 15_000, 1_000), SMALL_SAC, "score"),
+    "Hopper-v4": Task(SAC, continuous.SACTrainer, _sac("Hopper-v4", 30_000, 5_000), SMALL_SAC, "score"),
+    "HalfCheetah-v5": Task(SAC, continuous.SACTrainer, _sac("HalfCheetah-v5", 30_000, 5_000), SMALL_SAC, "score"),
+    "Hand": Task(
+        DDPG, goal_agents.ThrowTrainer,
+        throwing.Config("Hand", "none", epochs=30, epsilon_decay=0.9, capacity=500_000, eval_episodes=50),
+        SMALL_HER | {"eval_every": 1}, "success",
+    ),
+}  # fmt: skip
+
+
+def room_config(env: str, idea: str, seed: int, steps: int | None, budget: str) -> Any:
+    """The config of the agent's room for a run of the arena. steps: None takes the task's."""
+    task = TASKS[env]
+    config = replace(task.config, seed=seed, **(task.smoke if budget == "smoke" else {}))
+    if task.agent.unit == "episode":
+        config = replace(config, method=IDEAS[idea].relabel)
+        if steps is not None:
+            config = replace(config, epochs=max(steps // (config.cycles * config.episodes), 1))
+    elif steps is not None:
+        config = replace(config, steps=steps)
+    return config
+
+
+def make(env: str, idea: str, config: Any) -> Any:
+    """A run of the task's agent with the idea; config: as `room_config` gives it."""
+    task = TASKS[env]
+    trainer = continuous.ReferTrainer if idea == "refer" else task.trainer
+
+    def join(one: Any) -> Sampler:
+        memory, fields = getattr(one, "vectors", (None, ()))
+        seen = Seen(one.capacity, one.horizon, memory, fields)
+        sampler = IDEAS[idea].make(Joining(one, task.agent.huber, seen))
+        return Joined(sampler, one, one.capacity, task.agent.told, seen if idea in ("ners", "ero") else None)
+
+    return trainer(config, join)

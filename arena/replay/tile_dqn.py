@@ -1,0 +1,113 @@
+"""Double DQN of the TER room on worlds made of tiles, with any sampler: MiniGrid, Sokoban and the chain of states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from common.replay.protocol import Sampler, Step
+from envs.nchain import NChain
+from papers.ter import train, train_sokoban
+
+TOLD = frozenset({"td_error", "q"})
+"""Signals of the loop itself."""
+PROVIDES = TOLD | {"step", "target", "target_td_error", "episode", "evaluation", "values", "errors", "targets"}
+
+Join = Callable[[Any], Sampler]
+"""Makes the sampler of a trainer that is complete but for it."""
+
+
+class TileTrainer(train.Trainer):
+    """A run on MiniGrid."""
+
+    def __init__(self, config: Any, join: Join):
+        super().__init__(config)
+        self.sampler = join(self)  # in the place of the one that the room has made
+
+    @property
+    def capacity(self) -> int:
+        return self.config.capacity
+
+    @property
+    def updates(self) -> int:
+        """Batches in a whole run, at most."""
+        c = self.config
+        return c.steps // c.update_every * round(c.replay_ratio * c.update_every)
+
+    @property
+    def horizon(self) -> int:
+        return self.env.max_steps
+
+    @property
+    def state_size(self) -> int:
+        return self.seen.size
+
+    def evaluate(self) -> dict[str, float]:
+        metrics = super().evaluate()
+        self.sampler.evaluation(metrics["return"])
+        return metrics
+
+    # --- what samplers ask --------------------------------------------------------------------------------------------
+
+    def step_of(self, slot: int, last: bool) -> Step:
+        raise NotImplementedError("the loop hands out its steps")
+
+    def targets_of(self, slots: np.ndarray) -> np.ndarray:
+        return self.agent.targets(self.memory.batch(slots)).cpu().numpy()
+
+    def q_of(self, slots: np.ndarray) -> np.ndarray:
+        return self._value(self.agent.q, slots)
+
+    def target_q_of(self, slots: np.ndarray) -> np.ndarray:
+        return self._value(self.agent.target, slots)
+
+    @torch.no_grad()
+    def _value(self, network: Any, slots: np.ndarray) -> np.ndarray:
+        batch = self.memory.batch(slots)
+        return network(batch.frame).gather(1, batch.action[:, None]).squeeze(1).cpu().numpy()
+
+
+class SokobanTrainer(TileTrainer, train_sokoban.Trainer):
+    """A run on Sokoban."""
+
+
+# ---- NChain ----------------------------------------------------------------------------------------------------------
+
+
+class TileChain(NChain):
+    """NChain as a row of tiles: 1 where the agent is, 0 elsewhere. In `info`: ``tiles``, and ``success`` at the end."""
+
+    tiles = np.zeros((2, 8, 8, 3), np.uint8)
+    """Pictures of the tile codes; the network on tile codes counts them alone."""
+
+    def __init__(self, n: int):
+        super().__init__(n)
+        self.grid_shape = (1, n)
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None):
+        state, _ = super().reset(seed=seed, options=options)
+        return state, self._info(False)
+
+    def step(self, action):
+        state, reward, terminated, truncated, _ = super().step(action)
+        return state, reward, terminated, truncated, self._info(terminated)
+
+    def _info(self, success: bool) -> dict[str, Any]:
+        codes = np.zeros(self.grid_shape, np.uint8)
+        codes[0, self._state] = 1
+        return {"tiles": codes, "success": success}
+
+
+class ChainTrainer(TileTrainer):
+    """A run on NChain with `CHAIN` states. A return is 1 or 0: whether the goal was reached in time."""
+
+    CHAIN = 20
+
+    def make_env(self, training: bool = True) -> TileChain:
+        return TileChain(self.CHAIN)
+
+    def return_range(self) -> tuple[float, float]:
+        return 0.0, 1.0

@@ -1,0 +1,84 @@
+"""Train the agent of a task with one of the replay ideas, and measure how well it does and what the idea replays.
+
+    .venv/bin/python -m arena.replay.train --env NChain-20 --idea ter --seed 0
+
+The ideas are in ideas.py, the tasks with their agents in tasks.py. Loop, world and networks are those of the agent's
+own room; the sampler is put in between (joined.py), and counted by a meter that is the same for all (meter.py).
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from arena.replay.ideas import IDEAS, refusal
+from arena.replay.tasks import BUDGETS, TASKS, make, room_config
+from lab.cli import cli
+from lab.errors import UserError
+from lab.runs import Run
+from lab.settings import check_settings
+
+
+@dataclass(frozen=True)
+class Config:
+    """Every setting of a run. The agent's settings are the task's, an idea's are the same on all tasks."""
+
+    env: Literal[tuple(TASKS)] = "NChain-20"  # type: ignore[valid-type]
+    """Task, which fixes the agent."""
+    idea: Literal[tuple(IDEAS)] = "uniform"  # type: ignore[valid-type]
+    """Replay idea."""
+    seed: int = 0
+    """Seed of all random streams of the run."""
+    steps: int | None = None
+    """Length of the run in environment steps or, on tasks with goals, episodes; None takes the task's."""
+    budget: Literal[BUDGETS] = "quick"  # type: ignore[valid-type]
+    """Settings of the task: those of the comparison, or tiny ones that only prove the wiring."""
+
+    @property
+    def method(self) -> str:
+        """What the laboratory calls a run after."""
+        return self.idea
+
+
+def check(config: Config) -> None:
+    """Raise UserError for settings that cannot work, and for a pair that cannot be joined."""
+    for name, value, known in (
+        ("env", config.env, TASKS), ("idea", config.idea, IDEAS), ("budget", config.budget, BUDGETS)
+    ):  # fmt: skip
+        if value not in known:
+            raise UserError(f"unknown {name} {value!r}; right are: {', '.join(known)}")
+    agent = TASKS[config.env].agent
+    if why := refusal(config.idea, config.env, agent.name, agent.provides):
+        raise UserError(why)
+    check_settings(config, at_least_1=("steps",))
+    agent.check(_room(config))
+
+
+def _room(config: Config):
+    return room_config(config.env, config.idea, config.seed, config.steps, config.budget)
+
+
+def replay_bytes(config: Config) -> int:
+    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
+    return TASKS[config.env].agent.script.replay_bytes(_room(config))
+
+
+def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
+    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
+
+    Raises:
+        UserError: settings that cannot work, a pair that cannot be joined, or a ``run_dir`` that belongs to another.
+    """
+    check(config)
+    task, room = TASKS[config.env], _room(config)
+    fresh = make(config.env, config.idea, room)  # before there is a run directory: what it rejects leaves none behind
+    shown = dict(total_steps=task.agent.steps(room), unit=task.agent.unit, score=task.score)
+    with Run.open(config, run_dir, **shown, tensorboard=tensorboard, progress=progress) as run:
+        if run.finished is not None:
+            return run.finished
+        state = run.load() or {"trainer": fresh, "metrics": {}}
+        del fresh
+        return task.agent.script.go_on(run, state)
+
+
+if __name__ == "__main__":
+    cli(Config, main, __doc__)

@@ -1,0 +1,216 @@
+"""Every idea with every agent: legal pairs learn for a few steps, the others are refused with a line that says why."""
+
+import contextlib
+import io
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import chisquare
+
+from arena.replay import continuous, train
+from arena.replay.evidence.experiments import legal
+from arena.replay.ideas import IDEAS
+from arena.replay.tasks import TASKS, make, room_config
+from arena.replay.train import Config
+from lab.cli import cli
+from lab.errors import UserError
+from papers.bias_reduced_her import bitflip
+from papers.bias_reduced_her import train as throwing
+from papers.ners import train as sac
+from tests.papers.runs import assert_resumes
+
+BEYOND_SAC = {"ebu", "discor", "her", "her-per", "filtered-her", "filtered-her-per"}
+"""What SAC cannot be joined with."""
+REFUSED = {
+    "double DQN": {"refer", "her", "her-per", "filtered-her", "filtered-her-per"},
+    "SAC": BEYOND_SAC,
+    "DDPG": {"ebu", "discor", "refer"},
+}
+
+
+def refused(env: str) -> set[str]:
+    return {"ebu", "discor", "refer"} if env == "BitFlip-8" else REFUSED[TASKS[env].agent.name]
+
+
+def play(env: str, idea: str, turns: int = 3):
+    """A tiny run that has learnt for some turns of its loop and been evaluated twice."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        one = make(env, idea, room_config(env, idea, 0, None, "smoke"))
+    if TASKS[env].agent.name == "SAC":
+        for _ in range(one.config.random_steps + 20 * turns):
+            sac.turn(one, evaluate=False)
+        for _ in range(2):
+            one.sampler.evaluation(one.evaluate()["return"])
+        return one
+    if TASKS[env].agent.unit == "episode":
+        for _ in range(turns):
+            one.cycle()
+    else:
+        while one.step < one.config.warmup + 20 * turns or one.learn() is None:
+            one.interact()
+        one.sync()
+        for _ in range(turns):
+            one.learn()
+    one.evaluate()
+    if TASKS[env].agent.unit == "episode":
+        one.cycle()
+    else:
+        one.learn()
+    one.evaluate()
+    return one
+
+
+LIGHT = ("NChain-20", "BitFlip-8", "SparsePendulum", "Hand")
+"""A task of each agent. On the others, the ideas that depend on what states look like."""
+PAIRS = [(env, idea) for env in TASKS for idea in legal(env) if env in LIGHT or idea in ("uniform", "ter", "discor")]
+
+
+@pytest.mark.parametrize(("env", "idea"), PAIRS)
+def test_a_legal_pair_learns(env, idea):
+    one = play(env, idea)
+    found = one.sampler.metrics()
+    assert one.sampler.meter.draws > 0
+    if idea in ("ners", "ero"):
+        assert found["scorer_updates"] > 0, "returns have reached it"
+    if idea == "refer":
+        assert one.sampler.sampler.rho.std() > 0, "the policy has moved"
+    if idea == "discor":
+        assert np.isfinite(found["tau"])
+    if IDEAS[idea].family == "relabel":
+        assert one.hindsight.k > 0 and one.hindsight.keep == ("filtered" if "filtered" in idea else "all")
+
+
+def test_illegal_pairs_are_refused_with_a_line(tmp_path):
+    for env in TASKS:
+        assert set(IDEAS) - set(legal(env)) == refused(env)
+        for idea in refused(env):
+            with pytest.raises(UserError, match=f"^{idea} cannot be joined with {env}: it needs ") as error:
+                train.main(Config(env, idea), tmp_path / "run")
+            assert TASKS[env].agent.name in str(error.value) and "\n" not in str(error.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_refusal_costs_exit_code_2(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["train", "--env", "Hopper-v4", "--idea", "her"])
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    with pytest.raises(SystemExit, match=r"^2$"):
+        cli(Config, train.main, "")
+    assert capsys.readouterr().err == (
+        "error: her cannot be joined with Hopper-v4: it needs a task with goals and its compute_reward, which SAC does "
+        "not give\n"
+    )
+
+
+@pytest.mark.parametrize(("wrong", "words"), [(dict(steps=0), "steps"), (dict(idea="best"), "uniform, stratified")])
+def test_wrong_settings(tmp_path, wrong, words):
+    with pytest.raises(UserError, match=words):
+        train.main(Config(**wrong), tmp_path)
+
+
+# ---- what is found out between agent and sampler ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("env", LIGHT)
+def test_target_networks_errors_are_of_the_targets_that_were_learnt_from(env, monkeypatch):
+    """|y - Q'(s, a)| as the networks were before the update: ReLo gets it by an agent that tells TD errors alone."""
+    one, seen = play(env, "relo"), []
+    monkeypatch.setattr(one.sampler.sampler, "update", lambda indices, signals: seen.append((indices, signals)))
+    values: list = []
+    sample = one.sampler.sample
+
+    def looked(n):
+        chosen = sample(n)
+        values.append((one.target_q_of(chosen.indices).copy(), one.targets_of(chosen.indices).copy()))
+        return chosen
+
+    monkeypatch.setattr(one.sampler, "sample", looked)
+    if env == "SparsePendulum":
+        one.config = one.config.__class__(**{**vars(one.config), "random_steps": 0})
+        sac.turn(one, evaluate=False)
+    else:
+        one.learn()
+    [(_, signals)], [(target_q, y)] = seen, values
+    expected = np.abs(np.atleast_2d(y - target_q)).mean(axis=0)
+    np.testing.assert_allclose(signals["target_td_error"], expected, atol=1e-4 * (1 + np.abs(expected).max()))
+    assert np.abs(signals["target_td_error"] - np.abs(signals["td_error"])).max() > 1e-3, "another network"
+
+
+def test_laber_sees_the_td_errors_of_today():
+    one = play("NChain-20", "laber")
+    slots = np.arange(20)
+    batch = one.memory.batch(slots)
+    with torch.no_grad():
+        q = one.agent.q(batch.frame)[torch.arange(20), batch.action]
+        best = one.agent.q(batch.next_frame).argmax(dim=1)
+        y = batch.reward + 0.99 * (1 - batch.absorbing) * one.agent.target(batch.next_frame)[torch.arange(20), best]
+    np.testing.assert_allclose(one.sampler.sampler.errors(slots), (y - q).abs().numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_steps_of_continuous_agents_end_where_episodes_end():
+    """And NERS reads the share of the time limit at which a step was made."""
+    one = play("SparsePendulum", "ners", turns=10)
+    count, horizon = len(one.memory), one.horizon
+    steps = [one.step_of(slot, last=False) for slot in range(count)]
+    assert [step.ended for step in steps] == [(slot + 1) % horizon == 0 for slot in range(count)]
+    assert not any(step.terminated for step in steps)
+    np.testing.assert_allclose(one.sampler.seen.time[:count], (np.arange(count) % horizon) / horizon)
+    full = one.sampler.seen.full(np.array([5]))[0].numpy()[0]
+    m = one.memory
+    by_hand = [*m["state"][5], *m["action"][5], m["reward"][5], *m["next_state"][5], 5 / horizon]
+    np.testing.assert_allclose(full, by_hand, rtol=1e-6)
+
+
+def test_goal_agents_hand_out_episodes_in_order():
+    one, steps = play("BitFlip-8", "uniform"), []
+    one.sampler._reads_steps = True
+    one.sampler.sampler.add = lambda index, step: steps.append(step)
+    for _ in range(5):
+        one.store(*one.play())
+    lengths = np.diff([-1, *np.flatnonzero([step.ended for step in steps])])
+    assert len(lengths) == 5 and all(step.truncated != step.terminated for step in steps if step.ended)
+    for before, after in pairwise(steps):
+        assert before.ended or np.array_equal(before.next_observation, after.observation)
+
+
+@pytest.mark.parametrize(("idea", "epsilon"), [("per", 0.01), ("relo", 0.01)])
+def test_draws_follow_the_registered_law(idea, epsilon):
+    """alpha = 0.6 and no clipping, as joined: single draws by chi-square."""
+    one = play("NChain-20", idea)
+    sampler, n = one.sampler.sampler, 8
+    td, target_td = np.array([0.0, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0]), np.array([1.0, 0, 0, 0.5, 2.5, 1, 4, 8.0])
+    rest = np.arange(n, sampler.stored)
+    sampler.tree.set_many(rest, np.zeros(len(rest)))
+    sampler.update(np.arange(n), {"td_error": td, "target_td_error": target_td})
+
+    def huber(x):
+        return np.where(x <= 1, x**2 / 2, x - 0.5)
+
+    size = td if idea == "per" else np.maximum(huber(td) - huber(target_td), 0.0)
+    law = (size + epsilon) ** 0.6
+    drawn = np.bincount(np.concatenate([sampler.sample(1).indices for _ in range(4_000)]), minlength=n)
+    assert drawn.sum() == 4_000 and chisquare(drawn, 4_000 * law / law.sum()).pvalue > 1e-4
+
+
+# ---- resume ----------------------------------------------------------------------------------------------------------
+
+RESUMED = {
+    "NChain-20": ("laber", dict(kills=[480], saved=240)),
+    "BitFlip-8": ("ners", dict(kills=[12], saved=8)),
+    "SparsePendulum": ("refer", dict(kills=[300], saved=200)),
+    "Hand": ("ier", dict(kills=[12], saved=8)),
+}
+
+
+@pytest.mark.parametrize("env", RESUMED)
+def test_interrupted_and_resumed_equals_uninterrupted(env, tmp_path, monkeypatch):
+    idea, when = RESUMED[env]
+    for script in (bitflip, throwing, sac):
+        monkeypatch.setattr(script, "SAVE_EVERY", 1)
+    monkeypatch.setattr(continuous.train, "TICK", 100)
+    # the goal tasks have 2 cycles of 4 episodes per epoch, and tick after each
+    settings = dict(steps=16) if TASKS[env].agent.unit == "episode" else {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        summary = assert_resumes(train, Config(env, idea, budget="smoke", **settings), tmp_path, monkeypatch, **when)
+    assert summary["replays"] > 0
