@@ -88,7 +88,8 @@ class BitFlipTrainer(GoalTrainer, bitflip.Trainer):
 
 
 class ThrowTrainer(GoalTrainer, train.Trainer):
-    """A run on a ball-throwing task. Values are those of the running averages of the critic's normalisation."""
+    """A run on a ball-throwing task. What it says of transitions is by the running averages of the critic's
+    normalisation; the TD errors of its loop are by the batch's, as the update computes them."""
 
     def __init__(self, config: Any, join: Join):
         super().__init__(config)

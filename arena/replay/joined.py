@@ -87,7 +87,9 @@ class Joined(Sampler):
     def __init__(self, sampler: Sampler, learner: Learner, capacity: int, told: frozenset[str], seen: Seen | None):
         self.sampler, self.learner, self.seen, self.meter = sampler, learner, seen, Meter(capacity)
         self._reads_steps = "step" in sampler.needs or seen is not None
-        self._asked = {"target", "target_td_error"} & (sampler.needs - told)
+        asked = sampler.needs - told
+        self._asks_target_q = "target_td_error" in asked
+        self._asks_targets = "target" in asked or (self._asks_target_q and "target" not in told)
         self._before: dict[str, np.ndarray] = {}
 
     def add(self, index: int, step: Step | None = None) -> None:
@@ -104,6 +106,9 @@ class Joined(Sampler):
     def extend(self, indices: np.ndarray) -> None:
         """As `add`, for the slots `indices` [n]: all steps of one episode in their order, where steps are read."""
         self.meter.add(indices)
+        if not self._reads_steps and hasattr(self.sampler, "extend"):
+            self.sampler.extend(indices)
+            return
         for place, index in enumerate(map(int, indices)):
             step = self.learner.step_of(index, last=place == len(indices) - 1) if self._reads_steps else None
             self._add(index, step)
@@ -113,21 +118,18 @@ class Joined(Sampler):
         if chosen is None:
             return None
         self.meter.draw(chosen.indices, chosen.weights)
-        if "target" in self._asked:
+        if self._asks_targets:
             self._before["target"] = self.learner.targets_of(chosen.indices)
-        if "target_td_error" in self._asked:
+        if self._asks_target_q:
             self._before["target_q"] = self.learner.target_q_of(chosen.indices)
-            self._before["q"] = self.learner.q_of(chosen.indices)
         return chosen
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
         found: dict[str, Any] = dict(signals)
-        if "target" in self._asked:
+        if self._asks_targets:
             found["target"] = self._before["target"]
-        if "target_td_error" in self._asked:
-            # Both errors are of the same target, which is Q(s, a) + td where the agent does not say it.
-            y = signals["target"] if "target" in signals else self._before["q"] + signals["td_error"]
-            found["target_td_error"] = _size(y - self._before["target_q"])
+        if self._asks_target_q:
+            found["target_td_error"] = _size(found["target"] - self._before["target_q"])
         self.sampler.update(indices, found)
 
     def episode(self, total_return: float) -> None:

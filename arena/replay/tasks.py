@@ -14,6 +14,7 @@ from arena.replay import continuous, goal_agents, tile_dqn
 from arena.replay.ideas import IDEAS, Joining
 from arena.replay.joined import Joined, Seen
 from common.replay.protocol import Sampler
+from lab.runs import Run
 from papers.bias_reduced_her import bitflip
 from papers.bias_reduced_her import train as throwing
 from papers.ners import train as sac
@@ -27,14 +28,14 @@ BUDGETS = ("smoke", "quick")
 class Agent:
     """One kind of agent.
 
-    script: of its room, with the loop `go_on`, `replay_bytes` and `check`. provides: what it gives to samplers; told:
-    the signals among it that its loop tells by itself. huber: its loss is Huber's, else the square. unit: what a step
-    of a run is.
+    go_on, check, replay_bytes: of its room. provides: what it gives to samplers; told: the signals among it that its
+    loop tells by itself. huber: its loss is Huber's, else the square. unit: what a step of a run is.
     """
 
     name: str
-    script: Any
+    go_on: Callable[[Run, dict[str, Any]], dict]
     check: Callable[[Any], Any]
+    replay_bytes: Callable[[Any], int]
     provides: frozenset[str]
     told: frozenset[str]
     huber: bool
@@ -47,11 +48,17 @@ class Agent:
         return config.epochs * config.cycles * config.episodes
 
 
-DQN = Agent("double DQN", dqn, dqn.check, tile_dqn.PROVIDES, tile_dqn.TOLD, True)
-PUSHER = replace(DQN, check=sokoban.check)
-GOAL_DQN = Agent("double DQN", bitflip, bitflip.task, goal_agents.PROVIDES, goal_agents.TOLD, False, "episode")
-SAC = Agent("SAC", sac, sac.check, continuous.PROVIDES, continuous.TOLD, False)
-DDPG = Agent("DDPG", throwing, throwing.check, goal_agents.PROVIDES, goal_agents.TOLD, False, "episode")
+DQN = Agent("double DQN", dqn.go_on, dqn.check, dqn.replay_bytes, tile_dqn.PROVIDES, tile_dqn.TOLD, True)
+PUSHER = replace(DQN, check=sokoban.check, replay_bytes=sokoban.replay_bytes)
+GOAL_DQN = Agent(
+    "double DQN", bitflip.go_on, bitflip.task, bitflip.replay_bytes, goal_agents.PROVIDES, goal_agents.TOLD, False,
+    "episode",
+)  # fmt: skip
+SAC = Agent("SAC", sac.go_on, sac.check, sac.replay_bytes, continuous.PROVIDES, continuous.TOLD, False)
+DDPG = Agent(
+    "DDPG", throwing.go_on, throwing.check, throwing.replay_bytes, goal_agents.PROVIDES, goal_agents.TOLD, False,
+    "episode",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -109,7 +116,7 @@ TASKS: dict[str, Task] = {
     "HalfCheetah-v5": Task(SAC, continuous.SACTrainer, _sac("HalfCheetah-v5", 30_000, 5_000), SMALL_SAC, "score"),
     "Hand": Task(
         DDPG, goal_agents.ThrowTrainer,
-        throwing.Config("Hand", "none", epochs=30, epsilon_decay=0.9, capacity=500_000, eval_episodes=50),
+        throwing.Config("Hand", "none", epochs=15, epsilon_decay=0.8, capacity=200_000, eval_episodes=50),
         SMALL_HER | {"eval_every": 1}, "success",
     ),
 }  # fmt: skip

@@ -58,8 +58,9 @@ def _room(config: Config):
 
 
 def replay_bytes(config: Config) -> int:
-    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
-    return TASKS[config.env].agent.script.replay_bytes(_room(config))
+    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them. NChain's is less than it
+    says, which is that of a larger grid."""
+    return TASKS[config.env].agent.replay_bytes(_room(config))
 
 
 def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
@@ -77,7 +78,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
             return run.finished
         state = run.load() or {"trainer": fresh, "metrics": {}}
         del fresh
-        return task.agent.script.go_on(run, state)
+        return task.agent.go_on(run, state)
 
 
 if __name__ == "__main__":

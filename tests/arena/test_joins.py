@@ -109,6 +109,10 @@ def test_wrong_settings(tmp_path, wrong, words):
         train.main(Config(**wrong), tmp_path)
 
 
+def test_memory_is_said_for_every_task():
+    assert all(train.replay_bytes(Config(env, "uniform")) > 10**5 for env in TASKS)
+
+
 # ---- what is found out between agent and sampler ---------------------------------------------------------------------
 
 
@@ -127,7 +131,6 @@ def test_target_networks_errors_are_of_the_targets_that_were_learnt_from(env, mo
 
     monkeypatch.setattr(one.sampler, "sample", looked)
     if env == "SparsePendulum":
-        one.config = one.config.__class__(**{**vars(one.config), "random_steps": 0})
         sac.turn(one, evaluate=False)
     else:
         one.learn()

@@ -31,8 +31,9 @@ def compared(results: Results, env: str, idea: str, null: bool) -> Verdict:
 
 
 def nothing_beats_uniform(env: str, results: Results) -> Verdict:
-    """Idea by idea."""
-    return all_of(judged(legal(env)[1:], lambda idea: compared(results, env, idea, null=True)))
+    """Idea by idea: one that clearly does refutes it, one that is open leaves it open."""
+    parts = judged(legal(env)[1:], lambda idea: compared(results, env, idea, null=True))
+    return all_of(parts, decisive=parts)
 
 
 def beats_uniform(idea: str, env: str, results: Results) -> Verdict:
