@@ -212,11 +212,12 @@ def write_claims(house: House, *, show: bool = False) -> None:
 
 
 def show_list(house: House) -> None:
-    """Papers and their figures, with the Make target of each."""
+    """Papers and their figures, with the Make target of each where it has one."""
     for paper in house.papers().values():
-        print(f"{paper.name}  (make {plain(paper.name)})")
+        print(paper.name + (f"  (make {plain(paper.name)})" if house.targets else ""))
         for name, figure in paper.figures.items():
-            print(f"  {name:<12} {figure.title}  (make {plain(paper.name)}-{plain(name)})")
+            target = f"  (make {plain(paper.name)}-{plain(name)})" if house.targets else ""
+            print(f"  {name:<12} {figure.title}{target}")
 
 
 def shown(path: Path) -> str:

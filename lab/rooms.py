@@ -33,6 +33,7 @@ class House:
     package: str = "papers"  # importable package that holds the papers
     root: Path = ROOT  # of README.md and RESULTS.md
     runs: Path = ROOT / "runs"
+    targets: bool = True  # every paper and figure is a target of the Makefile
     committed: bool = True  # results and figures of the papers' evidence/; else this machine's own, below `runs`
 
     def papers(self) -> dict[str, Paper]:

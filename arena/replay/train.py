@@ -8,7 +8,7 @@ own room; the sampler is put in between (joined.py), and counted by a meter that
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from arena.replay.ideas import IDEAS, refusal
 from arena.replay.tasks import BUDGETS, TASKS, make, room_config
@@ -72,7 +72,7 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     check(config)
     task, room = TASKS[config.env], _room(config)
     fresh = make(config.env, config.idea, room)  # before there is a run directory: what it rejects leaves none behind
-    shown = dict(total_steps=task.agent.steps(room), unit=task.agent.unit, score=task.score)
+    shown: Any = dict(total_steps=task.agent.steps(room), unit=task.agent.unit, score=task.score)
     with Run.open(config, run_dir, **shown, tensorboard=tensorboard, progress=progress) as run:
         if run.finished is not None:
             return run.finished

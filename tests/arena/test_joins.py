@@ -31,7 +31,7 @@ REFUSED = {
 
 
 def refused(env: str) -> set[str]:
-    return {"ebu", "discor", "refer"} if env == "BitFlip-8" else REFUSED[TASKS[env].agent.name]
+    return {"ebu", "discor", "refer"} if env == "BitFlip-6" else REFUSED[TASKS[env].agent.name]
 
 
 def play(env: str, idea: str, turns: int = 3):
@@ -62,14 +62,15 @@ def play(env: str, idea: str, turns: int = 3):
     return one
 
 
-LIGHT = ("NChain-20", "BitFlip-8", "SparsePendulum", "Hand")
+LIGHT = ("NChain-20", "BitFlip-6", "SparsePendulum", "Hand")
 """A task of each agent. On the others, the ideas that depend on what states look like."""
 PAIRS = [(env, idea) for env in TASKS for idea in legal(env) if env in LIGHT or idea in ("uniform", "ter", "discor")]
 
 
 @pytest.mark.parametrize(("env", "idea"), PAIRS)
 def test_a_legal_pair_learns(env, idea):
-    one = play(env, idea)
+    # ERO learns at the ends of episodes, of which the pendulum's have 200 steps
+    one = play(env, idea, turns=20 if (env, idea) == ("SparsePendulum", "ero") else 3)
     found = one.sampler.metrics()
     assert one.sampler.meter.draws > 0
     if idea in ("ners", "ero"):
@@ -166,7 +167,7 @@ def test_steps_of_continuous_agents_end_where_episodes_end():
 
 
 def test_goal_agents_hand_out_episodes_in_order():
-    one, steps = play("BitFlip-8", "uniform"), []
+    one, steps = play("BitFlip-6", "uniform"), []
     one.sampler._reads_steps = True
     one.sampler.sampler.add = lambda index, step: steps.append(step)
     for _ in range(5):
@@ -200,7 +201,7 @@ def test_draws_follow_the_registered_law(idea, epsilon):
 
 RESUMED = {
     "NChain-20": ("laber", dict(kills=[480], saved=240)),
-    "BitFlip-8": ("ners", dict(kills=[12], saved=8)),
+    "BitFlip-6": ("ners", dict(kills=[12], saved=8)),
     "SparsePendulum": ("refer", dict(kills=[300], saved=200)),
     "Hand": ("ier", dict(kills=[12], saved=8)),
 }

@@ -42,7 +42,7 @@ def beats_uniform(idea: str, env: str, results: Results) -> Verdict:
 
 
 PREDICTED = {
-    ("her", "BitFlip-8"): "hindsight: the task that it was invented for",
+    ("her", "BitFlip-6"): "hindsight: the task that it was invented for",
     ("her", "Hand"): "hindsight: rewards are rarer still",
     ("ter", "NChain-20"): "TER: what is worth replaying lies in one known order",
     ("ebu", "NChain-20"): "EBU: likewise",
