@@ -47,7 +47,7 @@ class TileTrainer(train.Trainer):
 
     def evaluate(self) -> dict[str, float]:
         metrics = super().evaluate()
-        self.sampler.evaluation(metrics["return"])
+        self.sampler.evaluation(metrics["return_known" if self.known else "return"])
         return metrics
 
     # --- what samplers ask --------------------------------------------------------------------------------------------

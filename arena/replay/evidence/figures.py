@@ -18,7 +18,8 @@ from lab.results import MissingData, Results
 from lab.verdicts import number
 
 SCORES = {
-    "success": "success", "normalized_return": "return, 0 to 1", "score": "return",
+    "success": "success", "normalized_return": "return, 0 to 1", "normalized_return_known": "return, 0 to 1",
+    "score": "return",
 }  # fmt: skip
 METERS = {
     "replayed": "share of transitions ever replayed",
