@@ -105,5 +105,6 @@ def _connected() -> tuple[Any, bool]:
     if ray.is_initialized():
         return ray, False
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    # one of its own, whatever else runs on this machine
+    ray.init("local", include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     return ray, True

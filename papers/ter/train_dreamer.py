@@ -83,8 +83,6 @@ def check(config: Config) -> None:
         raise UserError(f"unknown size {config.size!r}; right are: {', '.join(SIZES)}")
     if min(config.learning_starts, config.capacity) < config.sequence:
         raise UserError(f"learning_starts and capacity must be at least a sequence, {config.sequence} steps")
-    if not PYTHON.exists():
-        raise UserError("DreamerV2 needs an environment of its own, .venv-dreamer: make dreamer")
 
 
 def replay_bytes(config: Config) -> int:
@@ -128,6 +126,8 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
         UserError: settings that cannot work, no .venv-dreamer, or a ``run_dir`` that belongs to another run.
     """
     check(config)
+    if not PYTHON.exists():
+        raise UserError("DreamerV2 needs an environment of its own, .venv-dreamer: make dreamer")
     _, largest = task_of(config.env)
     with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
         if run.finished is not None:

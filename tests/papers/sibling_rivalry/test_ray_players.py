@@ -57,7 +57,7 @@ def test_two_actors_train_as_one_process_does_and_a_dead_one_is_replaced(tmp_pat
     ray = pytest.importorskip("ray")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     build.main(CONFIG, tmp_path / "alone")
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     try:
         assert in_ray()
         monkeypatch.setattr(build, "make_player", lambda config: Dies(tmp_path))

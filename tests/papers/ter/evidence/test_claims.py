@@ -6,14 +6,14 @@ import pytest
 from lab.claims import evaluate
 from lab.results import COLUMNS, Results
 from lab.verdicts import NOBODY, not_worse
-from papers.ter.evidence import claims_nchain
+from papers.ter.evidence import claims_dreamer, claims_nchain
 from papers.ter.evidence.claims import BASELINES, CLAIMS
 from papers.ter.evidence.comparisons import Runs
 from papers.ter.evidence.experiments import EXPERIMENTS, GAMES, RATIO_STEPS, SOKOBAN, TASKS
 from tests.papers.judged import Judged
 from tests.papers.ter.evidence.synthetic import BEFORE, MEAN_RISE, write
 
-LEARNT = [claim for claim in CLAIMS if claim not in claims_nchain.CLAIMS]
+LEARNT = [claim for claim in CLAIMS if claim not in (*claims_nchain.CLAIMS, *claims_dreamer.CLAIMS)]
 IDS = [claim.id for claim in LEARNT]
 TAKE_ALL = ("fig3a", "fig3b", "fig4", "fig-m15")
 SCALES = {name: "full" if name in TAKE_ALL else "quick" for name in EXPERIMENTS if name != "fig2"}
