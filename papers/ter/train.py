@@ -3,7 +3,8 @@
     .venv/bin/python -m papers.ter.train --env SimpleCrossing-Easy --method ter --seed 0 --steps 200000
 
 From settings to the loop, top to bottom. Networks and losses are in `dqn.py`; each replay method is one object with the
-same few calls (`replay.py`), and TER's is in `topological.py`. Sokoban and Atari change what their own scripts say.
+same few calls (`common/replay/protocol.py`), and TER's is in `topological.py`. Sokoban and Atari change what their own
+scripts say.
 """
 
 import functools

@@ -7,9 +7,10 @@ import pytest
 from envs.point_maze import point_maze
 from lab.results import Results, matrix
 from papers.sibling_rivalry.evidence import figures
+from papers.sibling_rivalry.evidence.drawing import CHECKPOINTS, STYLES, styles
 from papers.sibling_rivalry.evidence.ends import end_points
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS, LENGTHS
-from papers.sibling_rivalry.evidence.figures import CHECKPOINTS, FIGURES, STYLES, styles
+from papers.sibling_rivalry.evidence.figures import FIGURES
 from papers.sibling_rivalry.evidence.labels import NAMES, label
 from papers.sibling_rivalry.evidence.paper_values import CURVES, EPISODES
 from papers.sibling_rivalry.tasks import make_task

@@ -1,0 +1,223 @@
+"""How this paper's figures look: colours, captions, and the panels that several of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure as Canvas
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import EngFormatter, MaxNLocator
+
+from lab.colours import BLACK, GREEN, OWN_METHOD, PURPLE, SKY, UNIFORM
+from lab.plotting import caption, curves, new_figure
+from lab.results import Grid, MissingData, Results, matrix
+from papers.sibling_rivalry.evidence.labels import NAMES, label
+from papers.sibling_rivalry.evidence.paper_values import EPISODES
+
+if TYPE_CHECKING:
+    from envs.ant_maze import AntMaze
+    from envs.point_maze import PointMaze
+
+STYLES: dict[str, dict] = {  # dashes where several methods stay at 0, so that all of them can be seen there
+    "ppo": {"color": UNIFORM, "linestyle": "-"},
+    "ppo-sr": {"color": OWN_METHOD, "linestyle": "-"},
+    "ppo-icm": {"color": GREEN, "linestyle": "--"},
+    "ppo-rnd": {"color": SKY, "linestyle": ":"},
+    "ppo-go": {"color": "#7B4FB5", "linestyle": "-"},
+    "ddpg-her": {"color": PURPLE, "linestyle": "-"},
+    "dqn": {"color": BLACK, "linestyle": "-"},
+    "dqn-her": {"color": PURPLE, "linestyle": "-"},
+}
+VARIANTS: dict[str, dict] = {  # shades of Sibling Rivalry's and of the oracle's colour
+    "(epsilon 0)": {"color": "#FBD9BF", "linestyle": "-"},
+    "(epsilon 1)": {"color": "#F7B787", "linestyle": "-"},
+    "(epsilon 2)": {"color": "#EE8A3C", "linestyle": "--"},
+    "(epsilon 3)": {"color": "#B84E00", "linestyle": "-."},
+    "(epsilon 5)": {"color": "#662B00", "linestyle": "-"},
+    "(independent starts)": {"color": "#662B00", "linestyle": "--"},
+    "(one pool)": {"color": "#662B00", "linestyle": "--"},
+    "(side 1)": {"color": "#B598DC", "linestyle": "-"},
+    "(side 2)": {"color": "#7B4FB5", "linestyle": "--"},
+    "(side 3)": {"color": "#3B1A6B", "linestyle": "-"},
+}
+START, GOAL = UNIFORM, OWN_METHOD
+"""Colours of the squares in which starts and goals lie."""
+HOW = "mean ± SD, cut by the axes, single runs thin"
+SUCCESS, DISTANCE, APART = "success rate", "final distance to goal", "distance between siblings"
+EPISODES_LABEL = "training episodes"
+CHECKPOINTS = 15
+"""Evaluations whose ends Fig. 3 shows, the first of training."""
+
+
+def styles(methods: Iterable[str]) -> dict[str, dict]:
+    """A method has one colour in all figures, its variants have shades of it."""
+    parts = {method: method.partition(" ") for method in methods}
+    return {method: STYLES[base] | VARIANTS.get(variant, {}) for method, (base, _, variant) in parts.items()}
+
+
+class Together(Results):
+    """Several experiments as one, named in one word with a "+" between them: those of them that there are."""
+
+    def at(self, experiment: str, scale: str) -> pd.DataFrame:
+        frames = []
+        for name in experiment.split("+"):
+            try:
+                frames.append(super().at(name, scale))
+            except MissingData as error:
+                missing = error
+        if not frames:
+            raise missing
+        return pd.concat(frames)
+
+
+class Data(Grid):
+    """The rows of experiments, and figures that say how they were made and what is missing."""
+
+    def __init__(self, results: Results, *experiments: str, scale: str):
+        from papers.sibling_rivalry.evidence.experiments import (
+            EXPERIMENTS,  # loads torch, which listing the figures must not
+        )
+
+        self.entries = [entry for name in experiments for entry in EXPERIMENTS[name](scale)]
+        super().__init__(Together(results.root), "+".join(experiments), scale, self.entries)
+
+    @property
+    def there(self) -> list[str]:
+        """Tasks of which something was run."""
+        return [env for env in self.envs if env in set(self.frame["env"])]
+
+    def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float]):
+        """new_figure with scale, runs, episodes and Adam's epsilon, which differs between scales, in its caption."""
+        adam = sorted({entry.config.adam_eps for entry in self.entries})
+        note = f"{note}; Adam's epsilon {' and '.join(f'{value:.0e}'.replace('e-0', 'e-') for value in adam)}"
+        text = caption(self, note, unit="episode", label=label)
+        return new_figure(rows, cols, f"Sibling Rivalry {title}", caption=text, size=size)
+
+
+# ---- panels ----------------------------------------------------------------------------------------------------------
+
+
+def panel(
+    ax: Axes, frame: pd.DataFrame, metric: str, ylabel: str, looks: dict[str, dict], names: dict[str, str] | None = None
+) -> None:
+    """One metric of one task over training episodes, of the methods that `looks` has styles for.
+
+    Success lies in [0, 1], and its band is cut near there, as the paper's. names: in the legend, instead of the labels.
+    """
+    curves(
+        ax, frame, metric, kind="mean-sd", order=list(looks), styles=looks, ylabel=ylabel, xlabel=EPISODES_LABEL,
+        labels=names or {method: label(method) for method in looks},
+    )  # fmt: skip
+    if ax.lines:
+        ax.set_xlim(0, None)
+        ax.set_ylim(*((-0.02, 1.02) if metric == "success" else (0, None)))
+
+
+def paper_panel(
+    ax: Axes, lines: dict[str, tuple[float, ...]], episodes: tuple[int, ...] = EPISODES, title: str = "the paper's"
+) -> None:
+    """The paper's own curves."""
+    for method, values in lines.items():
+        ax.plot(episodes, values, **STYLES[method], linewidth=1.6, label=NAMES[method])
+    ax.set_title(title)
+    ax.set(xlabel=EPISODES_LABEL, ylabel=SUCCESS, ylim=(-0.02, 1.02), xlim=(0, None))
+    _episodes(ax)
+
+
+def _episodes(ax: Axes) -> None:
+    """Few round numbers of training episodes along x."""
+    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
+    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+
+
+def not_run(ax: Axes) -> None:
+    box = {"color": "white", "pad": 1.0}  # over the walls of a maze
+    ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="0.5", bbox=box)
+
+
+def draw_maze(ax: Axes, maze: PointMaze, up: float = 0.0) -> None:
+    """Walls of a maze, and the squares in which starts and goals lie; shifted upwards by `up`."""
+    for wall in maze.walls() + [0.0, up]:
+        ax.plot(*wall.T, color="0.2", linewidth=1.2, solid_capstyle="round", zorder=2)
+    for (x, y), colour in ((maze.start_cell, START), (maze.goal_cell, GOAL)):
+        ax.add_patch(Rectangle((x - 0.5, y - 0.5 + up), 1, 1, color=colour, alpha=0.3, linewidth=0))
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+
+
+def draw_ant_maze(ax: Axes, world: AntMaze) -> None:
+    """Walls of an ant maze, where the ant starts, and the rectangle in which goals lie."""
+    side = world.layout.side
+    for x, y in world.walls:
+        ax.add_patch(Rectangle((x - side / 2, y - side / 2), side, side, color="0.35", linewidth=0))
+    (left, low), (right, high) = world.layout.goals
+    ax.add_patch(Rectangle((left, low), right - left, high - low, color=GOAL, alpha=0.3, linewidth=0))
+    ax.add_patch(Rectangle((-0.04 * side, -0.04 * side), 0.08 * side, 0.08 * side, color=START, alpha=0.5, linewidth=0))
+    rim = 0.1 * side
+    ax.set(xlim=np.add(world.extent[:2], (-rim, rim)), ylim=np.add(world.extent[2:], (-rim, rim)))
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+
+
+def draw_world(ax: Axes, env: str) -> None:
+    """The point maze or an ant maze from above."""
+    from papers.sibling_rivalry.tasks import make_task  # loads torch
+
+    task: Any = make_task(env)
+    if env.startswith("Ant"):
+        draw_ant_maze(ax, task.world)
+    else:
+        draw_maze(ax, task)
+
+
+def scatter(ax: Axes, data: Data, env: str, method: str) -> None:
+    """Where the first episodes of each of the first evaluations ended, in the run with the smallest seed."""
+    from papers.sibling_rivalry.evidence.ends import end_points  # loads torch
+
+    draw_world(ax, env)
+    frame = data.of(env)
+    frame = frame[(frame["method"] == method) & frame["metric"].str.startswith("end ")]
+    if frame.empty:
+        ax.set_title(f"{label(method)}: ends")
+        not_run(ax)
+        return
+    seed = frame["seed"].min()
+    points = end_points(frame[frame["seed"] == seed])
+    order = np.unique(points.index.get_level_values("step"), return_inverse=True)[1]
+    early = order < CHECKPOINTS
+    ax.scatter(
+        points["x"][early], points["y"][early], c=order[early], cmap="viridis", s=7, linewidths=0, vmin=0,
+        vmax=CHECKPOINTS - 1, zorder=3,
+    )  # fmt: skip
+    ax.set_title(f"{label(method)}: ends, seed {seed}")
+
+
+def heat_map(ax: Axes, data: Data, env: str, metric: str, thresholds: dict[str, int], text: str) -> None:
+    """Means over runs of a metric: thresholds upwards, episodes to the right; what was not run is left white."""
+    rows = {}
+    for method, threshold in thresholds.items():
+        try:
+            steps, runs = matrix(data.of(env), metric, method, env)
+        except MissingData:
+            continue
+        rows[threshold] = pd.Series(runs.mean(axis=0), index=steps)
+    ax.grid(False)
+    if not rows:
+        ax.set(xticks=[], yticks=[])
+        return not_run(ax)
+    low, high = min(thresholds.values()), max(thresholds.values())
+    table = pd.DataFrame(rows).sort_index().reindex(columns=range(low, high + 1)).T
+    norm = Normalize(0, 1 if metric == "success" else np.nanmax(table.to_numpy()))
+    ax.imshow(
+        table.to_numpy(), origin="lower", aspect="auto", cmap="viridis", norm=norm, interpolation="nearest",
+        extent=(0, table.columns[-1], low - 0.5, high + 0.5),
+    )  # fmt: skip
+    ax.set(ylabel="ε", xlabel=EPISODES_LABEL, yticks=range(low, high + 1, 2))
+    _episodes(ax)
+    cast(Canvas, ax.figure).colorbar(ScalarMappable(norm, "viridis"), ax=ax, label=text)
