@@ -57,3 +57,10 @@ def calls(kernel: Dispatcher) -> bool:
         if isinstance(value, ModuleType) and value.__name__.startswith(("common.", "envs.", "papers.")):
             return True
     return False
+
+
+def test_kernels_with_sums_in_any_order_are_inlined_wherever_they_are_called():
+    """Or the digits would depend on who has compiled them; see `common/mlp_kernels.py`."""
+    files = [path for place in ("common", "envs", "papers", "arena") for path in (ROOT / place).rglob("*.py")]
+    lines = [line for path in files for line in path.read_text().splitlines() if '"fastmath":' in line]
+    assert lines and all('"forceinline": True' in line for line in lines)
