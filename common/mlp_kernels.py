@@ -21,11 +21,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "arcp", "nsz"}}
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "arcp", "nsz"}, "forceinline": True}
 """Of `njit`, for kernels that call these, too: sums in any order, which is what vectorises them.
 
-No "contract": whether a product and a sum become one instruction would depend on where a kernel is inlined, and a
-process that compiles the kernels could differ in the last digit from one that finds them compiled.
+A kernel must give the same digits in every process, whoever compiled it. So there is no "contract": whether a product
+and a sum become one instruction would depend on where a kernel is inlined. And each is inlined wherever it is called:
+left to the compiler, a caller brings a copy of its own of what it calls, optimised once more and so with other sums,
+and all callers in a process use the copy that was loaded first: another one in the process that has compiled them.
 """
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)  # a Python float would turn everything that it meets into float64

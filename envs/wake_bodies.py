@@ -101,7 +101,7 @@ class Ellipse:
         drive(flow.u, flow.v, where, self._axes, self._cover, push, flow.h, self.velocity)
 
 
-# ---- kernels ---------------------------------------------------------------------------------------------------------
+# ---- kernels, with the options of wake_kernels.py ------------------------------------------------------------------
 
 
 @njit(cache=True, **OPTIONS)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "arcp", "nsz"}}
-"""Of `njit`. No "contract", which would let the last digit depend on what is inlined where."""
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "arcp", "nsz"}, "forceinline": True}
+"""Of `njit`. No "contract", and all is inlined: else the last digit would depend on what the compiler inlines where,
+and on which process it is that compiles."""
 HALF, SEVEN, THREE, TWELFTH = (np.float32(x) for x in (0.5, 7.0, 3.0, 1 / 12))
 
 

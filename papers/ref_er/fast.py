@@ -10,9 +10,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from common.mlp_kernels import OPTIONS
+from common import mlp_kernels
+from common.numba_cache import njit_calling
 from papers.ref_er.ddpg import DDPG, action_slope
 from papers.ref_er.episode import TERMINATED
 from papers.ref_er.gaussian import LOG_RATIO_LIMIT
@@ -21,6 +21,7 @@ from papers.ref_er.naf import NAF
 from papers.ref_er.refer import ReFER
 from papers.ref_er.vracer import VRACER
 
+kernel = njit_calling(mlp_kernels, **mlp_kernels.OPTIONS)
 ZERO, HALF, ONE, LIMIT = (np.float32(x) for x in (0.0, 0.5, 1.0, LOG_RATIO_LIMIT))
 
 
@@ -57,7 +58,7 @@ def drawn(memory: EpisodeMemory, slots: np.ndarray) -> Steps:
 # ---- densities, divergence and rules of one sample -------------------------------------------------------------------
 
 
-@njit(cache=True, **OPTIONS)
+@kernel
 def compare(action, mean, std, old_mean, old_std):
     """rho and KL(mu || pi) of one sample, as `importance_weight` and `kl`; all [d]."""
     log_rho, divergence = ZERO, ZERO
@@ -75,13 +76,13 @@ def compare(action, mean, std, old_mean, old_std):
     return math.exp(log_rho), divergence
 
 
-@njit(cache=True, **OPTIONS)
+@kernel
 def mask(rho, rules):
     """As `ReFER.mask`. Factors of 0 are multiplied with, so that what is not a number stays so."""
     return ZERO if rules.clips and not (rules.low < rho and rho < rules.high) else ONE
 
 
-@njit(cache=True, **OPTIONS)
+@kernel
 def td_error(slot, steps, value_after, q, scale, gamma):
     """As `EpisodeMemory.td_targets`, less Q."""
     goes_on = ZERO if steps.ends[slot] == TERMINATED else gamma
@@ -91,7 +92,7 @@ def td_error(slot, steps, value_after, q, scale, gamma):
 # ---- V-RACER ---------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, **OPTIONS)
+@kernel
 def vracer_gradient(outputs, std, steps, q_ret, weights, rules, reverse, gradient, std_gradient, rho, kl):
     """Algorithm 3, lines 4 and 6-11 for outputs [B, 1 + d]: a loss's `gradient` [B, 1 + d] and `std_gradient` [d]."""
     n, d = weights.size, std.size
@@ -144,7 +145,7 @@ class FastVRACER(VRACER):
 # ---- DDPG ------------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, **OPTIONS)
+@kernel
 def ddpg_gradients(
     mean, std, q, value_after, slope, steps, scale, gamma, weights, rules, linear, of_actor, of_critic, errors, rho, kl
 ):
@@ -189,7 +190,7 @@ class FastDDPG(DDPG):
 # ---- NAF -------------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, **OPTIONS)
+@kernel
 def naf_gradient(outputs, std, value_after, steps, scale, gamma, weights, rules, gradient, errors, rho, kl):
     """`NAF.update` for outputs [B, V, L row by row, m]: a loss's gradient by them, [B, outputs]."""
     n, d = weights.size, std.size

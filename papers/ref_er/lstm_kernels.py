@@ -10,7 +10,6 @@ vector [p] in the order of the module's.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from common import mlp_kernels as k
 from common.numba_cache import njit_calling
@@ -18,7 +17,7 @@ from common.numba_cache import njit_calling
 ZERO, HALF, ONE, LARGEST = (np.float32(x) for x in (0.0, 0.5, 1.0, 7.9053111))
 
 
-@njit(cache=True, **k.OPTIONS)
+@njit_calling(k, **k.OPTIONS)
 def tanh(x):
     """By a quotient of polynomials that is off by at most 5e-7 (Eigen's): compiled, it runs over vectors."""
     x = -LARGEST if x < -LARGEST else x  # so that not a number stays one
@@ -57,7 +56,7 @@ def last_of(parameters, sizes):
     return k.matrix(parameters, start, n, width), parameters[parameters.size - n :]
 
 
-@njit(cache=True, **k.OPTIONS)
+@njit_calling(k, **k.OPTIONS)
 def cells_forward(g, c_before, real, c, tanh_c, h):
     """One window's cells at one step, from what flows into their gates, g [4 H], which is activated in place."""
     width = h.size
@@ -114,7 +113,7 @@ def lstm_forward(windows, x_last, parameters, sizes, x, real, steps, lasts, outp
     k.linear(last_h[layers - 1], weight, bias, outputs)
 
 
-@njit(cache=True, **k.OPTIONS)
+@njit_calling(k, **k.OPTIONS)
 def cells_backward(g, c_before, tanh_c, real, of_h, of_c, of_g):
     """Of one window's cells at one step: from the gradients of what they give, of_h [H], and of their content, of_c
     [H], those before the activations, of_g [4 H]; of_c becomes that of the content before."""

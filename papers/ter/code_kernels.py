@@ -8,17 +8,18 @@ arrays are float32, channels last; weights come and gradients leave as PyTorch h
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
-from common.mlp_kernels import OPTIONS
+from common import mlp_kernels
+from common.numba_cache import njit_calling
 
 WIDTH, WIDTH2 = 16, 32
 """Channels of the two convolutions; known when the kernels are compiled, as the innermost loops run over them."""
 ZERO = np.float32(0)
+kernel = njit_calling(mlp_kernels, **mlp_kernels.OPTIONS)
 
 
-@njit(cache=True, **OPTIONS)
+@kernel
 def _by_offset(weight):
     """A 3x3 convolution's weight [out, in, 3, 3] as [in, 9 out]: what an input adds to each output around it."""
     outputs, inputs = weight.shape[:2]
@@ -30,7 +31,7 @@ def _by_offset(weight):
     return turned
 
 
-@njit(cache=True, **OPTIONS)
+@kernel
 def _as_matrix(weight):
     """A 3x3 convolution's weight [out, in, 3, 3] as [9 in, out], for patches."""
     outputs, inputs = weight.shape[:2]
@@ -42,7 +43,7 @@ def _as_matrix(weight):
     return turned
 
 
-@njit(cache=True, **OPTIONS)
+@kernel
 def _framed(codes, border):
     """Codes [n, rows, columns] with a frame of `border` around each state, flat."""
     n, rows, columns = codes.shape
@@ -54,7 +55,7 @@ def _framed(codes, border):
     return framed.reshape(framed.size)
 
 
-@njit(cache=True, **OPTIONS)
+@kernel
 def forward(codes, planes, w1, b1, w2, b2, w3, b3):
     """Features [n, hidden] of codes uint8 [n, rows, columns], and what `backward` needs: the first layer's output in a
     frame of zeros, the second one's patches and its flat output."""
@@ -102,7 +103,7 @@ def forward(codes, planes, w1, b1, w2, b2, w3, b3):
     return features, first, patches, flat
 
 
-@njit(cache=True, **OPTIONS)
+@kernel
 def backward(grad, codes, planes, w1, w2, w3, features, first, patches, flat):
     """Gradients of planes, w1, b1, w2, b2, w3, b3 from that of the features [n, hidden]."""
     n, rows, columns = codes.shape

@@ -28,3 +28,10 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(tmp_path):
         done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
         printed.append(done.stdout.split())
     assert printed == [["1", "0"], ["1", "1"], ["2", "0"]]
+
+
+def test_kernels_with_sums_in_any_order_are_inlined_wherever_they_are_called():
+    """Or the digits would depend on who has compiled them; see `common/mlp_kernels.py`."""
+    files = [path for place in ("common", "envs", "papers", "arena") for path in (ROOT / place).rglob("*.py")]
+    lines = [line for path in files for line in path.read_text().splitlines() if '"fastmath":' in line]
+    assert lines and all('"forceinline": True' in line for line in lines)

@@ -1,7 +1,11 @@
 """The learners as they are run against the forms to read: the same steps, rounding apart."""
 
+import os
+import subprocess
+import sys
 from copy import deepcopy
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,3 +89,32 @@ def test_what_is_not_a_number_stays_so(name):
     errors = one.update(memory, slots, random_weights(32), refer(), 1.0)
     assert np.isnan(errors).sum() >= 1 and np.isnan(memory.rho[slots[0]])
     assert any(value.isnan().any() for value in flat(one.weights()).values())
+
+
+IN_ANOTHER_PROCESS = """
+import numpy as np
+from papers.ref_er.fast import Rules, Steps, ddpg_gradients
+
+def draw(*shape):
+    return rng.normal(size=shape).astype(np.float32)
+
+rng, one = np.random.default_rng(0), np.float32(1.0)
+rows = np.tanh(draw(64, 12))  # as in the memory, whose arrays are columns of one
+rows[:, 8:11] = 0.2
+steps = Steps(np.arange(32), *(rows[:, i : i + 3] for i in (0, 4, 8)), draw(64), np.zeros(64, np.uint8))
+found = [np.empty((32, 3), np.float32), np.empty((32, 1), np.float32), *np.empty((3, 32), np.float32)]
+ddpg_gradients(
+    steps.means[:32] + 0.01 * draw(32, 3), rows[0, 8:11].copy(), draw(32, 1), draw(32, 1), draw(32, 5)[:, 2:], steps,
+    one, one, draw(32), Rules(one / 2, one / 4, one * 4, True), False, *found,
+)
+print(len(ddpg_gradients.stats.cache_hits), *(array.tobytes().hex() for array in found))
+"""
+
+
+def test_the_process_that_compiles_a_kernel_computes_what_others_do_to_the_last_digit(tmp_path):
+    """An interrupted run would otherwise differ, if it is the first in a new checkout."""
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).resolve().parents[3])}
+    command = [sys.executable, "-c", IN_ANOTHER_PROCESS]
+    printed = [subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    (compiled, *ours), (loaded, *theirs) = (text.split() for text in printed)
+    assert (compiled, loaded) == ("0", "1") and ours == theirs
