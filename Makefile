@@ -11,6 +11,8 @@ STALE ?= again
 TENSORBOARD ?=
 HOURS ?= 2
 DRY ?=
+N ?= 100
+SEED ?=
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -27,6 +29,7 @@ setup:            ##   3 | install all that training, extras and tests need into
 dreamer:          ##   3 | install DreamerV2, for ter-fig-l14, into .venv-dreamer (once; 2 GB)
 test:             ##   7 | the tests, on up to 8 cores
 lint:             ##   1 | ruff and mypy
+torture:          ##  15 | kill -9 of N=100 runs at random moments: each ends as undisturbed; SEED=
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
 evidence:         ## 120 | train what undecided claims lack, for HOURS=2, and collect it: PAPER= DRY=1
@@ -162,6 +165,12 @@ endif
 ifeq ($(call fits,$(HOURS),[0-9]*[1-9][0-9]*(\.[0-9]*)?|[0-9]*\.[0-9]*[1-9][0-9]*),)
 $(error HOURS "$(HOURS)" is not a number of hours above 0)
 endif
+ifeq ($(call fits,$(N),[1-9][0-9]*),)
+$(error N "$(N)" is not a number of runs to kill, 1 or more)
+endif
+ifeq ($(call fits,$(SEED),[0-9]*)$(if $(SEED),,none),)
+$(error SEED "$(SEED)" is not a number: it chooses which runs `make torture` kills, and when)
+endif
 
 # ---- recipes --------------------------------------------------------------------------------------------------------
 help:
@@ -222,6 +231,9 @@ test: $(VENV)/.dev
 lint: $(VENV)/.dev
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy
+
+torture: $(VENV)/.dev
+	@$(PY) -m tests.torture --n $(N) $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED))
 
 LAB := $(PY) -m lab
 ARENA := $(PY) -m arena

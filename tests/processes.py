@@ -45,8 +45,10 @@ def metrics(run_dir: Path) -> list[list[str]]:
 
 def fresh() -> dict[str, str]:
     """The environment without the variables of the make that may be running these tests, and without a GPU."""
-    own = ("MAKE", "MFLAGS", "SCALE", "JOBS", "DEVICE", "LAUNCHER", "PYTHON", "SEEDS", "STALE", "TENSORBOARD", "HOURS")
-    return {k: v for k, v in os.environ.items() if not k.startswith((*own, "DRY"))} | {"CUDA_VISIBLE_DEVICES": ""}
+    own = ("MAKE", "MFLAGS", "SCALE", "JOBS", "DEVICE", "LAUNCHER", "PYTHON", "SEED", "STALE", "TENSORBOARD", "HOURS")
+    return {k: v for k, v in os.environ.items() if not k.startswith((*own, "DRY")) and k != "N"} | {
+        "CUDA_VISIBLE_DEVICES": ""
+    }
 
 
 def say_gpu(job: bytes, run_dir: Path) -> None:

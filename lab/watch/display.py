@@ -36,6 +36,8 @@ def follow(task: Any) -> None:
 def picture(env: Any) -> np.ndarray:
     """The environment as uint8 [height, width, 3]. UserError where MuJoCo, which draws with OpenGL, cannot."""
     if not hasattr(env.unwrapped, "mujoco_renderer"):
+        if _no_display():
+            os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # for pygame, which else says what the machine lacks
         return env.render()
     import mujoco
 

@@ -10,6 +10,7 @@ import numpy as np
 from Box2D import b2World
 from gymnasium.wrappers import RescaleAction
 
+from envs.mujoco_warnings import quiet_masses
 from lab.errors import UserError
 
 TASKS = {
@@ -31,8 +32,9 @@ def make_env(name: str) -> gymnasium.Env:
     UserError unless its states and actions are vectors of real numbers and its episodes have a time limit.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that -v4 of the MuJoCo tasks has a successor: it is nearest to -v3
+        with warnings.catch_warnings(), quiet_masses(name):
+            # -v4 of the MuJoCo tasks has a successor, but is nearest to -v3
+            warnings.filterwarnings("ignore", ".*-v4 is out of date", DeprecationWarning)
             env = gymnasium.make(IDS.get(name, name), disable_env_checker=True)
     except (gymnasium.error.Error, ImportError) as error:
         raise UserError(f"unknown env {name!r} ({error}): right are {', '.join(TASKS)} or an installed id") from None

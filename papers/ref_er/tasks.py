@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import gymnasium
 import numpy as np
 
-import envs  # noqa: F401  (registers the flow-control task)
+from envs.mujoco_warnings import quiet_masses  # and envs registers the flow-control task
 from lab.errors import UserError
 
 
@@ -46,7 +46,8 @@ def make_env(name: str) -> gymnasium.Env:
     """The task `name`, one of TASKS or another id. UserError unless states and actions are vectors of real numbers."""
     options = TASKS[name].options if name in TASKS else {}
     try:
-        env = gymnasium.make(name, disable_env_checker=True, **options)
+        with quiet_masses(name):
+            env = gymnasium.make(name, disable_env_checker=True, **options)
     except (gymnasium.error.Error, ImportError) as error:
         raise UserError(
             f"unknown env {name!r} ({error}): right are {', '.join((*TASKS, *FLOW))} or an installed id"

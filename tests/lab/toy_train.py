@@ -49,6 +49,7 @@ def fresh_state(config: Config) -> dict[str, Any]:
         "data": streams.numpy("data"),
         "noise": streams.torch("noise"),
         "replay": [],
+        "loss": float("nan"),  # of the last update; the run may go on from a checkpoint with no update left
     }
 
 
@@ -75,18 +76,19 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
+            state["loss"] = loss.item()
             if not (run_dir.parent / "hurry").exists():
                 time.sleep(config.pause)
             if state["step"] % config.evaluate_every == 0:
                 run.check_finite(state["step"], loss=loss)
-                run.log(state["step"], {"loss": loss.item(), "replay": len(replay)})
+                run.log(state["step"], {"loss": state["loss"], "replay": len(replay)})
                 run.save(state)
-                run.tick(state["step"], loss=loss.item())
+                run.tick(state["step"], loss=state["loss"])
             if config.method in ("raises", "dies") and state["step"] > config.steps // 2:
                 if config.method == "raises":
                     raise ZeroDivisionError("the toy was told to fail")
                 os.kill(os.getpid(), signal.SIGKILL)
-        return run.finish({"loss": loss.item(), "steps": config.steps}, network.state_dict())
+        return run.finish({"loss": state["loss"], "steps": config.steps}, network.state_dict())
 
 
 if __name__ == "__main__":

@@ -44,6 +44,9 @@ def installed(venv: Path, python: str) -> list[str]:
         (["TENSORBOARD=yes"], ["yes", "1 (yes) and 0 (no)"]),
         (["HOURS=0.0"], ["0.0", "above 0"]),
         (["HOURS=two"], ["two", "above 0"]),
+        (["N=0"], ["0", "1 or more"]),
+        (["N=ten"], ["ten", "1 or more"]),
+        (["SEED=-1"], ["-1", "not a number", "torture"]),
         (["SCALE="], ["smoke, quick and full"]),
         (["SCALE=quik"], ["quik", "smoke, quick and full"]),
         (["ners-fig99"], ["ners-fig99", "ners-fig1"]),
@@ -99,6 +102,8 @@ def test_the_variables_reach_the_command(tmp_path):
     assert (
         called("arena", "SCALE=smoke", "JOBS=3") == f"-m arena run replay --scale smoke {how} again --runs runs/smoke"
     )
+    assert called("torture") == "-m tests.torture --n 100"
+    assert called("torture", "N=7", "JOBS=3", "SEED=5") == "-m tests.torture --n 7 --jobs 3 --seed 5"
     assert called("compare", "A=one", "B=two", "OUT=c.png") == "-m lab compare one two --out c.png"
 
 

@@ -2,8 +2,12 @@
 
 import dataclasses
 import json
+import os
 import shutil
+import subprocess
+import sys
 from io import BytesIO
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,6 +29,7 @@ from papers.sibling_rivalry import train as sibling_train
 from papers.sibling_rivalry import train_off_policy
 from papers.ter import train as ter_train
 
+ROOT = Path(__file__).resolve().parents[3]
 AGENTS = {(paper, *key): agent for paper in agents.papers() for key, agent in agents.trained(paper).items()}
 NAMES = ["-".join(key) for key in AGENTS]
 GAINS = {
@@ -228,6 +233,18 @@ def test_a_window_needs_a_display(capsys, monkeypatch):
     assert "OUT=agent.gif" in fails(capsys, "--paper", "ter")
     monkeypatch.setenv("SDL_VIDEODRIVER", "no such driver")
     assert "cannot open a window" in fails(capsys, "--paper", "ter")
+
+
+def test_a_picture_needs_none_and_nothing_is_said_about_it():
+    hidden = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "XDG_RUNTIME_DIR")
+    code = (
+        "import gymnasium\nfrom lab.watch.display import picture\n"
+        "env = gymnasium.make('Pendulum-v1', render_mode='rgb_array')\nenv.reset(seed=0)\n"
+        "assert picture(env).shape[2] == 3"
+    )
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_mistakes_cost_one_line(tmp_path, capsys):
