@@ -41,6 +41,8 @@ GAINS = {
     ("ref_er", "Hopper-v5", "vracer-refer"): (3, 500.0),
     ("sibling_rivalry", "PointMaze", "ppo"): (20, 0.0),  # the trap of the paper's Fig. 3: it never gets there
     ("sibling_rivalry", "PointMaze", "ppo-sr"): (20, 0.2),
+    ("sibling_rivalry", "VoxelBuildSmall", "impala"): (20, 0.5),  # it has learnt to place nothing; they place anything
+    ("sibling_rivalry", "VoxelBuildSmall", "impala-sr"): (20, 7.0),
     ("ter", "5x5-1", "ter"): (40, 5.0),
     ("ter", "5x5-1", "uer"): (40, 5.0),
 }
