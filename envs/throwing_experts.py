@@ -11,6 +11,8 @@ import math
 import numpy as np
 from numba import njit
 
+from envs import throwing_physics
+from envs.numba_cache import njit_calling
 from envs.throwing_physics import (
     BASE,
     DT,
@@ -125,7 +127,7 @@ def _wrapped(angles: np.ndarray) -> np.ndarray:
     return (angles + math.pi) % (2 * math.pi) - math.pi
 
 
-@njit(cache=True)
+@njit_calling(throwing_physics)
 def _throws(released, speeds, steps):
     """Where balls fly that the arm lets go at joint angles `released` [n, 2] and speeds [n, 2]: [steps, n, 2]."""
     places = np.empty((steps, len(released), 2))

@@ -24,6 +24,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numba import njit
 
+from envs import throwing_physics
+from envs.numba_cache import njit_calling
 from envs.reset_options import asked_goals, asked_truths, check_names, new_streams
 from envs.throwing import GOAL_BOX, MAX_STEPS, TOLERANCE, Hand, HandWall, Robot, ThrowingTask
 from envs.throwing_physics import hand_features, hand_step, robot_features, robot_step
@@ -109,7 +111,7 @@ class ThrowingVector(VectorEnv):
         return {"is_success": self.terminated.copy(), "_is_success": np.ones(self.num_envs, bool)}
 
 
-@njit(cache=True)
+@njit_calling(throwing_physics)
 def _advance_hands(
     states, actions, goals, elapsed, terminated, limit, tolerance, wall, features, achieved, rewards, truncated
 ):
@@ -122,7 +124,7 @@ def _advance_hands(
         _judge(i, goes_on, goals, elapsed, terminated, limit, tolerance, features, achieved, rewards, truncated)
 
 
-@njit(cache=True)
+@njit_calling(throwing_physics)
 def _advance_robots(
     states, actions, goals, elapsed, terminated, limit, tolerance, wall, features, achieved, rewards, truncated
 ):

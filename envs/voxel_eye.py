@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
+from envs import voxel_kernels
+from envs.numba_cache import njit_calling
 from envs.voxel_kernels import EYE, HEADING, HEADINGS, PITCH, PITCHES, X, Y, Z, aim
 
 VIEW = 70.0
@@ -75,7 +77,7 @@ def _ray(cells, size, height, eye, way, aimed, pixel, cell, step, nearest, apart
         _mixed(pixel, HORIZON, ZENITH, min(1.5 * way[2], 1.0))
 
 
-@njit(cache=True)
+@njit_calling(voxel_kernels)
 def look(states, size, height, pictures):
     """Draw n pictures uint8 [n, rows, columns, 3]. White, at the centre: what is aimed at, framed if it is in reach."""
     n_cells = size * size * height
