@@ -22,7 +22,7 @@ def test_there_are_enough_of_them_and_each_is_another():
     assert len(MUTANTS) >= 70
     assert not [fault for fault, count in Counter(mutant.fault for mutant in MUTANTS).items() if count > 1]
     areas = {mutant.name.partition("-")[0] for mutant in MUTANTS}
-    assert areas <= {"adapters", "arena", "common", "envs", "her", "lab", "ners", "refer", "sr", "ter"}
+    assert areas == {"adapters", "arena", "common", "envs", "her", "lab", "ners", "refer", "sr", "ter"}
 
 
 def test_every_patch_applies_to_todays_code():
@@ -99,7 +99,7 @@ def write_patch(root: Path, name: str, change: str) -> None:
 
 
 def test_all_are_tried_and_the_table_is_written(toy, capsys):
-    assert main(["--jobs", "1"], toy, toy / "patches") == 1
+    assert main(["--jobs", "2"], toy, toy / "patches") == 1
     text = (toy / "tests/README.md").read_text()
     assert text.startswith(f"# Tests\n\n{BEGIN}\n") and text.endswith(f"{END}\n\nThe end.\n")
     cells = {row.split(" | ")[0].strip("| "): row.split(" | ")[-1].strip("| ") for row in text.splitlines()[5:9]}

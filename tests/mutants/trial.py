@@ -98,15 +98,15 @@ def tried(mutants: Sequence[Mutant], copies: Sequence[Path], kernels: Collection
 
 def outcome(mutant: Mutant, copy: Path, kernels: Collection[str]) -> Outcome:
     """Put a fault into a copy, run its tests until one fails, and take it out again."""
-    with _kept(copy, mutant.files):
+    with _kept(copy, mutant.files) as kept:
         if not apply(mutant, copy):
             return Outcome(trouble="its patch does not apply")
+        for path in (copy / name for name in mutant.files):  # bytecode is known by size and second: here another one
+            os.utime(path, ns=(path.stat().st_atime_ns, kept[path].st_mtime_ns + 10 * 10**9))
         modules = [file.removesuffix(".py").replace("/", ".") for file in mutant.files]
-        if set(mutant.files) & set(kernels):
-            with tempfile.TemporaryDirectory(prefix="kernels-") as cache:
-                done = _pytest(modules, ["-x", *mutant.tests], copy, NUMBA_CACHE_DIR=cache)
-        else:
-            done = _pytest(modules, ["-x", *mutant.tests], copy)
+        with tempfile.TemporaryDirectory(prefix="kernels-") as empty:
+            own = {"NUMBA_CACHE_DIR": empty} if set(mutant.files) & set(kernels) else {}
+            done = _pytest(modules, ["-x", *mutant.tests], copy, PYTHONDONTWRITEBYTECODE="1", **own)
     failed = _failed(done.stdout)
     if done.returncode == FAILED and failed:
         return Outcome(caught_by=failed[0])
@@ -114,12 +114,12 @@ def outcome(mutant: Mutant, copy: Path, kernels: Collection[str]) -> Outcome:
 
 
 @contextmanager
-def _kept(copy: Path, names: Collection[str]) -> Iterator[None]:
+def _kept(copy: Path, names: Collection[str]) -> Iterator[dict[Path, os.stat_result]]:
     """Files as they were, afterwards, their times included: what was compiled of them is then right again."""
     paths = [copy / name for name in names if (copy / name).exists()]
     before = {path: (path.read_bytes(), path.stat()) for path in paths}
     try:
-        yield
+        yield {path: stat for path, (_, stat) in before.items()}
     finally:
         for path, (content, stat) in before.items():
             path.write_bytes(content)
