@@ -27,7 +27,7 @@ setup:            ##   3 | install all that training, extras and tests need into
 dreamer:          ##   3 | install DreamerV2, for ter-fig-l14, into .venv-dreamer (once; 2 GB)
 test:             ##   7 | the tests, on up to 8 cores
 lint:             ##   1 | ruff and mypy
-mutants:          ##  15 | write seeded faults into copies of the code, one by one: do the tests notice?
+mutants:          ##   9 | write seeded faults into copies of the code, one by one: do the tests notice?
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
 evidence:         ## 120 | train what undecided claims lack, for HOURS=2, and collect it: PAPER= DRY=1

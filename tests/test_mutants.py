@@ -108,7 +108,8 @@ def test_all_are_tried_and_the_table_is_written(toy, capsys):
     assert cells["toy-survives"] == "not caught"
     assert cells["toy-of-yesterday"] == "its patch does not apply"
     assert cells["toy-broken-code"].startswith("its tests could not be run")
-    *lines, last = capsys.readouterr().out.splitlines()
+    first, *lines, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("4 faults; first their 2 tests")
     assert len(lines) == 4 and last == "1 of 4 faults are caught (25.0 %)"
 
 

@@ -72,7 +72,9 @@ def try_all(mutants: Sequence[Mutant], jobs: int, root: Path) -> dict[str, Outco
     with tempfile.TemporaryDirectory(prefix="mutants-") as place:
         first, *others = copies = [Path(place, str(number)) for number in range(min(jobs, len(mutants)))]
         copy_of(root, first)
-        without_faults({test for mutant in mutants for test in mutant.tests}, first, len(copies))
+        tests = {test for mutant in mutants for test in mutant.tests}
+        print(f"{len(mutants)} faults; first their {len(tests)} tests without any of them", flush=True)
+        without_faults(tests, first, len(copies))
         for other in others:
             shutil.copytree(first, other)  # with what has been compiled
         for mutant, outcome in zip(mutants, tried(mutants, copies, with_kernels(root))):
