@@ -29,6 +29,7 @@ setup:            ##   3 | install all that training, extras and tests need into
 dreamer:          ##   3 | install DreamerV2, for ter-fig-l14, into .venv-dreamer (once; 2 GB)
 test:             ##   7 | the tests, on up to 8 cores
 lint:             ##   1 | ruff and mypy
+mutants:          ##   9 | write seeded faults into copies of the code, one by one: do the tests notice?
 torture:          ##  15 | kill -9 of N=100 runs at random moments: each ends as undisturbed; SEED=
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
@@ -234,6 +235,9 @@ lint: $(VENV)/.dev
 
 torture: $(VENV)/.dev
 	@$(PY) -m tests.torture --n $(N) $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED))
+
+mutants: $(VENV)/.dev
+	@$(PY) -m tests.mutants $(if $(JOBS),--jobs $(JOBS))
 
 LAB := $(PY) -m lab
 ARENA := $(PY) -m arena

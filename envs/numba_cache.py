@@ -19,7 +19,7 @@ def njit_calling(*modules: ModuleType) -> Callable[[Callable], Any]:
     sources = hashlib.sha256(b"".join(Path(str(module.__file__)).read_bytes() for module in modules)).hexdigest()
 
     def decorate(function: Callable) -> Any:
-        kernel = njit(cache=True)(function)
+        kernel: Any = njit(cache=True)(function)
         if kernel is not function:  # as with NUMBA_DISABLE_JIT=1
             index = kernel._cache._cache_file
             index._source_stamp = index._source_stamp, sources

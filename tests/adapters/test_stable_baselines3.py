@@ -81,10 +81,12 @@ def test_slots_are_steps_of_several_environments():
         assert (index % 2, step.observation[0] >= 50) == (step.env_id, bool(step.env_id))
         assert step.next_observation[0] == step.observation[0] + 1  # not the first state of the next episode
     assert [(s.terminated, s.truncated) for i, s in heard if i % 2 == 0][3:8:4] == [(True, False), (False, True)]
-    agent.replay_buffer.sampler.sample = lambda n: Chosen(np.array([0, 7, 9]), np.float32([1, 2, 3]))
-    batch = agent.replay_buffer.sample(3)
-    assert batch.observations.flatten().tolist() == [0, 53, 50] and batch.weights.flatten().tolist() == [1, 2, 3]
-    assert batch.rewards.flatten().tolist() == [1, 4, 1] and batch.dones.flatten().tolist() == [0, 1, 0]
+    slots = np.array([0, 7, 9, 15])  # the second one terminated, and the last one ran out of time: its return goes on
+    agent.replay_buffer.sampler.sample = lambda n: Chosen(slots, np.float32([1, 2, 3, 4]))
+    batch = agent.replay_buffer.sample(4)
+    assert batch.observations.flatten().tolist() == [0, 53, 50, 53]
+    assert batch.weights.flatten().tolist() == [1, 2, 3, 4]
+    assert batch.rewards.flatten().tolist() == [1, 4, 1, 4] and batch.dones.flatten().tolist() == [0, 1, 0, 0]
 
 
 def test_prioritised_replay_hears_td_errors_and_its_weights_count():

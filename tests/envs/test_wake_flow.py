@@ -65,6 +65,19 @@ def test_the_reward_is_minus_the_squared_action_and_an_exit_costs_a_hundred():
     assert reward == EXIT_REWARD and terminated
 
 
+def test_an_exit_in_the_last_part_of_a_step_is_seen_in_this_step(monkeypatch):
+    env, parts = started(), []
+
+    def advance(dt: float) -> None:
+        parts.append(dt)
+        env.swimmer.x = PLACE[0] + (3.6 if len(parts) == 4 else 3.4)
+
+    monkeypatch.setattr(env, "advance", advance)
+    monkeypatch.setattr(env.flow, "longest_step", lambda: 0.25)
+    _, reward, terminated, _, _ = env.step([0.0, 0.0, 0.0])
+    assert parts == [0.25] * 4 and reward == EXIT_REWARD and terminated
+
+
 @pytest.mark.parametrize(("x", "y", "lost"), [
     (0.51, 0.0, False), (0.49, 0.0, True), (3.49, 0.0, False), (3.51, 0.0, True),
     (2.0, 1.49, False), (2.0, 1.51, True), (2.0, -1.49, False), (2.0, -1.51, True), (math.nan, 0.0, True),

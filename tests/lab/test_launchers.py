@@ -153,6 +153,7 @@ def test_what_a_task_asks_for_and_which_node_has_it(monkeypatch):
     small, large = {"CPU": 4.0, "memory": 2e9}, {"CPU": 4.0, "memory": 9e9}
     assert fits_a_node(on_cpu, [small, large]) and not fits_a_node(on_cpu, [small])
     assert fits_a_node(on_gpu, [small | {"GPU": 1.0}]) and not fits_a_node(on_gpu, [large])
+    assert not fits_a_node(on_gpu, [large, {"CPU": 4.0, "GPU": 1.0, "memory": 1e8}]), "not half here and half there"
 
 
 @pytest.mark.parametrize(("launcher", "package"), [("ray", "ray"), ("slurm", "submitit")])

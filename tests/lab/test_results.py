@@ -139,7 +139,7 @@ def test_who_changes_results_holds_their_lock_from_reading_to_writing(tmp_path, 
     def noting(function):
         def called(*arguments):
             with (tmp_path / "results/.lock").open("ab") as lock, pytest.raises(BlockingIOError):
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # of two that share it, both would write
             held.append(function.__name__)
             return function(*arguments)
 

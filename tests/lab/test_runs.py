@@ -301,6 +301,8 @@ def test_streams_are_independent_and_repeatable():
     assert torch.equal(torch.rand(3, generator=streams.torch("noise")), torch.rand(3, generator=again.torch("noise")))
     assert streams.integer("env") == again.integer("env") != other.integer("env")
     assert 0 <= streams.integer("env") < 2**31
+    names = ("replay", "starts", "network", "levels")
+    assert len({Streams(seed).integer(name) for seed in range(100) for name in names}) == 400
     with pytest.raises(UserError, match="seed -1 is negative"):
         Streams(-1)
 

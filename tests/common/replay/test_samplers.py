@@ -68,7 +68,7 @@ def test_extend_is_add_many_times(chunks, filled):
         for slot in slots:
             twin.add(slot)
         np.testing.assert_array_equal(one.tree[:], twin.tree[:])
-        assert one.tree.total == twin.tree.total
+        assert one.tree.total == twin.tree.total and one.stored == twin.stored
         for sampler in (one, twin):  # raises the priority of what comes next
             sampler.update(slots[:1], {"td_error": [td] * len(slots[:1])})
     assert one.max_priority == twin.max_priority
@@ -89,6 +89,13 @@ def test_a_stratified_batch_takes_one_from_each_part():
     assert indices[0] == 0
     assert indices[1] in (1, 2)
     assert indices[2:].tolist() == [7, 7]
+
+
+def test_each_part_of_a_stratified_batch_is_drawn_for_itself():
+    sampler = prioritized(capacity=1000, filled=1000, stratified=True)
+    indices = sampler.sample(10).indices
+    np.testing.assert_array_equal(indices // 100, np.arange(10))
+    assert len(set(indices % 100)) > 5
 
 
 def test_weights_by_hand():

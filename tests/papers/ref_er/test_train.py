@@ -196,6 +196,8 @@ def test_a_gradient_step_anneals_first_and_moves_beta_last(replay, falls, monkey
     assert seen == [(0.5 if replay == "refer" else 1.0, 3.0, 0.5, 32, {1.0})] and one.k == 1
     assert one.refer.beta == pytest.approx({"er": 1.0, "refer": 0.45 if falls else 0.55}[replay])
     assert one.metrics()["far"] == (1.0 if falls else 0.0)
+    one.learn()  # beta moves with every gradient step
+    assert one.refer.beta == pytest.approx({"er": 1.0, "refer": 0.405 if falls else 0.595}[replay])
 
 
 @pytest.mark.parametrize("ratio", [1, 32])

@@ -69,6 +69,7 @@ def test_projection_by_hand():
     phi = RandomProjection(2, 3, np.random.default_rng(1))
     phi.matrix = np.array([[0.1234567, 0.0, 0.0], [0.0, 2.0, -1e-9]])
     assert np.frombuffer(phi(np.array([1, 2, 0], np.uint8))).tolist() == [0.123457, 4.0]
+    assert np.frombuffer(phi(np.array([250, 0, 0], np.uint8))).tolist() == [30.864175, 0.0]  # float32 has 7 digits
     assert phi(np.array([0, 0, 1])) == phi(np.array([0, 0, 0])) == bytes(16)  # -1e-9 rounds to 0, not to -0
     matrix = RandomProjection(4, 50_000, np.random.default_rng(2)).matrix
     assert matrix.dtype == np.float64
