@@ -42,6 +42,11 @@ class GoalTrainer:
     def state_size(self) -> int:
         return self.memory["inputs"].shape[1]
 
+    def evaluate(self) -> dict[str, float]:
+        metrics = super().evaluate()  # type: ignore[misc]
+        self.sampler.evaluation(metrics["success"])
+        return metrics | self.sampler.metrics()
+
     def step_of(self, slot: int, last: bool) -> Step:
         m, terminal = self.memory, bool(self.memory["terminal"][slot])
         return Step(
@@ -70,11 +75,6 @@ class BitFlipTrainer(GoalTrainer, bitflip.Trainer):
         super().store(bits, goal, actions, rewards, terminated)
         self.sampler.episode(float(sum(rewards)))
 
-    def evaluate(self) -> dict[str, float]:
-        metrics = super().evaluate()
-        self.sampler.evaluation(metrics["success"])
-        return metrics | self.sampler.metrics()
-
     def q_of(self, slots: np.ndarray) -> np.ndarray:
         return self._value(self.agent.q, slots)
 
@@ -100,11 +100,6 @@ class ThrowTrainer(GoalTrainer, train.Trainer):
     def store(self, e: train.Episode) -> None:
         super().store(e)
         self.sampler.episode(float(e.rewards.sum()))
-
-    def evaluate(self) -> dict[str, float]:
-        metrics = super().evaluate()
-        self.sampler.evaluation(metrics["success"])
-        return metrics | self.sampler.metrics()
 
     def batch(self, slots: np.ndarray) -> Batch:
         batch = super().batch(slots)
