@@ -30,11 +30,11 @@ shows soonest: a run takes two minutes, and on no seed was HER's mean success ab
 SCHEDULES: dict[str, dict] = {
     "smoke": dict(epochs=2, cycles=2, episodes=4, updates=5, capacity=5_000, eval_episodes=3, eval_every=1),
     "quick": dict(epochs=100),
-    "full": dict(epochs=200),
+    "full": dict(epochs=200, eval_every=4),
 }
-LONGER: dict[tuple[str, str], dict] = {("quick", "HandWall"): dict(epochs=200)}
+LONGER: dict[tuple[str, str], dict] = {("quick", "HandWall"): dict(epochs=200, eval_every=4)}
 """Where nobody reached a success of 5 % in the length above: doubled for all methods, by the rule that the README had
-registered."""
+registered. Curves keep their 50 points, so that a score (the last five) is of the last tenth in every task."""
 SEEDS = {"smoke": 1, "quick": 10, "full": 15}
 OWN_SEEDS = SEEDS | {"quick": 5}  # of what is not in the paper
 

@@ -20,11 +20,12 @@ def test_three_tasks_five_methods_and_fresh_seeds(scale, seeds, control):
 
 
 @pytest.mark.parametrize(("scale", "epochs"), [("quick", (100, 200, 100)), ("full", (200, 200, 200))])
-def test_nothing_but_the_length_differs_from_the_defaults(scale, epochs):
+def test_nothing_but_the_length_differs_from_the_defaults_and_curves_have_50_points(scale, epochs):
     """The defaults are the paper's values, where it states any."""
     length = dict(zip(("Hand", "HandWall", "Robot"), epochs, strict=True))
     for entry in EXPERIMENTS["training"](scale):
-        assert entry.config == Config(entry.env, entry.method, entry.seed, epochs=length[entry.env])
+        run = Config(entry.env, entry.method, entry.seed, epochs=length[entry.env], eval_every=length[entry.env] // 50)
+        assert entry.config == run
 
 
 @pytest.mark.parametrize("scale", SCALES)
