@@ -19,7 +19,7 @@ from lab.rooms import Paper, judge, plain
 
 SCALE = "quick"
 UNDECIDED = ("not run", "inconclusive")
-UNKNOWN_HOURS = 1.0  # of a run of a paper without a single result
+UNKNOWN_HOURS = 0.2  # of a run whose script has not a single result: a guess, most quick runs take some minutes
 
 Verdicts = dict[tuple[str, str], tuple[Any, Any]]
 """(paper, claim id) -> claim and verdict."""
@@ -111,7 +111,6 @@ def _usual_hours(entry: Any, known: list[tuple[Any, float]]) -> float:
         lambda e: (e.target, e.config.env, e.method),
         lambda e: (e.target, e.config.env),
         lambda e: e.target,
-        lambda e: None,
     ):
         alike = [hours for other, hours in known if likeness(other) == likeness(entry)]
         if alike:

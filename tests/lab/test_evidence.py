@@ -1,5 +1,7 @@
 """lab/evidence.py, on the house of small papers: what is missing, in which order, and what becomes of it."""
 
+import dataclasses
+
 import pytest
 
 from lab import evidence, provenance, results
@@ -69,10 +71,18 @@ def test_only_what_is_missing_is_planned_with_the_hours_that_its_like_took(house
     assert second.figure == "fig-4" and second.cost == pytest.approx(0.15, abs=0.01), "as the runs of the same script"
 
 
+def test_what_other_scripts_take_says_nothing_about_a_run(house):
+    coins = house.papers()["coins"]
+    entry = coins.experiments["compare"]("quick")[0]
+    other = dataclasses.replace(entry, target="somewhere.quick:main")
+    assert evidence._usual_hours(entry, [(other, 1e-5)]) == evidence.UNKNOWN_HOURS
+    assert evidence._usual_hours(entry, [(other, 1e-5), (entry, 0.7)]) == 0.7
+
+
 def test_a_dry_run_trains_nothing(house, swept, capsys):
-    assert main(["evidence", "--dry", "--hours", "1", "--jobs", "2"], house) == 0
+    assert main(["evidence", "--dry", "--hours", "0.2", "--jobs", "2"], house) == 0
     first, *figures = capsys.readouterr().out.splitlines()
-    assert first.startswith("3 missing quick runs (about 3 core-hours; there are 1 hours on 2 processes)")
+    assert first.startswith("3 missing quick runs (about 0.6 core-hours; there are 0.2 hours on 2 processes)")
     assert [line.split(":")[0].strip() for line in figures] == ["coins fig-4"], "fig-1 does not fit"
     assert not swept and not committed(house).exists()
 
