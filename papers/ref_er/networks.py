@@ -10,7 +10,8 @@ one flat vector of which the module's parameters are views. On a GPU they are Py
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -229,6 +230,20 @@ class Adam:
             square.mul_(0.999).addcmul_(gradient, gradient, value=1 - 0.999)
             size = (square / (1 - 0.999**self.steps)).sqrt_().add_(ADAM_EPSILON)
             values.addcdiv_(mean, size, value=-lr / (1 - 0.9**self.steps))
+
+
+@contextmanager
+def subnormals_as_zero() -> Iterator[None]:
+    """Numbers below 1.2e-38 are zeros within, in this thread.
+
+    The penalty on DDPG's critic (App. A) shrinks what a recurrent one does not need until its gradients are that small,
+    and a processor multiplies such numbers many times slower: a gradient step took 66 ms instead of 18.
+    """
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
 
 
 @torch.no_grad()

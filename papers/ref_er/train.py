@@ -31,7 +31,7 @@ from papers.ref_er.advantages import Gaussian, Quadratic
 from papers.ref_er.episode import Episode
 from papers.ref_er.fast import FastDDPG, FastNAF, FastVRACER
 from papers.ref_er.memory import EpisodeMemory, layout
-from papers.ref_er.networks import MLP
+from papers.ref_er.networks import MLP, subnormals_as_zero
 from papers.ref_er.player import (
     OrnsteinUhlenbeck,
     Player,
@@ -291,7 +291,8 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
     """
     check(config)
     fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
+    shown: Any = dict(total_steps=config.steps, tensorboard=tensorboard, progress=progress)
+    with subnormals_as_zero(), Run.open(config, run_dir, **shown) as run:
         if run.finished is not None:
             return run.finished
         record = Progress(run, config, fresh)  # Algorithm 1, lines 1-7: `fresh` is warmed up, unless the run goes on

@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy.stats import kstest
 
-from papers.ref_er.networks import ADAM_EPSILON, MLP, Adam, soft_update
+from papers.ref_er.networks import ADAM_EPSILON, MLP, Adam, soft_update, subnormals_as_zero
 
 SIZES = [[4, 8, 9, 2], [5, 16, 16, 3], [17, 128, 128, 7]]
 every_size = pytest.mark.parametrize("sizes", SIZES, ids=str)
@@ -253,3 +253,16 @@ def test_soft_update_by_hand():
     soft_update(targets, trained, 0.25)
     assert targets[0].tolist() == [3.5, 2.0] and targets[1].item() == 2.0
     assert trained[0].tolist() == [11.0, 2.0]
+
+
+def product(a: float, b: float) -> float:
+    """Of float32 numbers, by PyTorch."""
+    return float(torch.tensor([a]) * torch.tensor([b]))
+
+
+def test_subnormals_are_zero_within_and_numbers_again_after_an_error():
+    with pytest.raises(KeyError), subnormals_as_zero():
+        assert product(1e-20, 1e-20) == 0.0 and product(1e-20, 1e-17) > 0.0
+        assert np.float32(1e-20) * np.float32(1e-20) == 0.0
+        raise KeyError
+    assert product(1e-20, 1e-20) > 0.0

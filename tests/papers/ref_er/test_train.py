@@ -146,6 +146,19 @@ def test_a_gradient_step_follows_every_so_many_environment_steps(ratio, wanted, 
     assert summary["gradient_steps"] == {0.2: 496, 1: 100, 4: 25}[ratio]
 
 
+def test_a_run_counts_subnormals_as_zero(tmp_path, monkeypatch):
+    products, learn = [], Trainer.learn
+
+    def noted(trainer):
+        products.append(float(torch.tensor([1e-20]) * torch.tensor([1e-20])))
+        learn(trainer)
+
+    monkeypatch.setattr(Trainer, "learn", noted)
+    main(config("ddpg"), tmp_path)
+    assert products and not any(products)
+    assert float(torch.tensor([1e-20]) * torch.tensor([1e-20])) > 0.0
+
+
 def test_the_warm_up_fills_the_memory_and_fixes_units():
     one = trainer(warmup=200, capacity=300)
     one.warm_up()
