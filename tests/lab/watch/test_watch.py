@@ -39,6 +39,8 @@ GAINS = {
     ("ners", "LunarLanderContinuous-v3", "sac-random"): (2, 250.0),
     ("ref_er", "Hopper-v5", "vracer-er"): (1, 500.0),
     ("ref_er", "Hopper-v5", "vracer-refer"): (3, 500.0),
+    ("ref_er", "WakeFlow-v0", "ddpg-er"): (10, 0.3),  # out of the box as soon as the others, but for no effort
+    ("ref_er", "WakeFlow-v0", "vracer-refer"): (10, 0.3),
     ("sibling_rivalry", "PointMaze", "ppo"): (20, 0.0),  # the trap of the paper's Fig. 3: it never gets there
     ("sibling_rivalry", "PointMaze", "ppo-sr"): (20, 0.2),
     ("sibling_rivalry", "VoxelBuildSmall", "impala"): (20, 0.5),  # it has learnt to place nothing; they place anything
