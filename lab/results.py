@@ -295,7 +295,10 @@ def best_scale(results_root: Path, experiment: str, order: tuple[str, ...] = EVI
 
 
 class Results:
-    """Reader of one paper's results tree, for claims (best evidence first) and figures (at a given scale)."""
+    """Reader of one paper's results tree, for claims (best evidence first) and figures (at a given scale).
+
+    An experiment is named by one word; "a+b" are two that are read as one: those of them that there are.
+    """
 
     def __init__(self, root: Path, scales: tuple[str, ...] = EVIDENCE) -> None:
         self.root, self.scales = Path(root), scales
@@ -305,8 +308,10 @@ class Results:
 
     def __call__(self, experiment: str) -> tuple[pd.DataFrame, str] | None:
         """(frame, scale) at the best scale that has results, else None."""
-        scale = best_scale(self.root, experiment, self.scales)
-        return None if scale is None else (self.at(experiment, scale), scale)
+        for scale in self.scales:
+            if any(_csv_path(self.root, name, scale).exists() for name in experiment.split("+")):
+                return self.at(experiment, scale), scale
+        return None
 
     def need(self, experiment: str) -> tuple[pd.DataFrame, str]:
         """As calling it, but raises MissingData instead of returning None."""
@@ -317,13 +322,16 @@ class Results:
 
     def at(self, experiment: str, scale: str) -> pd.DataFrame:
         """The frame at this very scale (smoke too: figures show what is there); raises MissingData without a file."""
-        if (experiment, scale) not in self._frames:
-            self._frames[experiment, scale] = read(self.root, experiment, scale)
-        frame = self._frames[experiment, scale]
-        if frame is None:
+        found = []
+        for name in experiment.split("+"):
+            if (name, scale) not in self._frames:
+                self._frames[name, scale] = read(self.root, name, scale)
+            if (frame := self._frames[name, scale]) is not None:
+                self.sources.add(f"{scale}/{name}")
+                found.append(frame)
+        if not found:
             raise MissingData(f"no {scale} results of {experiment}")
-        self.sources.add(f"{scale}/{experiment}")
-        return frame.copy()
+        return pd.concat(found, ignore_index=True)
 
 
 class Grid:

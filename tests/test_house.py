@@ -350,6 +350,12 @@ def test_the_tests_that_their_readme_names_exist():
                 assert f"def {name}(" in text, line
 
 
+def test_results_are_small_files():
+    """Of a figure whose runs need more, each task is an experiment of its own."""
+    large = {str(path): path.stat().st_size for path in ROOT.glob("*/*/evidence/results/*/*.csv")}
+    assert large and max(large.values()) < 2_000_000, large
+
+
 def test_every_trained_agent_is_in_the_gallery():
     for path in (ROOT / "papers").glob("*/evidence/trained/*/config.json"):
         assert f"{path.parent.relative_to(ROOT)}.gif" in README

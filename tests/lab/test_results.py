@@ -363,6 +363,21 @@ def test_reader_hands_out_copies(tmp_path):
     assert reader.at("e", "quick")["value"].tolist() == [1.0]
 
 
+def test_several_experiments_are_read_as_one(tmp_path):
+    add_file(tmp_path, "quick", "a")
+    add_file(tmp_path, "quick", "c")
+    add_file(tmp_path, "full", "other")
+    reader = Results(tmp_path)
+    frame, scale = reader.need("a+b+c")
+    assert scale == "quick" and frame["experiment"].tolist() == ["a", "c"] and frame.index.tolist() == [0, 1]
+    assert reader.sources == {"quick/a", "quick/c"}
+    add_file(tmp_path, "full", "b")
+    frame, scale = Results(tmp_path).need("a+b+c")
+    assert scale == "full" and frame["experiment"].tolist() == ["b"], "scales are never mixed"
+    with pytest.raises(MissingData, match=r"no quick results of b\+d"):
+        reader.at("b+d", "quick")
+
+
 def tidy(rows: list[tuple]) -> pd.DataFrame:
     return pd.DataFrame([("e", "quick", *row, 0.0) for row in rows], columns=COLUMNS)
 

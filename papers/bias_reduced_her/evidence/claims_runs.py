@@ -13,7 +13,7 @@ import numpy as np
 from lab.results import Results
 from lab.scores import Runs
 from lab.verdicts import Verdict, above, all_of, below, decide, difference, gated, judged, mean_of, number
-from papers.bias_reduced_her.evidence.labels import NAMES, TABLE_2, with_bias
+from papers.bias_reduced_her.evidence.labels import NAMES, TABLE_2, TRAINING, with_bias
 
 TASKS = tuple(TABLE_2)
 LAST = 5
@@ -30,7 +30,7 @@ FILTER_PAIRS = (("her", "filtered-her"), ("her-ibs", "filtered-her-ibs"))
 class Training(Runs):
     """The runs of an experiment with the four methods."""
 
-    def __init__(self, results: Results, experiment: str = "training"):
+    def __init__(self, results: Results, experiment: str = TRAINING):
         super().__init__(results, experiment)
         self.frame = with_bias(self.frame)
         self.groups = {pair: rows for pair, rows in self.frame.groupby(["method", "env"])}
@@ -68,7 +68,7 @@ class Training(Runs):
         return decide(mean_of(values), below(limit), steps=self.env_steps(env), scale=self.scale, show=number)
 
 
-def every_task(judge: Callable[[Training, str], Verdict], experiment: str = "training") -> Callable[[Results], Verdict]:
+def every_task(judge: Callable[[Training, str], Verdict], experiment: str = TRAINING) -> Callable[[Results], Verdict]:
     """Check that `judge` holds in each of the three tasks."""
 
     def check(results: Results) -> Verdict:

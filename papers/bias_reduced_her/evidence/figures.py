@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from lab.colours import BLACK, GREEN, OWN_METHOD, PURPLE, SKY, UNIFORM
 from lab.plotting import Figure, caption, curves, legend, new_figure, save, shown
 from lab.results import Grid, MissingData, Results, final
-from papers.bias_reduced_her.evidence.labels import CONTROLS, NAMES, TABLE_2, label, with_bias
+from papers.bias_reduced_her.evidence.labels import CONTROLS, NAMES, TABLE_2, TRAINING, label, with_bias
 
 COLOURS = {
     "her": UNIFORM, "her-ibs": PURPLE, "filtered-her": GREEN, "filtered-her-ibs": OWN_METHOD, "her-thinned": SKY,
@@ -26,6 +26,7 @@ DASHES = {
     "(20 x 20, sigma^2)": "--", "(uniform replay)": "--", "(bootstrapped)": ":", "(drawn again)": "-.",
     "(penalty 1)": "--", "(mixture)": "-", "(moving)": "--",
 }  # fmt: skip
+TRAINED = tuple(TRAINING.split("+"))
 HOW = "median, 33rd to 67th percentile, single runs thin"
 
 
@@ -40,12 +41,13 @@ def styles(methods: list[str]) -> dict[str, dict]:
 
 
 class Data(Grid):
-    """The rows of an experiment, and figures that say how much of it is missing."""
+    """The rows of an experiment, or of several ("a+b"), and figures that say how much of it is missing."""
 
     def __init__(self, results: Results, experiment: str, scale: str):
         from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS  # loads torch, of no use to a list
 
-        super().__init__(results, experiment, scale, EXPERIMENTS[experiment](scale))
+        entries = [entry for name in experiment.split("+") for entry in EXPERIMENTS[name](scale)]
+        super().__init__(results, experiment, scale, entries)
         self.envs = shown(self)
 
     def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (3.2, 2.4)):
@@ -107,7 +109,7 @@ def table1(results: Results, scale: str, out: Path) -> None:
     from envs.throwing import GOAL_BOX
     from papers.bias_reduced_her.train import Config
 
-    data, cells = Data(results, "training", scale), Config().grid
+    data, cells = Data(results, TRAINING, scale), Config().grid
     note = f"share of each of {cells} x {cells} cells of the square, mean over runs; brighter is more; box: real goals"
     title = "Table 1: virtual goals stored in training"
     canvas, axes = data.canvas(len(data.envs), len(NAMES), title, note, (2.0, 1.85))
@@ -134,7 +136,7 @@ def table1(results: Results, scale: str, out: Path) -> None:
 
 def table2(results: Results, scale: str, out: Path) -> None:
     """Table 2: Kullback-Leibler divergence from target to proposal distribution, the paper's beside ours."""
-    data = Data(results, "training", scale)
+    data = Data(results, TRAINING, scale)
     cells = []
     for env in data.envs:
         row = [env]
@@ -182,17 +184,17 @@ def _elsewhere(module: str, name: str) -> Callable[[Results, str, Path], None]:
 FIGURES: dict[str, Figure] = {
     "fig1": Figure((), _elsewhere("figures_environments", "fig1"), "pictures of the three tasks"),
     "fig2": Figure((), _elsewhere("figures_environments", "fig2"), "target distribution of virtual goals"),
-    "table1": Figure(("training",), table1, "virtual goals stored in training"),
-    "table2": Figure(("training",), table2, "divergence of the virtual goals from their target distribution"),
+    "table1": Figure(TRAINED, table1, "virtual goals stored in training"),
+    "table2": Figure(TRAINED, table2, "divergence of the virtual goals from their target distribution"),
     "fig3": Figure(
-        ("training",),
-        rows_of_curves("training", "Figure 3: success rate and distance to the goal", FIG3),
+        TRAINED,
+        rows_of_curves(TRAINING, "Figure 3: success rate and distance to the goal", FIG3),
         "success rate and distance to the goal of four kinds of hindsight",
     ),
     "fig4": Figure(
-        ("training",),
+        TRAINED,
         rows_of_curves(
-            "training", "Figure 4: estimated and realised value of the first state", FIG4,
+            TRAINING, "Figure 4: estimated and realised value of the first state", FIG4,
             "An episode that fails counts as failing for ever",
         ),
         "estimated against realised value of the first state",
@@ -202,7 +204,7 @@ FIGURES: dict[str, Figure] = {
         ("appendix-a",), _elsewhere("figures_appendix_a", "appendix_a"), "goal distributions as Gaussian mixtures"
     ),
     "own-estimates": Figure(
-        ("training",), _elsewhere("figures_estimates", "own_estimates"),
+        TRAINED, _elsewhere("figures_estimates", "own_estimates"),
         "not in the paper: where the value is over-estimated",
     ),
     "own-goals": Figure(

@@ -9,7 +9,7 @@ from scipy.stats import t
 from lab.plotting import legend, save
 from lab.results import MissingData, Results, final
 from papers.bias_reduced_her.evidence.figures import Data, styles
-from papers.bias_reduced_her.evidence.labels import label
+from papers.bias_reduced_her.evidence.labels import TRAINING, label
 
 STARTS = {"held": "ball in the hand", "ground": "ball free"}
 NOTE = (
@@ -21,7 +21,7 @@ NOTE = (
 
 def own_estimates(results: Results, scale: str, out: Path) -> None:
     """Bias by start above, estimates along the line below; a column per task."""
-    data = Data(results, "training", scale)
+    data = Data(results, TRAINING, scale)
     title = "own figure: where the value of the first state is over-estimated"
     canvas, axes = data.canvas(2, len(data.envs), title, NOTE, (3.3, 2.4))
     for column, env in zip(axes.T, data.envs):

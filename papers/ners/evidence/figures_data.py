@@ -25,18 +25,9 @@ class Data(Grid):
     def __init__(self, results: Results, experiments: Sequence[str], scale: str):
         from papers.ners.evidence.experiments import EXPERIMENTS  # loads torch, which listing the figures must not
 
-        self.scale, frames, absent = scale, [], []
-        wanted: dict[tuple[str, str, int], None] = {}
-        for experiment in experiments:
-            entries = EXPERIMENTS[experiment](scale)
-            wanted |= dict.fromkeys((entry.method, entry.env, entry.seed) for entry in entries)
-            try:
-                frames.append(Grid(results, experiment, scale, entries).frame)
-            except MissingData as error:
-                absent.append(error)
-        if not frames:
-            raise absent[0]
-        self._take(pd.concat(frames), list(wanted))
+        entries = [entry for experiment in experiments for entry in EXPERIMENTS[experiment](scale)]
+        super().__init__(results, "+".join(experiments), scale, entries)
+        self._take(self.frame, self.wanted)
 
     def _take(self, frame: pd.DataFrame, wanted: list[tuple[str, str, int]]) -> None:
         self.frame, self.wanted = frame, wanted

@@ -61,21 +61,6 @@ def styles(methods: Iterable[str]) -> dict[str, dict]:
     return {method: STYLES[base] | VARIANTS.get(variant, {}) for method, (base, _, variant) in parts.items()}
 
 
-class Together(Results):
-    """Several experiments as one, named in one word with a "+" between them: those of them that there are."""
-
-    def at(self, experiment: str, scale: str) -> pd.DataFrame:
-        frames = []
-        for name in experiment.split("+"):
-            try:
-                frames.append(super().at(name, scale))
-            except MissingData as error:
-                missing = error
-        if not frames:
-            raise missing
-        return pd.concat(frames)
-
-
 class Data(Grid):
     """The rows of experiments, and figures that say how they were made and what is missing."""
 
@@ -85,7 +70,7 @@ class Data(Grid):
         )
 
         self.entries = [entry for name in experiments for entry in EXPERIMENTS[name](scale)]
-        super().__init__(Together(results.root), "+".join(experiments), scale, self.entries)
+        super().__init__(results, "+".join(experiments), scale, self.entries)
 
     @property
     def there(self) -> list[str]:

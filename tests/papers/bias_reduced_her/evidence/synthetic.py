@@ -36,13 +36,20 @@ def write(
     seeds: int | None = None,
     keep: Callable[[str, str, int], bool] = lambda method, env, seed: True,
 ) -> None:
-    """Write <root>/<scale>/<experiment>.csv.
+    """Write <root>/<scale>/<experiment>.csv; of "a+b" two of them.
 
     success: last success rate. bias: of the estimate. fall: of the distance to the goal. kl: divergence. floor: share
     of virtual goals in cell (2, 0); the others are in cell (7, 3). Seeds lie evenly around these means: up to `spread`
     away in success, and a hundredth in everything. late: factor on success in the second half. seeds: how many,
     else the grid's. keep: which runs were made.
     """
+    if "+" in experiment:
+        for name in experiment.split("+"):
+            write(
+                root, name, scale, success, bias=bias, fall=fall, kl=kl, floor=floor, spread=spread, late=late,
+                seeds=seeds, keep=keep,
+            )  # fmt: skip
+        return
     rows: list[tuple] = []
     runs = dict.fromkeys((entry.method, entry.env, entry.seed) for entry in EXPERIMENTS[experiment](scale))
     if seeds is not None:

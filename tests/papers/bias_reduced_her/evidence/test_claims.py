@@ -10,14 +10,14 @@ from lab.verdicts import NO_CONTROL, NOBODY
 from papers.bias_reduced_her.evidence import claims_appendix_a, claims_bitflip
 from papers.bias_reduced_her.evidence.claims import CLAIMS, band_width, floor_goals
 from papers.bias_reduced_her.evidence.claims_runs import Training, sign_flips
-from papers.bias_reduced_her.evidence.labels import NAMES, TABLE_2
+from papers.bias_reduced_her.evidence.labels import NAMES, TABLE_2, TRAINING
 from tests.papers.bias_reduced_her.evidence.synthetic import POINTS, write
 from tests.papers.judged import Judged
 
 ELSEWHERE = [*claims_bitflip.CLAIMS, *claims_appendix_a.CLAIMS]
 TRAINED = [claim for claim in CLAIMS if claim not in ELSEWHERE]
 IDS = [claim.id for claim in TRAINED]
-SCALES = dict.fromkeys(("training", "own-grid", "own-her", "own-penalty", "own-goals"), "full")
+SCALES = dict.fromkeys((TRAINING, "own-grid", "own-her", "own-penalty", "own-goals"), "full")
 ABOUT_SUCCESS = [
     "fig3-filter", "fig3-sooner", "fig3-ibs", "fig3-ibs-sooner", "fig3-band", "fig3-robot", "fig3-wall", "own-thinned",
     "own-ground", "own-grid", "own-her", "own-redraw", "own-penalty", "a1-ibs", "a2-recovers",
@@ -88,7 +88,7 @@ def verdicts(root, numbers, only=IDS, scales=SCALES, seeds=12, **made):
 
 def verdict_on(claim, root, **numbers):
     """Verdict on one claim about the training runs, from right numbers but for these."""
-    return verdicts(root, RIGHT | numbers, [claim], {"training": "full"})[claim]
+    return verdicts(root, RIGHT | numbers, [claim], {TRAINING: "full"})[claim]
 
 
 def statuses(found) -> dict[str, str]:
@@ -134,7 +134,7 @@ def test_a_gain_is_compared_only_where_somebody_learns_in_both_tasks(tmp_path):
 
     some = ["fig3-filter", "fig3-robot", "fig3-her"]
     numbers = RIGHT | dict(success=success, spread=lambda method, env: 0.0)
-    found = verdicts(tmp_path, numbers, some, {"training": "full"})
+    found = verdicts(tmp_path, numbers, some, {TRAINING: "full"})
     assert [found["fig3-filter"].parts[env].status for env in TASKS] == ["reproduced", "inconclusive", "inconclusive"]
     assert found["fig3-robot"].status == "inconclusive" and f"{NOBODY} in Robot" in found["fig3-robot"].note
     assert [found["fig3-her"].parts[env].status for env in TASKS] == ["reproduced", "inconclusive", "inconclusive"]
@@ -161,7 +161,7 @@ def test_one_task_that_disagrees_makes_partly(tmp_path):
 
     numbers = {name: mixed(name) for name in ("success", "bias", "kl", "floor", "spread")}
     several = ["table1-floor", "fig3-her", "fig3-filter", "fig3-ibs", "fig3-band", "fig4-order"]
-    found = dict(verdicts(tmp_path, numbers, [*several, "fig4-filter", "table2-robot"], {"training": "full"}))
+    found = dict(verdicts(tmp_path, numbers, [*several, "fig4-filter", "table2-robot"], {TRAINING: "full"}))
     assert found.pop("table2-robot").status == "not reproduced"
     assert set(statuses(found).values()) == {"partly"}
     assert "Robot: not reproduced" in found["fig3-ibs"].note and "Hand: reproduced" in found["fig3-ibs"].note
@@ -190,20 +190,20 @@ def test_most_of_the_floor_is_more_than_half(after, status, tmp_path):
 def test_a_filter_that_leaves_fewer_goals_leaves_fewer_on_the_floor(tmp_path):
     """Half the share of a quarter of the goals: numbers are compared, not shares."""
     floor = table(her=0.5, her_thinned=0.5, none=0.0, her_ibs=0.5, filtered_her=0.4, filtered_her_ibs=0.4)
-    write(tmp_path, "training", "full", RIGHT["success"], seeds=3, floor=floor)
-    path = tmp_path / "full" / "training.csv"
-    rows = [
-        line.replace(",4.0,", ",1.0,") if "filtered" in line and "virtual_per_step" in line else line
-        for line in path.read_text().splitlines()
-    ]
-    path.write_text("\n".join(rows) + "\n")
+    write(tmp_path, TRAINING, "full", RIGHT["success"], seeds=3, floor=floor)
+    for path in (tmp_path / "full").glob("*.csv"):
+        rows = [
+            line.replace(",4.0,", ",1.0,") if "filtered" in line and "virtual_per_step" in line else line
+            for line in path.read_text().splitlines()
+        ]
+        path.write_text("\n".join(rows) + "\n")
     found = Judged(TRAINED, Results(tmp_path))
     assert found["table1-floor"].status == "reproduced"
 
 
 def test_the_floor_is_the_lowest_row_only(tmp_path):
-    write(tmp_path, "training", "full", RIGHT["success"], seeds=2, floor=lambda method, env: 0.25)
-    path = tmp_path / "full" / "training.csv"
+    write(tmp_path, TRAINING, "full", RIGHT["success"], seeds=2, floor=lambda method, env: 0.25)
+    path = tmp_path / "full" / "training-hand.csv"
     path.write_text(path.read_text().replace("virtual 7 3", "virtual 0 10"))  # row 10 also ends with a 0
     assert floor_goals(Training(Results(tmp_path)), "her", "Hand") == pytest.approx([1.0, 1.0], rel=0.05)
 
@@ -214,7 +214,7 @@ def test_the_floor_is_the_lowest_row_only(tmp_path):
 )
 def test_near_zero_is_at_most_a_twentieth(success, status, tmp_path):
     rates = dict(RIGHT, success=lambda method, env: success if method == "her" else 0.5)
-    assert verdicts(tmp_path, rates, ["fig3-her"], {"training": "full"})["fig3-her"].status == status
+    assert verdicts(tmp_path, rates, ["fig3-her"], {TRAINING: "full"})["fig3-her"].status == status
 
 
 @pytest.mark.parametrize(("fall", "status"), [(-0.2, "reproduced"), (0.04, "reproduced"), (0.06, "not reproduced")])

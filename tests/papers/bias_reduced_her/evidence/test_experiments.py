@@ -11,9 +11,13 @@ from papers.bias_reduced_her.worlds import TASKS
 SCALES = ("smoke", "quick", "full")
 
 
+def trained(scale):
+    return [entry for task in TASKS for entry in EXPERIMENTS[f"training-{task.lower()}"](scale)]
+
+
 @pytest.mark.parametrize(("scale", "seeds", "control"), [("smoke", 1, 1), ("quick", 10, 5), ("full", 15, 15)])
 def test_three_tasks_five_methods_and_fresh_seeds(scale, seeds, control):
-    found = [(entry.env, entry.method, entry.seed) for entry in EXPERIMENTS["training"](scale)]
+    found = [(entry.env, entry.method, entry.seed) for entry in trained(scale)]
     assert len(found) == 3 * (5 * seeds + control)
     counts = dict.fromkeys(METHODS, seeds) | {"none": control}
     assert set(found) == {(env, m, seed) for env in TASKS for m, n in counts.items() for seed in range(5, 5 + n)}
@@ -23,7 +27,7 @@ def test_three_tasks_five_methods_and_fresh_seeds(scale, seeds, control):
 def test_nothing_but_the_length_differs_from_the_defaults_and_curves_have_50_points(scale, epochs):
     """The defaults are the paper's values, where it states any."""
     length = dict(zip(("Hand", "HandWall", "Robot"), epochs, strict=True))
-    for entry in EXPERIMENTS["training"](scale):
+    for entry in trained(scale):
         run = Config(entry.env, entry.method, entry.seed, epochs=length[entry.env], eval_every=length[entry.env] // 50)
         assert entry.config == run
 
@@ -31,7 +35,7 @@ def test_nothing_but_the_length_differs_from_the_defaults_and_curves_have_50_poi
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("env", TASKS)
 def test_one_budget_for_all_methods(scale, env):
-    runs = [entry.config for entry in EXPERIMENTS["training"](scale) if entry.env == env]
+    runs = [entry.config for entry in trained(scale) if entry.env == env]
     assert len({dataclasses.replace(config, method="her", seed=0) for config in runs}) == 1
 
 
@@ -53,7 +57,7 @@ def test_own_experiments_change_one_setting_each(name, changes, scale):
     found = EXPERIMENTS[name](scale)
     envs = set(TASKS) if name == "own-penalty" else {"Hand"}
     assert {entry.method for entry in found} == set(changes) and {entry.env for entry in found} == envs
-    plain = {(entry.env, entry.method, entry.seed): entry.config for entry in EXPERIMENTS["training"](scale)}
+    plain = {(entry.env, entry.method, entry.seed): entry.config for entry in trained(scale)}
     for entry in found:
         twin = plain[entry.env, entry.method.split()[0], entry.seed]  # a run of the figures to compare it with
         assert entry.config == dataclasses.replace(twin, **changes[entry.method]) != twin

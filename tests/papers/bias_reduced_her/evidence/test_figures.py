@@ -15,6 +15,7 @@ from papers.bias_reduced_her.evidence.figures import (
     FIGURES,
     NAMES,
     TABLE_2,
+    TRAINING,
     Data,
     heat_map,
     styles,
@@ -23,7 +24,7 @@ from papers.bias_reduced_her.evidence.figures import (
 from papers.bias_reduced_her.worlds import TASKS
 from tests.papers.bias_reduced_her.evidence.synthetic import write
 
-CURVES = {"fig3": "training", "fig4": "training"} | {
+CURVES = {"fig3": TRAINING, "fig4": TRAINING} | {
     name: name for name in ("own-grid", "own-her", "own-penalty", "own-goals")
 }
 
@@ -76,7 +77,7 @@ def curve(ax, name) -> np.ndarray:
 
 
 def test_what_fig3_and_fig4_show(draw, results):
-    frame = results.at("training", "smoke")
+    frame = results.at(TRAINING, "smoke")
     for name, metrics in (("fig3", ["success", "distance"]), ("fig4", ["q_estimate", "return", "bias"])):
         axes = np.array(draw(name)[0].axes).reshape(len(metrics), 3)
         for row, metric in zip(axes, metrics):
@@ -91,9 +92,9 @@ def test_what_fig3_and_fig4_show(draw, results):
 
 
 def test_curves_are_medians_and_bands_percentiles(tmp_path, canvases):
-    write(tmp_path, "training", "quick", level, spread=lambda method, env: 0.1)
+    write(tmp_path, TRAINING, "quick", level, spread=lambda method, env: 0.1)
     FIGURES["fig3"].draw(Results(tmp_path), "quick", None)
-    frame = Results(tmp_path).at("training", "quick")
+    frame = Results(tmp_path).at(TRAINING, "quick")
     rows = frame[(frame["method"] == "her") & (frame["env"] == "Hand") & (frame["metric"] == "distance")]
     runs = rows.pivot(index="seed", columns="step", values="value").to_numpy()
     assert runs.shape == (10, 8)
@@ -117,8 +118,8 @@ def test_with_bias_adds_rows_and_changes_none():
 
 def test_the_heat_map_is_the_mean_over_runs(tmp_path):
     shares = {0: 0.2, 1: 0.4, 2: 0.6}
-    write(tmp_path, "training", "quick", level, seeds=3)
-    path = tmp_path / "quick" / "training.csv"
+    write(tmp_path, TRAINING, "quick", level, seeds=3)
+    path = tmp_path / "quick" / "training-robot.csv"
     frame = pd.read_csv(path)
     here = (frame["method"] == "her") & (frame["env"] == "Robot")
     for seed, share in shares.items():
@@ -127,7 +128,7 @@ def test_the_heat_map_is_the_mean_over_runs(tmp_path):
         frame.loc[mine & (frame["metric"] == "virtual 7 3"), "value"] = 1 - share
     frame.loc[here & (frame["seed"] == 2) & (frame["metric"] == "virtual 7 3"), "metric"] = "virtual 9 9"
     frame.to_csv(path, index=False)
-    found = heat_map(Data(Results(tmp_path), "training", "quick"), "her", "Robot", 10)
+    found = heat_map(Data(Results(tmp_path), TRAINING, "quick"), "her", "Robot", 10)
     expected = np.zeros((10, 10))
     expected[2, 0], expected[7, 3], expected[9, 9] = 0.4, (0.8 + 0.6) / 3, 0.4 / 3
     np.testing.assert_allclose(found, expected, atol=1e-12)
@@ -139,7 +140,7 @@ def test_table_1_has_a_map_per_task_and_method_the_right_way_up(draw, results):
     axes = axes.reshape(3, 4)
     assert [ax.get_title() for ax in axes[0]] == list(NAMES.values())
     assert [row[0].get_ylabel() for row in axes] == list(TASKS)
-    data = Data(results, "training", "smoke")
+    data = Data(results, TRAINING, "smoke")
     for row, env in zip(axes, TASKS):
         for ax, method in zip(row, NAMES):
             [image] = ax.images
@@ -158,29 +159,29 @@ def test_table_2_holds_the_papers_numbers_and_ours(draw, tmp_path, canvases):
     for row, env in zip(rows[1:], TASKS):
         assert row[1::2] == [f"{value:.2f}" for value in TABLE_2[env]]
         assert all(float(text) == pytest.approx(1, abs=0.05) for text in row[2::2])  # one run: no deviation
-    write(tmp_path, "training", "quick", level, kl=lambda method, env: len(method))
+    write(tmp_path, TRAINING, "quick", level, kl=lambda method, env: len(method))
     FIGURES["table2"].draw(Results(tmp_path), "quick", None)
-    frame = Results(tmp_path).at("training", "quick")
+    frame = Results(tmp_path).at(TRAINING, "quick")
     last = frame[(frame["metric"] == "kl") & (frame["step"] == 1600)]
     values = last[(last["method"] == "her") & (last["env"] == "HandWall")]["value"].to_numpy()
     assert cells(canvases[0])[2][2] == f"{values.mean():.2f} ± {np.std(values, ddof=1):.2f}"
 
 
-@pytest.mark.parametrize("experiment", ["training", "own-grid", "own-her", "own-penalty", "own-goals"])
+@pytest.mark.parametrize("experiment", [TRAINING, "own-grid", "own-her", "own-penalty", "own-goals"])
 def test_a_method_keeps_its_colour_and_no_two_look_the_same(experiment):
-    methods = list(dict.fromkeys(entry.method for entry in EXPERIMENTS[experiment]("full")))
+    methods = list(dict.fromkeys(entry.method for name in experiment.split("+") for entry in EXPERIMENTS[name]("full")))
     found, base = styles(methods), styles([*NAMES, *CONTROLS])
     assert len({tuple(style.values()) for style in found.values()}) == len(methods)
     for method, style in found.items():
         assert style["color"] == base[method.split()[0]]["color"]
-        if experiment == "training":
+        if experiment == TRAINING:
             assert (style["linestyle"] == "-") == (method in NAMES)
 
 
 def test_where_the_value_is_over_estimated(results, tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(figures_estimates, "save", lambda canvas, path: drawn.append(canvas))
-    write(tmp_path, "training", "quick", level, bias=lambda method, env: len(env))
+    write(tmp_path, TRAINING, "quick", level, bias=lambda method, env: len(env))
     FIGURES["own-estimates"].draw(Results(tmp_path), "quick", None)
     axes = np.array([ax for ax in drawn[0].axes]).reshape(2, 3)
     for column, env in zip(axes.T, TASKS):
