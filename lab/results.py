@@ -290,8 +290,10 @@ def read(results_root: Path, experiment: str, scale: str) -> pd.DataFrame | None
 
 
 def best_scale(results_root: Path, experiment: str, order: tuple[str, ...] = EVIDENCE) -> str | None:
-    """The first scale of `order` that has results. Smoke is not in the default order: it is never evidence."""
-    return next((scale for scale in order if _csv_path(results_root, experiment, scale).exists()), None)
+    """The first scale of `order` that has results of an experiment, or of any of "a+b". Smoke is not in the default
+    order: it is never evidence."""
+    names = experiment.split("+")
+    return next((s for s in order if any(_csv_path(results_root, name, s).exists() for name in names)), None)
 
 
 class Results:
@@ -308,10 +310,8 @@ class Results:
 
     def __call__(self, experiment: str) -> tuple[pd.DataFrame, str] | None:
         """(frame, scale) at the best scale that has results, else None."""
-        for scale in self.scales:
-            if any(_csv_path(self.root, name, scale).exists() for name in experiment.split("+")):
-                return self.at(experiment, scale), scale
-        return None
+        scale = best_scale(self.root, experiment, self.scales)
+        return None if scale is None else (self.at(experiment, scale), scale)
 
     def need(self, experiment: str) -> tuple[pd.DataFrame, str]:
         """As calling it, but raises MissingData instead of returning None."""
