@@ -125,9 +125,20 @@ def _runs(results: Results, experiment: str) -> Runs:
     return Runs(results, experiment)
 
 
+@functools.cache
+def about(experiment: str, scale: str) -> dict[Side, None]:
+    """The sides that a claim is about, in order: what the experiment runs at a scale. Where that is but a part of what
+    the paper runs it is all of it, so that the rest counts as not run."""
+
+    def sides(scale: str) -> dict[Side, None]:
+        return dict.fromkeys((entry.method, entry.env) for entry in EXPERIMENTS[experiment](scale))
+
+    return sides("full") if sides(scale).keys() <= sides("full").keys() else sides(scale)
+
+
 def tasks(experiment: str, scale: str) -> list[str]:
-    """The tasks that an experiment plans at a scale."""
-    return list(dict.fromkeys(entry.env for entry in EXPERIMENTS[experiment](scale)))
+    """The tasks that a claim is about."""
+    return list(dict.fromkeys(env for _, env in about(experiment, scale)))
 
 
 def everywhere(env: str) -> bool:
@@ -144,16 +155,16 @@ def contest(
     other: str = "",
     join: Callable[[dict[str, Verdict]], Verdict] = all_of,
 ) -> Callable[[Results], Verdict]:
-    """Check that ``ruling`` holds of each pair of methods (x, y), in each task that the experiment plans at the scale.
+    """Check that ``ruling`` holds of each pair of methods (x, y), in each task that the claim is about.
 
-    Pairs that it does not plan in a task are no parts of the claim. env: which tasks. other: what follows the task's
+    Pairs that are not planned in a task are no parts of the claim. env: which tasks. other: what follows the task's
     name where y is looked up. join: of the verdicts of all parts, the claim's.
     """
     chosen = list(pairs)
 
     def check(results: Results) -> Verdict:
         runs = runs_of(results, experiment)
-        grid = {(entry.method, entry.env) for entry in EXPERIMENTS[experiment](runs.scale)}
+        grid = about(experiment, runs.scale).keys()
         parts: dict[str, tuple[Side, Side]] = {}
         for name in filter(env, tasks(experiment, runs.scale)):
             for x, y in chosen:
@@ -173,7 +184,7 @@ def over_estimation(
 
     def check(results: Results) -> Verdict:
         runs = runs_of(results, experiment)
-        planned = dict.fromkeys((entry.method, entry.env) for entry in EXPERIMENTS[experiment](runs.scale))
+        planned = about(experiment, runs.scale)
         parts = {f"{env}, {label(m)}": (m, env) for m, env in planned if m in chosen and env in where}
         return all_of(judged(parts, lambda part: runs.overestimation(*parts[part], rule)))
 
@@ -182,7 +193,7 @@ def over_estimation(
 
 def overall(experiment: str, others: Iterable[str], ter: str = "ter") -> Callable[[Results], Verdict]:
     """Check of Fig. 3: scores averaged over the tasks on which anybody learns, an arm of TER against each other method.
-    All tasks that the scale plans have to be run."""
+    All tasks that the claim is about have to be run."""
     others = list(others)
 
     def check(results: Results) -> Verdict:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from papers.ter import train, train_atari, train_sokoban
-from papers.ter.evidence.experiments import EXPERIMENTS, GAMES, MINIGRID, RATIO_STEPS
+from papers.ter.evidence.experiments import EXPERIMENTS, GAMES, RATIO_STEPS, world_of
 
 SCALES = ("smoke", "quick", "full")
 TRAINED = [name for name in EXPERIMENTS if name not in ("fig2", "table-b1", "own-predecessors")]
@@ -64,7 +64,7 @@ def test_own_experiments_change_nothing_but_what_they_are_about(scale):
         method, _, network = entry.method.rstrip(")").rpartition(" (")
         assert entry.config == dataclasses.replace(plain[entry.env, method, entry.seed], network=network)
     for entry in EXPERIMENTS["own-levels"](scale):
-        assert entry.config == dataclasses.replace(plain["6x6-2", entry.method, entry.seed], levels=64)
+        assert entry.config == dataclasses.replace(plain[entry.env.split()[0], entry.method, entry.seed], levels=64)
     small = 0
     for entry in EXPERIMENTS["own-memory"](scale):
         method, _, memory = entry.method.partition(" ")
@@ -86,7 +86,7 @@ def test_one_budget_for_all_methods(name, scale):
         fields = (*BUDGET, "batch_size", "lr", "gamma")
         if scale == "quick" and entry.method.endswith(("x1", "x2")):  # judged by the beginning of Fig. 3's runs
             steps, beta_steps = entry.config.steps, entry.config.per_beta_steps
-            assert (name, steps, beta_steps) == ("fig4", RATIO_STEPS, MINIGRID.quick["steps"])
+            assert (name, steps, beta_steps) == ("fig4", RATIO_STEPS, world_of(entry.env).quick["steps"])
             entry = dataclasses.replace(entry, config=dataclasses.replace(entry.config, steps=beta_steps))
         budgets.setdefault(entry.env, set()).add(tuple(getattr(entry.config, field) for field in fields))
     assert all(len(found) == 1 for found in budgets.values())
