@@ -30,7 +30,7 @@ SMALL = dict(widths="code", train_size=16, ero_batch=16)
 SMOKE: dict[str, Any] = dict(steps=240, random_steps=60, eval_every=24, batch_size=16, score_starts=2, sampling=SMALL)
 QUICK_SAMPLING = dict(widths="code")
 QUICK_STEPS = {
-    ("sac", PENDULUM): 40_000,
+    ("sac", PENDULUM): 25_000,
     ("td3", PENDULUM): 20_000,
     ("sac", "Hopper-v4"): 100_000,
     ("td3", "Hopper-v4"): 100_000,
