@@ -29,8 +29,9 @@ from lab.verdicts import (
     same,
 )
 from papers.ter.evidence import claims_dreamer, claims_nchain
+from papers.ter.evidence.budgets import GAMES, LARGEST_RETURN, SOKOBAN, TASKS
 from papers.ter.evidence.comparisons import LAST, contest, faster, lead, over_estimation, overall, runs_of, tasks
-from papers.ter.evidence.experiments import GAMES, LARGEST_RETURN, RELEASED, SOKOBAN, TASKS
+from papers.ter.evidence.experiments import RELEASED
 from papers.ter.evidence.labels import label
 from papers.ter.settings import METHODS
 

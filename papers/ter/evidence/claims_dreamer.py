@@ -12,8 +12,9 @@ from lab.claims import Claim
 from lab.results import Results
 from lab.scores import Runs
 from lab.verdicts import Verdict, decide, difference, gated, judged, margin_of, mean_of, most_of, same
+from papers.ter.evidence.budgets import SOKOBAN
 from papers.ter.evidence.comparisons import LAST, METRIC, tasks
-from papers.ter.evidence.experiments import RELEASED, SOKOBAN
+from papers.ter.evidence.experiments import RELEASED
 
 DREAMER = "dreamer"
 

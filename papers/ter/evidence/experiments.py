@@ -10,13 +10,10 @@ released scripts run it.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
 
-from envs import minigrid_tasks
-from envs.sokoban import BOX_REWARD, SOLVED_REWARD
 from lab.entry import Entry
-from papers.ter import batch_time, nchain, sweeps, train, train_atari, train_dreamer, train_sokoban
+from papers.ter import batch_time, nchain, sweeps, train_dreamer
+from papers.ter.evidence.budgets import FRESH, GAMES, QUICK, SEEDS, SOKOBAN, SOKOBAN_WORLD, TASKS, world_of
 from papers.ter.settings import METHODS
 
 HEADLINE: dict[str, Callable[[Entry], bool]] = {
@@ -25,90 +22,14 @@ HEADLINE: dict[str, Callable[[Entry], bool]] = {
 }
 """What `make reproduce` trains: figures, and which of their runs fit beside the other papers."""
 
-TASKS = tuple(minigrid_tasks.TASKS)
-SOKOBAN = tuple(train_sokoban.TASKS)
-GAMES = tuple(train_atari.SCORES)
-FRESH = 10
-"""First seed at quick: those below have been seen while its settings were chosen."""
-SEEDS = {"smoke": 1, "quick": 3, "full": 5}
-"""Runs per method and task; five in Fig. 3 at quick, too."""
 RELEASED = " (1 predecessor)"
 """Follows the name of TER where it runs as in the scripts released for MiniGrid."""
-
-
-@dataclass(frozen=True)
-class World:
-    """Tasks with one train script, and their budgets. Where a budget says nothing, the script's defaults hold: the
-    paper's."""
-
-    script: str
-    config: type[Any]
-    tasks: tuple[str, ...]
-    smoke: dict
-    quick: dict
-    longer: dict[tuple[str, str], dict]
-    """(scale, task): what differs there."""
-
-
-MINIGRID = World(
-    "papers.ter.train:main", train.Config, TASKS,
-    smoke=dict(
-        steps=480, capacity=400, warmup=160, epsilon_steps=300, target_interval=100, eval_every=240, eval_episodes=3
-    ),
-    quick=dict(
-        steps=200_000, capacity=200_000, warmup=10_000, epsilon_steps=100_000, eval_every=10_000, eval_episodes=30,
-        network="codes", scale_output=True,
-    ),
-    longer={
-        ("full", "DoorKey"): dict(steps=6_000_000),
-    },
-)  # fmt: skip
-SOKOBAN_WORLD = World(
-    "papers.ter.train_sokoban:main", train_sokoban.Config, SOKOBAN,
-    smoke=dict(
-        steps=280, capacity=200, warmup=130, epsilon_steps=200, target_interval=100, eval_every=140, eval_episodes=2,
-        pixels=40,
-    ),
-    quick=dict(
-        steps=100_000, capacity=100_000, warmup=5_000, epsilon_steps=50_000, target_interval=1_000, eval_every=10_000,
-        eval_episodes=30, network="codes", scale_output=True,
-    ),
-    longer={
-        ("full", "6x6-2"): dict(steps=5_000_000),
-        ("full", "6x6-3"): dict(steps=10_000_000),
-        ("full", "7x7-1"): dict(steps=3_000_000),
-        ("full", "7x7-2"): dict(steps=5_000_000),
-    },
-)  # fmt: skip
-ATARI = World(
-    "papers.ter.train_atari:main", train_atari.Config, GAMES,
-    smoke=dict(
-        steps=120, capacity=100, warmup=60, epsilon_steps=100, target_interval=20, eval_every=60, eval_episodes=1
-    ),
-    quick=dict(
-        steps=5_000, capacity=5_000, warmup=250, epsilon_steps=2_500, target_interval=125, eval_every=1_000,
-        eval_episodes=3,
-    ),
-    longer={},
-)  # fmt: skip
-LARGEST_RETURN = {task: minigrid_tasks.MiniGridTask(task).max_steps for task in TASKS} | {
-    task: SOLVED_REWARD + BOX_REWARD * boxes for task, (_, boxes) in train_sokoban.TASKS.items()
-}
-
-QUICK = ("SimpleCrossing-Easy", "5x5-1", "5x5-2")
-"""Tasks of Fig. 3 at quick: README, registered before the runs, says why these."""
 SENSITIVITY = {"smoke": ("SimpleCrossing-Easy", "5x5-1"), "quick": ("5x5-1",)}
 """Tasks of the figures that vary a setting, but for `full`."""
 RATIO_TASKS = ("LavaCrossing-Hard", "Unlock", "6x6-2", "6x6-3")
 """Tasks of Figs. 4 and 5 in the paper."""
 RATIO_STEPS = 40_000
 """Steps at quick of what learns 4 and 8 times as often; the beginning of Fig. 3's runs is what it is compared with."""
-
-
-def world_of(task: str) -> World:
-    """The world that a task belongs to."""
-    [world] = [world for world in (MINIGRID, SOKOBAN_WORLD, ATARI) if task in world.tasks]
-    return world
 
 
 def entries(
@@ -170,16 +91,21 @@ def fig2(scale: str) -> list[Entry]:
     ]
 
 
+def curves(scale: str, world: Iterable[str]) -> list[Entry]:
+    """Fig. 3: all methods on a world's tasks, at quick on those of `QUICK` with five seeds."""
+    if scale == "quick":
+        return on_each(scale, [task for task in world if task in QUICK], plain, seeds=5)
+    return on_each(scale, world, plain)
+
+
 def fig3a(scale: str) -> list[Entry]:
     """Learning curves of the five methods on MiniGrid."""
-    wanted = [task for task in TASKS if task in QUICK or scale != "quick"]
-    return on_each(scale, wanted, plain, seeds=5 if scale == "quick" else None)
+    return curves(scale, TASKS)
 
 
 def fig3b(scale: str) -> list[Entry]:
     """Learning curves of the five methods on Sokoban, and their Q-values (Fig. E.7)."""
-    wanted = [task for task in SOKOBAN if task in QUICK or scale != "quick"]
-    return on_each(scale, wanted, plain, seeds=5 if scale == "quick" else None)
+    return curves(scale, SOKOBAN)
 
 
 def fig4(scale: str) -> list[Entry]:
@@ -221,7 +147,7 @@ def fig6(scale: str) -> list[Entry]:
         "ebu (beta=0, terminal only)": dict(method="ebu", ebu_beta=0.0, ebu_timeouts=False),
     }
     crossings = [task for task in TASKS if "Crossing" in task]
-    return entries(scale, tasks(scale, SENSITIVITY["smoke"], crossings), variants)
+    return entries(scale, tasks(scale, ["SimpleCrossing-Easy", "5x5-1"], crossings), variants)
 
 
 def table_b1(scale: str) -> list[Entry]:

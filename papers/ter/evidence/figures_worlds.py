@@ -8,7 +8,7 @@ from envs.minigrid_tasks import SIZE, MiniGridTask
 from envs.sokoban import PIXELS, Sokoban
 from lab.plotting import new_figure, save
 from lab.results import Results
-from papers.ter.evidence.experiments import SOKOBAN, TASKS
+from papers.ter.evidence.budgets import SOKOBAN, TASKS
 from papers.ter.evidence.figures_nchain import draw_chain
 from papers.ter.evidence.labels import place
 from papers.ter.train_sokoban import TASKS as ROOMS

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from lab.results import COLUMNS
-from papers.ter.evidence.experiments import EXPERIMENTS, LARGEST_RETURN
+from papers.ter.evidence.budgets import LARGEST_RETURN
+from papers.ter.evidence.experiments import EXPERIMENTS
 
 POINTS = 10
 """Evaluations per run."""

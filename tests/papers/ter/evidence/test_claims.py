@@ -7,9 +7,10 @@ from lab.claims import evaluate
 from lab.results import COLUMNS, Results
 from lab.verdicts import NOBODY, not_worse
 from papers.ter.evidence import claims_dreamer, claims_nchain
+from papers.ter.evidence.budgets import GAMES, SOKOBAN, TASKS
 from papers.ter.evidence.claims import BASELINES, CLAIMS
 from papers.ter.evidence.comparisons import Runs
-from papers.ter.evidence.experiments import EXPERIMENTS, GAMES, RATIO_STEPS, SOKOBAN, TASKS
+from papers.ter.evidence.experiments import EXPERIMENTS, RATIO_STEPS
 from tests.papers.judged import Judged
 from tests.papers.ter.evidence.synthetic import BEFORE, MEAN_RISE, write
 

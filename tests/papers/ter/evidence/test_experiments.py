@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from papers.ter import train, train_atari, train_sokoban
-from papers.ter.evidence.experiments import EXPERIMENTS, GAMES, RATIO_STEPS, world_of
+from papers.ter.evidence.budgets import GAMES, world_of
+from papers.ter.evidence.experiments import EXPERIMENTS, RATIO_STEPS
 
 SCALES = ("smoke", "quick", "full")
 TRAINED = [name for name in EXPERIMENTS if name not in ("fig2", "table-b1", "own-predecessors")]
