@@ -33,6 +33,8 @@ from papers.ter.ebu import EBU
 from papers.ter.graph import RandomProjection, TransitionGraph
 from papers.ter.topological import TER
 
+CANDIDATES = 20_000
+"""IER looks for pivots among so many; only the memory of Hand is larger."""
 FAMILIES = ("order", "weight", "relabel", "forget")
 NEEDED = {
     "targets": "a learner that accepts the targets of the sampler",
@@ -99,6 +101,10 @@ def _laber(j: Joining) -> Sampler:
     return LaBER(j.rng, functools.partial(td_errors, j.one), clip=1.0 if j.huber else None)
 
 
+def _ier(j: Joining) -> Sampler:
+    return IER(j.one.capacity, j.rng, functools.partial(td_errors, j.one), candidates=CANDIDATES)
+
+
 def _ter(j: Joining) -> Sampler:
     # share of PER 0.1, 8 roots, 3 predecessors, 3 dimensions: App. B.5, as given for Sokoban
     phi = RandomProjection(3, j.one.state_size, j.streams.numpy("projection"))
@@ -148,7 +154,7 @@ IDEAS: dict[str, Idea] = {
     "rr-c": Idea("order", "slots in random order, each once per epoch", RRC, lambda j: RRC(j.one.capacity, j.rng)),
     "ebu": Idea("order", "an episode at a time from its end, with targets carried back", EBU, _ebu),
     "ter": Idea("order", "a search backwards from terminal states", TER, _ter),
-    "ier": Idea("order", "the steps before a surprising one", IER, lambda j: IER(j.one.capacity, j.rng)),
+    "ier": Idea("order", "the steps before a surprising one", IER, _ier),
     "per": Idea("weight", "in proportion to the TD error", PrioritizedSampler, _per),
     "per-rank": Idea("weight", "by the rank of the TD error", RankBasedSampler, _rank),
     "rr-m": Idea("weight", "PER without what was drawn more often than it should", RRM,

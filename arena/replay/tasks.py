@@ -120,7 +120,7 @@ TASKS: dict[str, Task] = {
     "HalfCheetah-v5": Task(SAC, continuous.SACTrainer, _sac("HalfCheetah-v5", 10_000), SMALL_SAC, "score"),
     "Hand": Task(
         DDPG, goal_agents.ThrowTrainer,
-        throwing.Config("Hand", "none", epochs=15, epsilon_decay=0.8, capacity=200_000, eval_episodes=50),
+        throwing.Config("Hand", "none", epochs=25, epsilon_decay=0.8, capacity=200_000, eval_episodes=50),
         SMALL_HER | {"eval_every": 1}, "success",
     ),
 }  # fmt: skip

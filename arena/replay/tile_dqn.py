@@ -35,7 +35,7 @@ class TileTrainer(train.Trainer):
     def updates(self) -> int:
         """Batches in a whole run, at most."""
         c = self.config
-        return c.steps // c.update_every * round(c.replay_ratio * c.update_every)
+        return (c.steps - c.warmup) // c.update_every * round(c.replay_ratio * c.update_every)
 
     @property
     def horizon(self) -> int:

@@ -3,39 +3,52 @@
 Where the learner is most surprised it asks what led there: a batch is a surprising transition, its pivot, and the steps
 that were made just before it. The pivots of the next batches are the transitions with the largest TD errors.
 
-The paper computes the TD errors of the whole memory whenever pivots are chosen. Here they are those of the last replay,
-as in prioritised replay, and the largest one seen for transitions that were never replayed.
+TD errors are those of today: the learner computes them for the whole memory whenever pivots are chosen. Those of the
+last replay would not do, because what was never replayed has none, and would crowd out everything else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
 
-from common.replay.protocol import Chosen, Sampler, Signals, Step
+from common.replay.protocol import Chosen, Sampler, Step
 
 NONE = -1
+CHUNK = 1024
+"""So many TD errors are asked for at a time."""
 
 
 class IER(Sampler):
     """Batches of consecutive steps that end at a pivot; all weights are 1.
 
-    pivots: how many are chosen at a time, one for each of the next batches. uniform: share of batches that are drawn
-    uniformly instead. Steps of one environment (`Step.env_id`) follow each other, across the ends of episodes, too.
-    Where not enough of them are stored, the batch is filled up uniformly.
+    errors: TD errors float [n] of the slots int64 [n], by today's networks. pivots: how many are chosen at a time, one
+    for each of the next batches. uniform: share of batches that are drawn uniformly instead. candidates: pivots are
+    chosen among so many stored transitions, drawn uniformly, where more are stored; the paper has no such limit.
+    Steps of one environment (`Step.env_id`) follow each other, across the ends of episodes, too. Where not enough of
+    them are stored, the batch is filled up uniformly.
     """
 
-    needs: ClassVar = frozenset({"step", "td_error"})
+    needs: ClassVar = frozenset({"step", "errors"})
 
-    def __init__(self, capacity: int, rng: np.random.Generator, *, pivots: int = 64, uniform: float = 0.0):
+    def __init__(
+        self,
+        capacity: int,
+        rng: np.random.Generator,
+        errors: Callable[[np.ndarray], np.ndarray],
+        *,
+        pivots: int = 64,
+        uniform: float = 0.0,
+        candidates: int | None = None,
+    ):
         if pivots < 1:
             raise ValueError(f"at least 1 pivot is needed, not {pivots}")
-        self.rng, self.pivots, self.uniform = rng, pivots, uniform
+        if candidates is not None and candidates < pivots:
+            raise ValueError(f"{pivots} pivots cannot be chosen among {candidates} candidates")
+        self.rng, self.errors, self.pivots, self.uniform, self.candidates = rng, errors, pivots, uniform, candidates
         self.stored = self.added = 0
-        self.surprise = np.zeros(capacity)
-        """|TD error| at the last replay, by slot."""
-        self.largest = 1.0
         self.number = np.full(capacity, NONE)
         """Of the transition in each slot, counted as they came."""
         self.before = np.full(capacity, NONE)
@@ -47,7 +60,6 @@ class IER(Sampler):
         assert step is not None, "IER reads steps"
         self.stored = max(self.stored, index + 1)
         self.number[index], self.before[index] = self.added, self._last.get(step.env_id, NONE)
-        self.surprise[index] = self.largest
         self.added += 1
         self._last[step.env_id] = index
 
@@ -59,13 +71,21 @@ class IER(Sampler):
         while self._waiting and self.number[self._waiting[-1][0]] != self._waiting[-1][1]:
             self._waiting.pop()  # overwritten since it was chosen
         if not self._waiting:
-            count = min(self.pivots, self.stored)
-            top = np.argpartition(-self.surprise[: self.stored], count - 1)[:count]
-            top = top[np.argsort(self.surprise[top], kind="stable")]  # the most surprising one comes last, to be popped
-            self._waiting = [(int(slot), int(self.number[slot])) for slot in top]
+            self._waiting = [(int(slot), int(self.number[slot])) for slot in self.surprising()]
         slots = self.back_from(self._waiting.pop()[0], n)
         filled = np.concatenate([slots, self.rng.integers(self.stored, size=n - len(slots))])
         return Chosen(filled.astype(np.int64), np.ones(n, np.float32))
+
+    def surprising(self) -> np.ndarray:
+        """The next pivots by slot: int64 [<= pivots], the most surprising one last."""
+        slots = np.arange(self.stored)
+        if self.candidates is not None and self.candidates < self.stored:
+            slots = self.rng.choice(self.stored, self.candidates, replace=False)
+        parts = np.split(slots, range(CHUNK, len(slots), CHUNK))
+        surprise = np.abs(np.concatenate([np.asarray(self.errors(part), np.float64) for part in parts]))
+        count = min(self.pivots, len(slots))
+        top = np.argpartition(-surprise, count - 1)[:count]
+        return slots[top[np.argsort(surprise[top], kind="stable")]]
 
     def back_from(self, slot: int, n: int) -> np.ndarray:
         """The slots of up to n consecutive steps, the last of them in `slot`, newest first: int64 [<= n]."""
@@ -76,8 +96,3 @@ class IER(Sampler):
                 break  # the first step of all, or one whose predecessor has been overwritten
             found.append(before)
         return np.array(found, np.int64)
-
-    def update(self, indices: np.ndarray, signals: Signals) -> None:
-        size = np.abs(np.asarray(signals["td_error"], np.float64))
-        self.surprise[indices] = size
-        self.largest = float(size.max(initial=self.largest))

@@ -13,6 +13,9 @@ import numpy as np
 
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 
+MASKED = 1e-8
+"""What is left of the priority of a masked transition, as in the author's program."""
+
 
 class RRC(Sampler):
     """RR-C: all `capacity` slots in random order, each once per epoch; slots that are still empty are passed over. All
@@ -43,10 +46,11 @@ class RRC(Sampler):
 class RRM(Sampler):
     """RR-M: prioritised replay, (|TD error| + epsilon)^alpha, without what has been drawn more often than expected.
 
-    Each batch of n adds n P(i) to the expected number of draws of every transition i; those ahead of it are masked. The
-    expected numbers are scaled when a transition leaves, so that both sums stay the same. A new transition has the
-    largest priority seen. Weights are (P(i) / smallest P of the batch)^-beta with the P of priorities alone. A batch
-    costs O(stored).
+    Each batch of n adds n P(i) to the expected number of draws of every transition i; those ahead of it are masked:
+    they come only where a batch cannot be filled without them. The transitions of a batch are distinct, if so many are
+    stored. The expected numbers are scaled when a transition leaves, so that both sums stay the same. A new transition
+    has the largest priority seen. Weights are (P(i) / smallest P of the batch)^-beta with the P of priorities alone. A
+    batch costs O(stored).
     """
 
     needs: ClassVar = frozenset({"td_error"})
@@ -80,10 +84,8 @@ class RRM(Sampler):
             raise ValueError("nothing to draw: no transition has been added yet")
         law = self.probabilities()
         ahead = self.drawn[: self.stored] > self.expected[: self.stored]
-        masked = np.where(ahead, 0.0, law)
-        if not masked.any():
-            masked = law
-        slots = self.rng.choice(self.stored, n, p=masked / masked.sum())
+        masked = np.where(ahead, MASKED * law, law)
+        slots = self.rng.choice(self.stored, n, replace=self.stored < n, p=masked / masked.sum())
         self.expected[: self.stored] += n * law
         np.add.at(self.drawn, slots, 1)
         return Chosen(slots, ((law[slots] / law[slots].min()) ** -self.beta).astype(np.float32))

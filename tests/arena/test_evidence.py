@@ -58,7 +58,7 @@ def test_the_null_hypothesis_is_refuted_where_it_is_false(results):
     assert found["null-nchain-20"].status == "not reproduced"
     assert found["null-bitflip-6"].parts["her"].status in ("reproduced", "not reproduced"), "no gain of a fifth"
     assert found["control-ter-nchain-20"].status == "reproduced"
-    assert found["control-her-hand"].status == found["null-hopper-v4"].status == "not run"
+    assert found["null-hand"].status == found["null-hopper-v4"].status == "not run"
     assert all(claim.kind == "own" for claim in claims.CLAIMS)
 
 

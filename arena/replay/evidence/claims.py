@@ -24,7 +24,9 @@ def compared(results: Results, env: str, idea: str, null: bool) -> Verdict:
     """Whether the idea does not beat uniform replay (`null`) or beats it on a task."""
     runs, score = runs_of(results, env), TASKS[env].score
     estimate = gain(runs, idea, env).estimate
-    sides = {name: runs.learning(score, name, env) for name in (idea, BASE)}
+    # The hindsight room's loops do not evaluate before learning: nobody succeeds then.
+    before = 0.0 if TASKS[env].agent.unit == "episode" else None
+    sides = {name: runs.learning(score, name, env, before) for name in (idea, BASE)}
     rule = no_gain(margin_of(*(side.gain for side in sides.values()))) if null else above()
     verdict = decide(estimate, rule, steps=runs.steps(env, idea, BASE), scale=runs.scale)
     return gated(verdict, **{name.replace("-", "_"): side for name, side in sides.items()})
@@ -43,7 +45,6 @@ def beats_uniform(idea: str, env: str, results: Results) -> Verdict:
 
 PREDICTED = {
     ("her", "BitFlip-6"): "hindsight: the task that it was invented for",
-    ("her", "Hand"): "hindsight: rewards are rarer still",
     ("ter", "NChain-20"): "TER: what is worth replaying lies in one known order",
     ("ebu", "NChain-20"): "EBU: likewise",
 }

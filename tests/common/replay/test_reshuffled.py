@@ -58,7 +58,7 @@ def test_draws_keep_to_the_priorities_more_closely_than_chance():
 
 def test_weights_and_the_sums_of_both_counts():
     sampler = masked([1.0, 2.0, 4.0, 8.0], beta=0.5)
-    slots, weights, _ = sampler.sample(64)
+    slots, weights, _ = sampler.sample(64)  # more than are stored: with replacement
     smallest = slots.min()
     np.testing.assert_allclose(weights, (2.0 ** (slots - smallest)) ** -0.5, rtol=1e-6)
     assert sampler.expected.sum() == pytest.approx(64) and sampler.drawn.sum() == 64
@@ -66,6 +66,14 @@ def test_weights_and_the_sums_of_both_counts():
     sampler.add(3)
     assert sampler.drawn.sum() == 64 - gone == pytest.approx(sampler.expected.sum())
     assert sampler.priority[3] == sampler.max_priority == 8.0
+
+
+def test_a_batch_holds_nothing_twice_and_takes_masked_transitions_last():
+    sampler = masked([1.0] * 10)
+    for _ in range(20):
+        sampler.drawn[:], sampler.expected[:] = [5] * 6 + [0] * 4, 1.0  # the first six are ahead
+        slots = sampler.sample(6).indices
+        assert len({*slots.tolist()}) == 6 and {6, 7, 8, 9} <= {*slots.tolist()}
 
 
 def test_there_must_be_something():
