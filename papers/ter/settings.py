@@ -79,8 +79,8 @@ class ReplaySettings:
     per_alpha: float = 0.6
     """PER: exponent of priorities, for per and for ter's mixed-in share (App. B.2)."""
     per_beta: float = 0.4
-    """PER: first exponent of the importance weights; reaches 1 at the end of training, as in the released code;
-    App. B.2 says after a quarter of it."""
+    """PER: first exponent of the importance weights; almost 1 at the end of training, as in the released code (it
+    does not rise during the warm-up); App. B.2 says after a quarter of it."""
     per_beta_steps: int | None = None
     """PER: environment steps after which it does; None for the length of the run."""
     per_clip: float | None = 1.0

@@ -32,7 +32,7 @@ TASKS = (*minigrid_tasks.TASKS, *train_sokoban.TASKS)
 
 @dataclass(frozen=True)
 class Config:
-    """Settings of a measurement. The paper has none; batch, eta and target interval are those of the world (App. B)."""
+    """Settings of a measurement. The paper has none; batch and eta are those of the world (App. B)."""
 
     env: Literal[TASKS] = "SimpleCrossing-Easy"  # type: ignore[valid-type]
     """Task whose random steps are stored."""

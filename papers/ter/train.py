@@ -85,6 +85,9 @@ def replay_bytes(config: Config) -> int:
 
 # ---- a run -----------------------------------------------------------------------------------------------------------
 
+TRIES = 20
+"""Draws of an evaluation level that is not known from training."""
+
 
 class Trainer:
     """All that a run consists of: world, memory, learner, replay method. Pickled as a whole, so that an interrupted run
@@ -105,6 +108,7 @@ class Trainer:
         self.level_stream = streams.numpy("levels")
         known = streams.numpy("known levels")
         self.known = [2 * int(known.integers(2**31)) for _ in range(self.number_of_levels())]
+        self.known_tiles = {self.first_tiles(seed) for seed in self.known}
         self.memory: Any = self.make_memory()
         self.total_return = 0.0  # of the episode so far
         self.reset()
@@ -151,6 +155,22 @@ class Trainer:
 
     def number_of_levels(self) -> int:
         return self.config.levels
+
+    def first_tiles(self, seed: int) -> bytes:
+        """How a level begins."""
+        env = self.make_env(training=False)
+        tiles = env.reset(seed=seed)[1]["tiles"].tobytes()
+        env.close()
+        return tiles
+
+    def new_level(self, rng: np.random.Generator) -> int:
+        """Seed of a level to be evaluated on: odd, and none of the known levels by another seed, if `TRIES` draws find
+        one; of some tasks there are too few layouts."""
+        for _ in range(TRIES):
+            seed = 2 * int(rng.integers(2**31)) + 1
+            if not self.known or self.first_tiles(seed) not in self.known_tiles:
+                break
+        return seed
 
     def new_episode(self) -> tuple[np.ndarray, dict]:
         """Reset the environment: first observation and info."""
@@ -239,7 +259,7 @@ class Trainer:
         ``normalized_return`` maps `return_range` to 0..1; with fixed levels ``..._known`` is the same on these.
         """
         rng = Streams(self.config.seed).numpy(f"evaluation at {self.step}")
-        unseen = [2 * int(rng.integers(2**31)) + 1 for _ in range(self.config.eval_episodes)]
+        unseen = [self.new_level(rng) for _ in range(self.config.eval_episodes)]
         metrics = self.judge(*rollouts(self, unseen, rng))
         if self.known:
             again = self.judge(*rollouts(self, rng.choice(self.known, self.config.eval_episodes).tolist(), rng))

@@ -158,20 +158,26 @@ def contest(
     """Check that ``ruling`` holds of each pair of methods (x, y), in each task that the claim is about.
 
     Pairs that are not planned in a task are no parts of the claim. env: which tasks. other: what follows the task's
-    name where y is looked up. join: of the verdicts of all parts, the claim's.
+    name where y is looked up. join: of the verdicts of a task's pairs, the task's. The claim holds where it does in
+    every task, so that one task of several makes it true in part at most.
     """
     chosen = list(pairs)
 
     def check(results: Results) -> Verdict:
         runs = runs_of(results, experiment)
         grid = about(experiment, runs.scale).keys()
-        parts: dict[str, tuple[Side, Side]] = {}
+        parts: dict[str, dict[str, tuple[Side, Side]]] = {}
         for name in filter(env, tasks(experiment, runs.scale)):
             for x, y in chosen:
                 if {(x, name), (y, name + other)} <= grid:
-                    part = f"{name}, {label(x)}" + ("" if x == y else f" vs {label(y)}")
-                    parts[part] = (x, name), (y, name + other)
-        return join(judged(parts, lambda part: runs.compare(*parts[part], ruling)))
+                    pair = label(x) + ("" if x == y else f" vs {label(y)}")
+                    parts.setdefault(name, {})[pair] = (x, name), (y, name + other)
+
+        def judge(name: str) -> Verdict:
+            pairs = parts[name]
+            return join(judged(pairs, lambda pair: runs.compare(*pairs[pair], ruling)))
+
+        return all_of(judged(parts, judge))
 
     return check
 
@@ -184,9 +190,16 @@ def over_estimation(
 
     def check(results: Results) -> Verdict:
         runs = runs_of(results, experiment)
-        planned = about(experiment, runs.scale)
-        parts = {f"{env}, {label(m)}": (m, env) for m, env in planned if m in chosen and env in where}
-        return all_of(judged(parts, lambda part: runs.overestimation(*parts[part], rule)))
+        parts: dict[str, dict[str, str]] = {}
+        for method, env in about(experiment, runs.scale):
+            if method in chosen and env in where:
+                parts.setdefault(env, {})[label(method)] = method
+
+        def judge(env: str) -> Verdict:
+            methods = parts[env]
+            return all_of(judged(methods, lambda name: runs.overestimation(methods[name], env, rule)))
+
+        return all_of(judged(parts, judge))
 
     return check
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 
 from lab.entry import Entry
 from papers.ter import batch_time, nchain, sweeps, train_dreamer
-from papers.ter.evidence.budgets import FRESH, GAMES, QUICK, SEEDS, SOKOBAN, SOKOBAN_WORLD, TASKS, world_of
+from papers.ter.evidence.budgets import FEW, FRESH, GAMES, QUICK, SEEDS, SOKOBAN, SOKOBAN_WORLD, TASKS, world_of
 from papers.ter.settings import METHODS
 
 HEADLINE: dict[str, Callable[[Entry], bool]] = {
@@ -92,10 +92,8 @@ def fig2(scale: str) -> list[Entry]:
 
 
 def curves(scale: str, world: Iterable[str]) -> list[Entry]:
-    """Fig. 3: all methods on a world's tasks, at quick on those of `QUICK` with five seeds."""
-    if scale == "quick":
-        return on_each(scale, [task for task in world if task in QUICK], plain, seeds=5)
-    return on_each(scale, world, plain)
+    """Fig. 3: all methods on a world's tasks, at quick on those of `QUICK`."""
+    return on_each(scale, [task for task in world if scale != "quick" or task in QUICK], plain)
 
 
 def fig3a(scale: str) -> list[Entry]:
@@ -164,7 +162,7 @@ def table_b1(scale: str) -> list[Entry]:
 
 
 def fig_f8(scale: str) -> list[Entry]:
-    """EBU with different diffusion factors, and as released: without double DQN."""
+    """EBU with different diffusion factors, and without double DQN, as in the released code."""
     variants = {f"beta={beta:g}": dict(method="ebu", ebu_beta=beta) for beta in (0.0, 0.25, 0.5, 0.75, 1.0)}
     variants["ebu (released)"] = dict(method="ebu", ebu_double=False)
     return entries(scale, varied(scale, TASKS + SOKOBAN), variants)
@@ -173,7 +171,7 @@ def fig_f8(scale: str) -> list[Entry]:
 def fig_g9(scale: str) -> list[Entry]:
     """A world that replaces every tenth action by a random one."""
     task = tasks(scale, ["SimpleCrossing-Easy"], ["LavaCrossing-Hard"])
-    return on_each(scale, task, plain, suffix=" (10 % random)", random_action_probability=0.1)
+    return on_each(scale, task, plain, suffix=" (10 % random)", seeds=FEW[scale], random_action_probability=0.1)
 
 
 def fig_h10(scale: str) -> list[Entry]:
@@ -183,7 +181,9 @@ def fig_h10(scale: str) -> list[Entry]:
     def endless(env: str) -> dict[str, dict]:
         return plain(env) | {"ter (standardised U)": dict(method="ter", standardise_returns=True)}
 
-    return on_each(scale, task, endless, suffix=" (no terminal)", pseudo_terminal=True) + on_each(scale, task, plain)
+    seeds = FEW[scale]
+    without = on_each(scale, task, endless, suffix=" (no terminal)", seeds=seeds, pseudo_terminal=True)
+    return without + on_each(scale, task, plain, seeds=seeds)
 
 
 def fig_i11(scale: str) -> list[Entry]:
@@ -210,7 +210,7 @@ def fig_k13(scale: str) -> list[Entry]:
     """TER with projections of different length."""
     variants = {f"d={dim}": dict(method="ter", projection_dim=dim) for dim in (1, 3, 10)}
     full = ["SimpleCrossing-Hard", "LavaCrossing-Hard", "5x5-1", "6x6-2"]
-    return entries(scale, varied(scale, full), variants)
+    return entries(scale, varied(scale, full), variants, seeds=FEW[scale])
 
 
 def fig_m15(scale: str) -> list[Entry]:
@@ -229,7 +229,7 @@ def own_target(scale: str) -> list[Entry]:
             for label, settings in plain(env).items()
         }
 
-    return on_each(scale, ["SimpleCrossing-Easy"], variants)
+    return on_each(scale, ["SimpleCrossing-Easy"], variants, seeds=FEW[scale])
 
 
 def own_network(scale: str) -> list[Entry]:
@@ -244,7 +244,7 @@ def own_network(scale: str) -> list[Entry]:
             if label in plain(env)
         }
 
-    return on_each(scale, varied(scale, ["SimpleCrossing-Easy"]), variants)
+    return on_each(scale, varied(scale, ["SimpleCrossing-Easy"]), variants, seeds=FEW[scale])
 
 
 def own_levels(scale: str) -> list[Entry]:
@@ -285,7 +285,7 @@ def fig_l14(scale: str) -> list[Entry]:
     """Fig. L.14: DreamerV2, and TER as in Fig. 3."""
     found = []
     for env in DREAMER_TASKS.get(scale, DREAMER_TASKS["quick"]):
-        others = on_each(scale, [env], arms, seeds=None)
+        others = on_each(scale, [env], arms, seeds=FEW[scale])
         levels = others[0].config.levels
         for seed in dict.fromkeys(entry.seed for entry in others):
             config = train_dreamer.Config(env=env, seed=seed, levels=levels, **DREAMER[scale])

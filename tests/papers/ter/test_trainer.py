@@ -159,18 +159,22 @@ def test_exploration_fades_into_the_greedy_policy():
 
 
 def test_fixed_levels(monkeypatch, short):
-    """Training plays these and no others; evaluation others and these, each with metrics of its own."""
+    """Training plays these and no others; evaluation others, which begin otherwise, and these, each with metrics of its
+    own."""
     drawn: list[int] = []
     reset = MiniGridTask.reset
-    monkeypatch.setattr(MiniGridTask, "reset", lambda self, seed=None: drawn.append(seed) or reset(self, seed=seed))
     one, other = (trainer(levels=5, seed=seed, epsilon_end=1.0, eval_episodes=40) for seed in (0, 1))
+    monkeypatch.setattr(MiniGridTask, "reset", lambda self, seed=None: drawn.append(seed) or reset(self, seed=seed))
     drawn.clear()
     play(one, 2000)
     assert set(drawn) == set(one.known) and len(one.known) == 5 and len(drawn) > 25
     assert not any(level % 2 for level in one.known) and not set(one.known) & set(other.known)
     drawn.clear()
     metrics = one.evaluate()
-    assert all(level % 2 for level in drawn[:40]) and set(drawn[40:]) == set(one.known) and len(drawn) == 80
+    tried, played, again = drawn[:-80], drawn[-80:-40], drawn[-40:]
+    assert all(level % 2 for level in played) and set(again) == set(one.known)
+    assert not {one.first_tiles(level) for level in played} & {one.first_tiles(level) for level in one.known}
+    assert set(played) < set(tried), "some of the 42 layouts were drawn that are known"
     for name in ("return", "normalized_return", "success"):
         assert f"{name}_known" in metrics and name in metrics
 

@@ -220,9 +220,9 @@ def test_a_few_seeds_of_one_method_are_compared_where_both_have_them(tmp_path):
 
 def test_parts_that_were_not_run_do_not_count_and_are_said(tmp_path):
     found = verdicts(tmp_path, {"fig3b": "quick"}, keep=lambda method, env, seed: env == "5x5-1", **RIGHT)
-    for name, parts in (("fig3b-order", "2 of 14"), ("fig-e7-others", "3 of 21")):
-        assert found[name].status == "reproduced" and f"{parts} parts run" in found[name].effect
-    assert found["fig-e7-ebu"].status == "partly", "one task of seven is no claim about Sokoban"
+    for name in ("fig3b-order", "fig-e7-others", "fig-e7-ebu"):
+        assert found[name].status == "partly", "one task of seven is no claim about Sokoban"
+        assert "1 of 7 parts run" in found[name].effect
     assert statuses(found, "fig3b-5x5-1", "fig3b-6x6-1", "fig3b-7x7-2") == ["reproduced", "not run", "not run"]
     assert statuses(found, "fig3b-overall", "fig3b-lead") == ["not run", "not run"], "an average needs all of them"
 

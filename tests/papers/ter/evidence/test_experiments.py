@@ -75,7 +75,7 @@ def test_own_experiments_change_nothing_but_what_they_are_about(scale):
             assert entry.config.capacity * (20 if scale != "smoke" else 4) == config.capacity
             config, small = dataclasses.replace(config, capacity=entry.config.capacity), small + 1
         assert entry.config == config
-    assert small == {"smoke": 4, "quick": 4 * 3, "full": 7 * 4 * 5}[scale]
+    assert small == {"smoke": 4, "quick": 4 * 5, "full": 7 * 4 * 5}[scale]
 
 
 @pytest.mark.parametrize("scale", SCALES)
