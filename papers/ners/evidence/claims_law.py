@@ -224,10 +224,11 @@ def near_uniform(results: Results) -> Verdict:
 
 
 def near_uniform_by_every_reading(results: Results) -> Verdict:
-    """So it is by every reading of the paper."""
+    """So it is by every reading of the paper with a time step that is bounded."""
+    bounded = [name for name in READINGS if name != "ners environment"]
 
     def judge(runs: Runs, agent: str, env: str) -> Verdict:
-        return all_of(judged(READINGS, lambda name: near(runs, agent, env, name)))
+        return all_of(judged(bounded, lambda name: near(runs, agent, env, name)))
 
     return all_of(parts(results, ["own-law"], judge))
 

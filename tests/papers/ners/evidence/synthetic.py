@@ -116,7 +116,8 @@ def right(experiment: str) -> Callable[[str, str], Numbers]:
 
     def numbers(method: str, env: str) -> Numbers:
         if experiment == "own-why":
-            return {f"layer_{k}": 10 ** (-3 * k / 8) for k in range(9)} | {"tv_replayed": 1e-3}
+            tv = 0.3 if "environment" in method else 1e-3
+            return {f"layer_{k}": 10 ** (-3 * k / 8) for k in range(9)} | {"tv_replayed": tv}
         if experiment == "fig1":
             return {"td": (2.5, 3.1), "q": (0.0, 0.7), "uniform": (0.0, 3.1)}
         return LAW | DRAWS | scores(method, env, levels) | special.get(plain(method), {})
@@ -137,7 +138,8 @@ def wrong(experiment: str) -> Callable[[str, str], Numbers]:
 
     def numbers(method: str, env: str) -> Numbers:
         if experiment == "own-why":
-            return {f"layer_{k}": 10 ** (-k / 8) for k in range(9)} | {"tv_replayed": 0.1}
+            tv = 1e-3 if "environment" in method else 0.1
+            return {f"layer_{k}": 10 ** (-k / 8) for k in range(9)} | {"tv_replayed": tv}
         if experiment == "fig1":
             return {"td": (1.0, 2.2), "q": (1.0, 2.2), "uniform": (0.0, 0.7)}
         return LAW | DRAWS | scores(method, env, levels) | special.get(plain(method), {})

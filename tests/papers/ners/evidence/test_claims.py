@@ -306,11 +306,13 @@ def test_table_3_is_as_printed_within_a_factor_of_two(mean, sd, expected, tmp_pa
 
 def test_a_reading_that_departs_is_named(tmp_path):
     def numbers(method, env):
-        return right("own-law")(method, env) | (dict(tv_replayed=0.3) if "environment" in method else {})
+        away = method.endswith(("tanh", "environment"))  # of which the second is no part of the claim
+        return right("own-law")(method, env) | (dict(tv_replayed=0.3) if away else {})
 
     write(tmp_path, "own-law", numbers)
     verdict = judge(tmp_path, "own-law-readings")["own-law-readings"]
-    assert verdict.status == PARTLY and "ners environment: not reproduced" in verdict.note
+    assert verdict.status == PARTLY and "ners tanh: not reproduced" in verdict.note
+    assert "environment" not in verdict.note
 
 
 def test_postures_are_quarters_of_the_circle():
