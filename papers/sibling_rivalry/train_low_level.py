@@ -31,8 +31,8 @@ class Config:
     """Every setting of a run."""
 
     env: str = "AntArena"
-    """Task with two levels: AntArena, AntMaze or AntMazeSmall[-<steps per subgoal>]. Its low level learns as it does
-    in half the ant maze."""
+    """Task with two levels: AntArena, AntMaze or AntMazeSmall[-<steps per subgoal>]. In the arena the low level
+    learns as it does in half the ant maze."""
     method: Literal["low-level"] = "low-level"
     """What is trained; nothing else can be."""
     seed: int = 0

@@ -61,7 +61,8 @@ def divergences(experiment: str, number: int, title: str, bounded: bool) -> Figu
 
     def draw(results: Results, scale: str, out: Path) -> None:
         data = Data(results, experiment, scale)
-        note = f"mean of the samples in memory; {HOW}; {IMPLIED}"
+        ppo = ", PPO: of its latest rollouts after their epochs" if experiment == "fig4" else ""
+        note = f"mean of the samples in memory{ppo}; {HOW}; {IMPLIED}"
         canvas, panels = lay_out(data, f"Figure {number}: {title}", note)
         for ax, env in panels:
             panel(ax, data, env, "kl", KL, log=True)

@@ -19,6 +19,7 @@ from lab.plotting import caption, curves, new_figure
 from lab.results import Grid, MissingData, Results, matrix
 from papers.sibling_rivalry.evidence.labels import NAMES, label
 from papers.sibling_rivalry.evidence.paper_values import EPISODES
+from papers.sibling_rivalry.tasks import SHORT_OF_STEPS
 
 if TYPE_CHECKING:
     from envs.ant_maze import AntMaze
@@ -78,9 +79,11 @@ class Data(Grid):
         return [env for env in self.envs if env in set(self.frame["env"])]
 
     def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float]):
-        """new_figure with scale, runs, episodes and Adam's epsilon, which differs between scales, in its caption."""
-        adam = sorted({entry.config.adam_eps for entry in self.entries})
-        note = f"{note}; Adam's epsilon {' and '.join(f'{value:.0e}'.replace('e-0', 'e-') for value in adam)}"
+        """new_figure with scale, runs, episodes and Adam's epsilon in its caption."""
+        adam = [f"{value:.0e}".replace("e-0", "e-") for value in sorted({e.config.adam_eps for e in self.entries})]
+        note = f"{note}; Adam's epsilon {' and '.join(adam)}"
+        if "AntMazeSmall" in self.there:
+            note += f" (low level in half the ant maze {SHORT_OF_STEPS['adam_eps']:.0e})".replace("e-0", "e-")
         text = caption(self, note, unit="episode", label=label)
         return new_figure(rows, cols, f"Sibling Rivalry {title}", caption=text, size=size)
 

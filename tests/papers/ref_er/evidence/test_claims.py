@@ -369,6 +369,14 @@ def test_the_best_learning_rate(slow, spread, status, tmp_path):
     assert judge_one(tmp_path, "fig7-lr").status == status
 
 
+def test_plain_replay_that_explodes_is_below(tmp_path):
+    """Of means of its scores the interval reaches from -3e8 to 1e8."""
+    numbers = {"vracer refer": dict(score=2000.0), "vracer er": dict(score=-1e8, spread=0.9)}
+    write(tmp_path, "own-million", numbers, tasks=(CHEETAH,), seeds=3)
+    verdict = judge_one(tmp_path, "own-million-er")
+    assert verdict.status == YES and "+2," in verdict.effect, "against no less than twice the score before learning"
+
+
 @pytest.mark.parametrize(("score", "status"), [(3500.0, YES), (1900.0, NO)])
 def test_the_best_of_the_others_is_the_best_of_all_their_runs(score, status, tmp_path):
     """ACER with the lower rate has 1800, the best of the others; NAF is raised to 2500 here."""
