@@ -34,7 +34,7 @@ torture:          ##  15 | kill -9 of N=100 runs at random moments: each ends as
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
 evidence:         ## 120 | train what undecided claims lack, for HOURS=2, and collect it: PAPER= DRY=1
-all:              ## 2310 | every figure and table of every paper
+all:              ## 2440 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
@@ -78,7 +78,7 @@ ners-own-law:    ##  30 | not in the paper: NERS by every reading of the paper, 
 ners-own-distance: ## 570 | not in the paper: how far each sampler is from uniform
 ners-own-td3-lr: ##  20 | not in the paper: the learning rate of TD3 with uniform sampling
 
-ref-er:        ## 1060 | Remember and Forget for Experience Replay: every figure below
+ref-er:        ## 1100 | Remember and Forget for Experience Replay: every figure below
 ref-er-fig1:   ## 180 | DDPG: returns with plain and prioritised replay and with ReF-ER, rule by rule
 ref-er-fig2:   ## 180 | DDPG: divergence of the policy from the replayed behaviour (the runs of fig1)
 ref-er-fig3:   ##  80 | NAF: returns, as fig1
@@ -86,7 +86,7 @@ ref-er-fig4:   ## 290 | V-RACER with ReF-ER, rule by rule, PPO and ACER: returns
 ref-er-fig5:   ## 290 | V-RACER, PPO and ACER: divergence (the runs of fig4)
 ref-er-fig6:   ## 150 | a swimmer in a cylinder's wake, recurrent networks: V-RACER, DDPG, ACER
 ref-er-fig7:   ## 200 | V-RACER: sensitivity to C, D, memory, batch, steps per update, learning rate
-ref-er-fig8:   ##  60 | V-RACER: sensitivity to annealing and width; closed-form advantages
+ref-er-fig8:   ## 100 | V-RACER: sensitivity to annealing and width; closed-form advantages
 ref-er-own-kl: ##  10 | not in the paper: the other direction of the divergence
 ref-er-own-memory:    ##  25 | not in the paper: DDPG's divergence with a larger memory
 ref-er-own-annealing: ##  40 | not in the paper: DDPG and PPO without annealing
@@ -107,28 +107,28 @@ sibling-rivalry-own-weighting:  ##  25 | not in the paper: means over workers or
 sibling-rivalry-own-low-level:  ##  15 | not in the paper: the ant's low level alone, without walls
 sibling-rivalry-own-tasks: ##   0 | not in the paper: pictures of all tasks
 
-ter:              ##  505 | Topological Experience Replay: every figure below
+ter:              ## 600 | Topological Experience Replay: every figure below
 ter-fig2:         ##   1 | NChain: backups until the greedy path is right, and value error
 ter-fig3a:        ##  70 | MiniGrid: TER against UER, PER, EBU and DisCor
 ter-fig3b:        ##  40 | Sokoban: TER against UER, PER, EBU and DisCor
-ter-fig4:         ##  45 | baselines that learn more often than TER, and their over-estimation
-ter-fig5:         ##  15 | share of PER in TER's batches
-ter-fig6:         ##  16 | TER reduced to EBU's setting: one root, one predecessor
+ter-fig4:         ##  75 | baselines that learn more often than TER, and their over-estimation
+ter-fig5:         ##  25 | share of PER in TER's batches
+ter-fig6:         ##  27 | TER reduced to EBU's setting: one root, one predecessor
 ter-table-b1:     ##   6 | seconds to build one batch
 ter-fig-d1:       ##   1 | pictures of the worlds
 ter-fig-e7:       ##  40 | Sokoban: mean Q against the largest return (the runs of fig3b)
-ter-fig-f8:       ##  15 | EBU's diffusion factor
+ter-fig-f8:       ##  25 | EBU's diffusion factor
 ter-fig-g9:       ##  40 | 10 % random actions
 ter-fig-h10:      ##  85 | worlds that do not end at the goal
-ter-fig-i11:      ##   8 | EBU with PER mixed in
-ter-fig-j12:      ##   8 | EBU without episodes that ran out of time
+ter-fig-i11:      ##  12 | EBU with PER mixed in
+ter-fig-j12:      ##  12 | EBU without episodes that ran out of time
 ter-fig-k13:      ##   8 | length of the random projection
 ter-fig-l14:      ## 180 | DreamerV2 beside TER, by steps and by time; installs .venv-dreamer
 ter-fig-m15:      ##   5 | Atari: TER against UER, PER, EBU and DisCor
 ter-own-target:   ##  80 | not in the paper: how often the target network is copied
 ter-own-network:  ##  30 | not in the paper: the small network on tile codes, and the paper's on pictures
-ter-own-memory:   ##  22 | not in the paper: Sokoban's baselines with a memory of 50,000
-ter-own-levels:   ##  15 | not in the paper: Sokoban with two boxes trained on 64 levels
+ter-own-memory:   ##  36 | not in the paper: Sokoban's baselines with a memory of 50,000
+ter-own-levels:   ##  25 | not in the paper: Sokoban with two boxes trained on 64 levels
 ter-own-predecessors: ## 5 | not in the paper: sweeps with 1 and with 3 predecessors, without a network
 
 TARGETS := $(shell awk -F: '/^[a-z][a-z0-9-]*: *\#\#/ {print $$1}' $(firstword $(MAKEFILE_LIST)))

@@ -234,8 +234,9 @@ def learning(curves: ArrayLike, before: ArrayLike) -> Learning:
 
     Training is cut into STRETCHES. The method learns when in the best of them (that of the highest mean over runs) the
     runs' means are clearly above `before`: so is the lower 95 % bound of their mean; of a single run, its gain. It
-    collapses when it learns and its last stretch is clearly below its best one.
-    The best of several stretches is above the truth by chance now and then: a gate that errs towards comparing.
+    collapses when it learns and its last stretch is below its best one, clearly and by more than MARGIN of what it
+    had gained. The best of several stretches is above the truth by chance now and then: a gate that errs towards
+    comparing.
     """
     values = np.asarray(curves, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] == 0:
@@ -249,7 +250,9 @@ def learning(curves: ArrayLike, before: ArrayLike) -> Learning:
         return bool(x[0] > 0 if len(x) < 2 else mean_of(x).interval(2 * LEVEL - 1)[0] > 0)
 
     learns = clear(gains)
-    return Learning(learns, learns and clear(best - stretches[-1]), float(gains.mean()))
+    # The best of several stretches is above the last one by chance alone, hence the margin.
+    collapses = learns and clear(best - stretches[-1] - MARGIN * gains.mean())
+    return Learning(learns, collapses, float(gains.mean()))
 
 
 def gated(verdict: Verdict, **sides: Learning) -> Verdict:
@@ -349,7 +352,8 @@ def _join(joined: str, parts: Mapping[str, Verdict], decisive: tuple[str, ...]) 
 
 def _said(name: str, part: Verdict) -> str:
     """A part in one line of a claim's note."""
-    facts = ", ".join(filter(None, [f"{part.effect} {part.interval}".strip(), "" if part.parts else part.note]))
+    effect = f"{part.effect} {part.interval}".strip()
+    facts = (": " if part.parts else ", ").join(filter(None, [effect, part.note]))
     return f"{name}: {part.status}" + (f" ({facts})" if facts and part.status != "not run" else "")
 
 

@@ -176,6 +176,14 @@ def test_learning_is_measured_from_the_score_before_it():
     assert learning(RISES, -1.0).gain == pytest.approx(RISES[:, -1].mean() + 1.0)
 
 
+def test_noise_about_a_level_that_stays_is_no_collapse():
+    rng = np.random.default_rng(0)
+    seen = [learning(10.0 + rng.normal(0.0, 1.0, (5, 50)), 0.0).collapses for _ in range(200)]
+    assert sum(seen) == 0, "the best of several stretches is above the last one by chance"
+    losing = np.concatenate([np.full(30, 10.0), np.full(20, 5.0)])
+    assert all(learning(losing + rng.normal(0.0, 1.0, (5, 50)), 0.0).collapses for _ in range(200))
+
+
 def verdict(status="reproduced", **facts):
     return Verdict(status, **facts)
 
