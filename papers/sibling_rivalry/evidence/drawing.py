@@ -19,7 +19,6 @@ from lab.plotting import caption, curves, new_figure
 from lab.results import Grid, MissingData, Results, matrix
 from papers.sibling_rivalry.evidence.labels import NAMES, label
 from papers.sibling_rivalry.evidence.paper_values import EPISODES
-from papers.sibling_rivalry.tasks import SHORT_OF_STEPS
 
 if TYPE_CHECKING:
     from envs.ant_maze import AntMaze
@@ -83,6 +82,8 @@ class Data(Grid):
         adam = [f"{value:.0e}".replace("e-0", "e-") for value in sorted({e.config.adam_eps for e in self.entries})]
         note = f"{note}; Adam's epsilon {' and '.join(adam)}"
         if "AntMazeSmall" in self.there:
+            from papers.sibling_rivalry.tasks import SHORT_OF_STEPS  # here: a list of figures does without kernels
+
             note += f" (low level in half the ant maze {SHORT_OF_STEPS['adam_eps']:.0e})".replace("e-0", "e-")
         text = caption(self, note, unit="episode", label=label)
         return new_figure(rows, cols, f"Sibling Rivalry {title}", caption=text, size=size)
