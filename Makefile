@@ -226,8 +226,7 @@ setup: $(VENV)/.dev
 	@echo "$(VENV) is ready"
 
 test: $(VENV)/.dev
-	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1 \
-	    $(PY) -m pytest -n $(or $(JOBS),auto) --maxprocesses 8 --dist worksteal
+	@$(PY) -m pytest -n $(or $(JOBS),auto) --maxprocesses 8 --dist worksteal
 
 lint: $(VENV)/.dev
 	@$(PY) -m ruff check .

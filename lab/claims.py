@@ -66,11 +66,10 @@ def evaluate(claims: Iterable[Claim], results: Results) -> list[tuple[Claim, Ver
     Data that are not there make it "not run"; any other error is a bug, and raised. ValueError when two have one id.
     """
     found: dict[str, tuple[Claim, Verdict]] = {}
-    readers = [Results(results.root, (scale,)) for scale in results.scales]
     for claim in claims:
         if claim.id in found:
             raise ValueError(f"two claims are called {claim.id}")
-        verdicts = [_check(claim, reader) for reader in readers]
+        verdicts = [_check(claim, reader) for reader in results.apart]
         best = max(verdicts, key=lambda verdict: verdict.run)
         found[claim.id] = claim, best if best.run else verdicts[-1]  # of what was not run, the least that is missing
     for claim, _ in found.values():

@@ -75,12 +75,13 @@ def _read_csv(path: Path, columns: list[str], remedy: str) -> pd.DataFrame:
     if twice.any():
         row = frame.loc[twice, key].iloc[0]
         raise UserError(f"{path}: {' '.join(f'{k} {row[k]}' for k in key)} occurs twice; {remedy}")
-    return frame
+    # A few names stand in thousands of rows; as categories they are looked for a hundred times as fast.
+    return frame.astype({name: "category" for name in columns if name not in _NUMBERS})
 
 
-def _parse(path: Path, name: str, texts: Iterable[str], remedy: str) -> np.ndarray:
+def _parse(path: Path, name: str, texts: pd.Series, remedy: str) -> np.ndarray:
     kind, numbers = _NUMBERS[name], []
-    for line, text in enumerate(texts, start=2):
+    for line, text in enumerate(texts.tolist(), start=2):  # iterating over the series itself takes twice the time
         try:
             numbers.append(kind(text))
         except ValueError:
@@ -307,6 +308,11 @@ class Results:
         self._frames: dict[tuple[str, str], pd.DataFrame | None] = {}
         self.sources: set[str] = set()
         """What has been read, as "<scale>/<experiment>"."""
+
+    @functools.cached_property
+    def apart(self) -> list[Results]:
+        """Readers of each scale alone; what one of them has read it does not read again."""
+        return [Results(self.root, (scale,)) for scale in self.scales]
 
     def __call__(self, experiment: str) -> tuple[pd.DataFrame, str] | None:
         """(frame, scale) at the best scale that has results, else None."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any, Self
+
 import numpy as np
 import pandas as pd
 
@@ -21,7 +24,14 @@ class Runs:
         self.frame, self.scale = results.need(experiment)
         self.groups = {pair: rows for pair, rows in self.frame.groupby(["method", "env"])}
         """(method, env) -> its rows."""
+        self._curves: dict[tuple[str, str, str], tuple[np.ndarray, np.ndarray]] = {}
         self.envs: list[str] = sorted(self.frame["env"].unique())
+
+    @classmethod
+    def of(cls, results: Results, experiment: str) -> Self:
+        """The runs of an experiment, the same ones for claims that follow each other."""
+        results.need(experiment)  # says that it has been read
+        return _made(cls, results, experiment)  # type: ignore[arg-type]  # classes are hashable
 
     def rows(self, method: str, env: str) -> pd.DataFrame:
         """All rows of a method on a task."""
@@ -39,8 +49,14 @@ class Runs:
         return sorted(self.rows(method, env)["seed"].unique())
 
     def curve(self, metric: str, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
-        """Steps [T] that all runs have, and the metric [runs, T], runs in the order of their seeds."""
-        return matrix(self.rows(method, env), metric, method, env)
+        """Steps [T] that all runs have, and the metric [runs, T], runs in the order of their seeds: always the same two
+        arrays, as many claims ask for one curve; nobody may write to them."""
+        key = metric, method, env
+        if key not in self._curves:
+            self._curves[key] = matrix(self.rows(method, env), *key)
+            for array in self._curves[key]:
+                array.flags.writeable = False
+        return self._curves[key]
 
     def first(self, metric: str, method: str, env: str) -> np.ndarray:
         """The first value of each run (runs,)."""
@@ -66,3 +82,8 @@ class Runs:
         if not both:
             raise MissingData(f"{methods[0]} and {methods[1]} have no seed in common on {env}")
         return x[[first.index(seed) for seed in both]], y[[second.index(seed) for seed in both]]
+
+
+@functools.lru_cache(maxsize=4)
+def _made(kind: type[Any], results: Results, experiment: str) -> Any:
+    return kind(results, experiment)

@@ -1,4 +1,10 @@
-"""Order of the tests."""
+"""Order of the tests, and threads."""
+
+import os
+
+# As in a sweep, which has a process per core. Some tests fork, and a fork of a process with OpenMP's threads can hang.
+for library in ("OMP", "MKL", "NUMBA"):
+    os.environ[f"{library}_NUM_THREADS"] = "1"
 
 
 def pytest_collection_modifyitems(items):

@@ -88,6 +88,7 @@ class Runs(scores.Runs):
     def without(self, left_out: Container[int]) -> "Runs":
         """The same without the runs of some seeds; MissingData when nothing is left."""
         other = copy.copy(self)
+        other._curves = {}  # those of all seeds are not its own
         kept = {pair: rows[[seed not in left_out for seed in rows["seed"]]] for pair, rows in self.groups.items()}
         other.groups = {pair: rows for pair, rows in kept.items() if len(rows)}
         if not other.groups:
@@ -113,15 +114,12 @@ def parts(
         cell(agent, env): (experiment, agent, env)
         for experiment in experiments for agent, env in cells(experiment, scale) if wanted(agent, env)
     }  # fmt: skip
-    read: dict[str, Runs] = {}
 
     def of(name: str) -> Verdict:
         experiment, agent, env = planned[name]
         if (count := len(seeds(scale, experiment))) < MIN_SEEDS:
             raise MissingData(f"{scale} has {count} seeds of {task(env)}, a verdict needs {MIN_SEEDS}")
-        if experiment not in read:
-            read[experiment] = Runs(results, experiment)
-        return judge(read[experiment], agent, env, **asked)
+        return judge(Runs.of(results, experiment), agent, env, **asked)
 
     return judged(planned, of)
 

@@ -53,7 +53,7 @@ def fallen(runs: Runs, method: str, env: str) -> int:
 def falls(results: Results, method: str) -> Verdict:
     """Some run of `method` falls to large negative returns in some task, and none of DDPG with ReF-ER, of which the
     first half tells the two apart. That something can happen is refuted only where all tasks have been looked at."""
-    runs, counts, seeds, steps = Runs(results, "fig1"), {}, [], 0
+    runs, counts, seeds, steps = Runs.of(results, "fig1"), {}, [], 0
     for env in TEN:
         try:
             counts[env] = fallen(runs, method, env), fallen(runs, "ddpg refer", env)
@@ -81,7 +81,7 @@ def falls(results: Results, method: str) -> Verdict:
 def zero_gradients(results: Results) -> Verdict:
     """With Rule 1 alone, more samples are far in the task with the most components of the action than in the one with
     the fewest, at the end of training. (Where several have as many: the first.)"""
-    runs, method = Runs(results, "fig1"), "ddpg refer-1"
+    runs, method = Runs.of(results, "fig1"), "ddpg refer-1"
     tasks = [env for env in ACTIONS if (method, env) in runs.groups]
     high, low = max(tasks, key=ACTIONS.__getitem__, default=""), min(tasks, key=ACTIONS.__getitem__, default="")
     if not tasks or ACTIONS[high] == ACTIONS[low]:
@@ -113,7 +113,7 @@ def printed_level(runs: Runs, env: str) -> Verdict:
 def clearer_than_ddpg(results: Results) -> Verdict:
     """What both rules gain over Rule 2 alone, as a share of what the better one gained over the score before learning,
     is more with NAF than with DDPG, in most tasks."""
-    naf, ddpg = Runs(results, "fig3"), Runs(results, "fig1")
+    naf, ddpg = Runs.of(results, "fig3"), Runs.of(results, "fig1")
 
     def judge(env: str) -> Verdict:
         ours, theirs = gain(naf, "naf", env), gain(ddpg, "ddpg", env)

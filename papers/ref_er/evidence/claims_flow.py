@@ -24,7 +24,7 @@ def flow(judge: Callable[[Runs, str], Verdict]) -> Callable[[Results], Verdict]:
     """Check of the experiment's one task, which has a finer grid at full."""
 
     def check(results: Results) -> Verdict:
-        runs = Runs(results, "fig6")
+        runs = Runs.of(results, "fig6")
         return judge(runs, runs.envs[0])
 
     return check

@@ -225,7 +225,7 @@ Check = Callable[[Results], Verdict]
 
 
 def _parts(results: Results, experiment: str, judge: Judge, tasks: Iterable[str]) -> dict[str, Verdict]:
-    runs = Runs(results, experiment)
+    runs = Runs.of(results, experiment)
     return judged(tasks, lambda env: judge(runs, env))
 
 

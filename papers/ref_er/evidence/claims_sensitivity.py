@@ -61,7 +61,7 @@ def best_rate_differs(results: Results) -> Verdict:
     Reproduced where the best rates of two tasks differ and each is clearly better than the other's in its task; not
     reproduced where one rate is clearly better than each of the others in all tasks.
     """
-    runs = Runs(results, "fig7")
+    runs = Runs.of(results, "fig7")
     scores: dict[str, dict[str, float]] = {}
     for env in FOUR:
         try:

@@ -46,8 +46,8 @@ OTHERS = {"ddpg": "fig1", "naf": "fig3", "ppo": "fig4", "acer": "fig4"}
 def best_of_all(results: Results) -> Verdict:
     """V-RACER with ReF-ER ends above the best of all runs of DDPG, NAF, PPO and ACER, with any replay and learning
     rate, in most tasks that each of the four has been run on. Best: by mean score."""
-    vracer = Runs(results, "fig4")
-    others = {learner: Runs(results, experiment) for learner, experiment in OTHERS.items()}
+    vracer = Runs.of(results, "fig4")
+    others = {learner: Runs.of(results, experiment) for learner, experiment in OTHERS.items()}
 
     def judge(env: str) -> Verdict:
         scores: dict[str, tuple[Runs, np.ndarray]] = {}

@@ -30,7 +30,7 @@ from lab.verdicts import (
 )
 from papers.ter.evidence import claims_dreamer, claims_nchain
 from papers.ter.evidence.budgets import GAMES, LARGEST_RETURN, SOKOBAN, TASKS
-from papers.ter.evidence.comparisons import LAST, contest, faster, lead, over_estimation, overall, runs_of, tasks
+from papers.ter.evidence.comparisons import LAST, Runs, contest, faster, lead, over_estimation, overall, tasks
 from papers.ter.evidence.experiments import RELEASED
 from papers.ter.evidence.labels import label
 from papers.ter.settings import METHODS
@@ -45,7 +45,7 @@ def times(metric: str, rule: Rule, x: str, y: str) -> Callable[[Results], Verdic
     """Check of Table B.1: ``rule`` on logarithms of batch times, x against y; printed as the ratio x / y."""
 
     def check(results: Results) -> Verdict:
-        runs = runs_of(results, "table-b1")
+        runs = Runs.of(results, "table-b1")
         [env] = tasks("table-b1", runs.scale)
         first, second = (np.log(runs.by_seed(metric, (method, env), runs.last)) for method in (x, y))
         return decide(
@@ -58,14 +58,14 @@ def times(metric: str, rule: Rule, x: str, y: str) -> Callable[[Results], Verdic
 
 def growing_lead(results: Results) -> Verdict:
     """Fig. 3b: in both rows of the figure, the hardest task against the easiest."""
-    runs = runs_of(results, "fig3b")
+    runs = Runs.of(results, "fig3b")
     parts = {f"{hard} against {easy}": (easy, hard) for easy, hard in (("5x5-1", "6x6-3"), ("5x5-2", "7x7-2"))}
     return all_of(judged(parts, lambda part: lead(runs, *parts[part], BASELINES)))
 
 
 def predicted_errors(results: Results) -> Verdict:
     """DisCor's mean predicted error at the end, on which its temperature is set, over the largest return, less 1."""
-    runs = runs_of(results, "fig3b")
+    runs = Runs.of(results, "fig3b")
 
     def judge(env: str) -> Verdict:
         errors = runs.last("tau", "discor", env, LAST) / LARGEST_RETURN[env]
@@ -78,7 +78,7 @@ def sweeps(metric: str, more: str, fewer: str) -> Callable[[Results], Verdict]:
     """Check of own-predecessors: whether ``metric``, at the last copy, is higher for the arm ``more`` on every task."""
 
     def check(results: Results) -> Verdict:
-        runs = runs_of(results, "own-predecessors")
+        runs = Runs.of(results, "own-predecessors")
 
         def judge(env: str) -> Verdict:
             x, y = (runs.by_seed(metric, (method, env), runs.last) for method in (more, fewer))

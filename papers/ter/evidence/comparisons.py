@@ -58,7 +58,6 @@ class Runs(scores.Runs):
 
     def __init__(self, results: Results, experiment: str):
         super().__init__(results, experiment)
-        self._curves: dict[tuple[str, str, str], tuple[np.ndarray, np.ndarray]] = {}
         self._learns: dict[tuple[str, str], Learning] = {}
         planned: dict[str, set[int]] = {}
         for entry in EXPERIMENTS[experiment](self.scale):
@@ -67,14 +66,10 @@ class Runs(scores.Runs):
         """Tasks with runs of different length, and the steps of the shortest."""
 
     def curve(self, metric: str, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
-        """As in all rooms, up to the steps of the task's shortest run; looked up once, since a method stands in many
-        comparisons."""
-        key = metric, method, env
-        if key not in self._curves:
-            steps, values = super().curve(*key)
-            shown = steps <= self.until.get(env, steps[-1])
-            self._curves[key] = steps[shown], values[:, shown]
-        return self._curves[key]
+        """As in all rooms, up to the steps of the task's shortest run."""
+        steps, values = super().curve(metric, method, env)
+        shown = steps <= self.until.get(env, steps[-1])
+        return steps[shown], values[:, shown]
 
     def steps(self, env: str, *methods: str) -> int:
         return min(super().steps(env, *methods), self.until.get(env, sys.maxsize))
@@ -112,17 +107,6 @@ class Runs(scores.Runs):
         q = self.last("q_overestimation", method, env, LAST)
         verdict = decide(mean_of(q), rule, steps=self.steps(env, method), scale=self.scale)
         return gated(verdict, **{label(method): self.learns(method, env)}) if q.mean() < 0 else verdict
-
-
-def runs_of(results: Results, experiment: str) -> Runs:
-    """The runs of an experiment. Claims of one figure follow each other, and share them."""
-    results.need(experiment)  # says that it has been read
-    return _runs(results, experiment)
-
-
-@functools.lru_cache(maxsize=4)
-def _runs(results: Results, experiment: str) -> Runs:
-    return Runs(results, experiment)
 
 
 @functools.cache
@@ -164,7 +148,7 @@ def contest(
     chosen = list(pairs)
 
     def check(results: Results) -> Verdict:
-        runs = runs_of(results, experiment)
+        runs = Runs.of(results, experiment)
         grid = about(experiment, runs.scale).keys()
         parts: dict[str, dict[str, tuple[Side, Side]]] = {}
         for name in filter(env, tasks(experiment, runs.scale)):
@@ -189,7 +173,7 @@ def over_estimation(
     chosen = list(methods)
 
     def check(results: Results) -> Verdict:
-        runs = runs_of(results, experiment)
+        runs = Runs.of(results, experiment)
         parts: dict[str, dict[str, str]] = {}
         for method, env in about(experiment, runs.scale):
             if method in chosen and env in where:
@@ -210,7 +194,7 @@ def overall(experiment: str, others: Iterable[str], ter: str = "ter") -> Callabl
     others = list(others)
 
     def check(results: Results) -> Verdict:
-        runs = runs_of(results, experiment)
+        runs = Runs.of(results, experiment)
         planned = tasks(experiment, runs.scale)
         sides = {task: {label(m): runs.learns(m, task) for m in (ter, *others)} for task in planned}
         learned = [task for task in planned if any(side.learns for side in sides[task].values())]

@@ -1,6 +1,7 @@
 """Watching trained agents: what is committed plays well, runs of one's own play, mistakes cost one line."""
 
 import dataclasses
+import importlib
 import json
 import os
 import shutil
@@ -347,6 +348,7 @@ def test_mujoco_that_cannot_draw_says_what_to_install(monkeypatch, capsys, tmp_p
     def missing(*_):
         raise ImportError("no library OSMesa")
 
+    importlib.import_module("mujoco")  # as by the environment; with the next line's setting it may not be imported
     monkeypatch.setenv("MUJOCO_GL", "osmesa")
     with pytest.raises(UserError, match="apt install libegl1"):
         display.picture(SimpleNamespace(unwrapped=SimpleNamespace(mujoco_renderer=None), render=missing))
