@@ -1,4 +1,4 @@
-"""A small run of every paper, which can be made to wait between two checkpoints, where a test wants to meet it.
+"""Small runs of two papers, which can be made to wait between two checkpoints, where a test wants to meet them.
 
 While there is a file `wait` beside the runs, a run that has written a checkpoint stops after its next row in
 metrics.csv and makes a file `waiting` in its directory. That row is in no checkpoint yet.
@@ -15,17 +15,10 @@ from lab.entry import Entry
 from lab.runs import Run
 from lab.sweep import sweep as sweep_over
 from papers.bias_reduced_her.evidence import experiments as bias_reduced_her
-from papers.ners.evidence import experiments as ners
-from papers.ref_er import progress as ref_er_progress
-from papers.ref_er.evidence import experiments as ref_er
-from papers.sibling_rivalry.evidence import experiments as sibling_rivalry
 from papers.ter.evidence import experiments as ter
 
 SMOKE: dict[str, list[Entry]] = {
     "bias_reduced_her": bias_reduced_her.entries("smoke", ["Hand"], ["filtered-her-ibs"]),
-    "ners": ners.entries("smoke", "table3", "Pendulum-v1", "sac", ["ners"]),
-    "ref_er": ref_er.entries("smoke", "InvertedPendulum-v5", "vracer", ["refer"]),
-    "sibling_rivalry": sibling_rivalry.entries("smoke", "PointMaze", ["ddpg-her"]),
     "ter": ter.entries("smoke", ["SimpleCrossing-Easy"], {"ter": {"method": "ter"}}),
 }
 TARGETS = {entry.config: entry.target for entries in SMOKE.values() for entry in entries}
@@ -52,8 +45,7 @@ def train(config: Any, run_dir: Path, **_: bool) -> None:
     Run.load, Run.log = load_and_say, log_and_wait  # type: ignore[assignment,method-assign]
     name, function = TARGETS[config].split(":")
     script = importlib.import_module(name)
-    for module in (script, ref_er_progress):  # in so short a run, no other checkpoint would be due
-        module.SAVE_EVERY = 1  # type: ignore[attr-defined]
+    script.SAVE_EVERY = 1  # type: ignore[attr-defined]  # in so short a run, no other checkpoint would be due
     getattr(script, function)(config, run_dir)
 
 

@@ -1,4 +1,7 @@
-"""Sweeps over a small run of every paper: killed, short of disk, or two at once, they end as if nothing was."""
+"""Sweeps over small runs of two papers: killed, short of disk, or two at once, they end as if nothing was.
+
+That every method of every paper survives `kill -9` is what `make torture` tries.
+"""
 
 import shutil
 import subprocess
@@ -155,7 +158,7 @@ def disturbed(place: Path, copy: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for orphans in /proc")
-def test_disturbed_sweeps_of_every_paper_end_as_if_nothing_was(tmp_path):
+def test_disturbed_sweeps_end_as_if_nothing_was(tmp_path):
     """In one test, so that the undisturbed runs are trained once."""
     by_two_sweeps(tmp_path / "undisturbed")
     disturbed(tmp_path / "place", tmp_path / "disturbed")

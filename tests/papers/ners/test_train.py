@@ -143,7 +143,7 @@ def test_ners_star_learns_after_every_episode_with_replays(monkeypatch):
     assert all(0.2 * n < value < 4 * n for n, value in zip(lengths, told))
 
 
-BASE: dict[str, Any] = dict(env=CUT, steps=200, random_steps=50, eval_every=10)
+BASE: dict[str, Any] = dict(env=CUT, steps=100, random_steps=25, eval_every=5)
 
 
 def wave(one: Trainer, start: int, rng: Any = None) -> float:
@@ -595,9 +595,9 @@ def test_no_two_streams_are_one():
 
 
 def swung_up(agent: str, run_dir: Path, **changes) -> float:
-    """Mean return of ten evaluation episodes on the pendulum after 4,500 steps. A random policy has about -1,200."""
+    """Mean return of ten evaluation episodes on the pendulum after 3,500 steps. A random policy has about -1,200."""
     settings: dict[str, Any] = dict(
-        env="Pendulum-v1", steps=4_500, random_steps=400, eval_every=4_500, eval_episodes=10, batch_size=64, lr=2e-3,
+        env="Pendulum-v1", steps=3_500, random_steps=400, eval_every=3_500, eval_episodes=10, batch_size=64, lr=2e-3,
         gamma=0.98, tau=0.01,
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
@@ -608,9 +608,9 @@ def swung_up(agent: str, run_dir: Path, **changes) -> float:
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_both_agents_learn_to_swing_the_pendulum_up(agent, tmp_path):
-    assert swung_up(agent, tmp_path) > -300
+    assert swung_up(agent, tmp_path) > -400
 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_the_pendulum_stays_down_without_learning(agent, tmp_path):
-    assert swung_up(agent, tmp_path, random_steps=4_500) < -800
+    assert swung_up(agent, tmp_path, random_steps=3_500) < -800
