@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import PowerNorm
@@ -50,6 +51,16 @@ class Data(Grid):
         super().__init__(results, experiment, scale, entries)
         self.envs = shown(self)
 
+    def join(self, results: Results, methods: tuple[str, ...]) -> None:
+        """Add the runs of Fig. 3 of these methods, if there are any, on the same tasks and with the same seeds."""
+        try:
+            main = Data(results, TRAINING, self.scale).frame
+        except MissingData:
+            return
+        alike = main["env"].isin(self.envs) & main["seed"].isin(set(self.frame["seed"]))
+        self.frame = pd.concat([main[main["method"].isin(methods) & alike], self.frame], ignore_index=True)
+        self.methods = [*methods, *self.methods]
+
     def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (3.2, 2.4)):
         """new_figure with a caption that says scale, runs and episodes, and what is missing."""
         below = caption(self, note, unit="episode", label=label)
@@ -65,12 +76,14 @@ def panel(ax: Axes, data: Data, env: str, metric: str, ylabel: str) -> None:
 
 
 def rows_of_curves(
-    experiment: str, title: str, metrics: dict[str, str], note: str = ""
+    experiment: str, title: str, metrics: dict[str, str], note: str = "", beside: tuple[str, ...] = ()
 ) -> Callable[[Results, str, Path], None]:
-    """A figure with one row per metric (name -> label of its axis) and one column per task."""
+    """A figure with one row per metric (name -> label of its axis) and one column per task. beside: methods of Fig. 3
+    to be shown, too."""
 
     def draw(results: Results, scale: str, out: Path) -> None:
         data = Data(results, experiment, scale)
+        data.join(results, beside)
         data.frame = with_bias(data.frame)
         how = f"{HOW}; {note}" if note else HOW
         size = (3.2 if len(data.envs) > 1 else 6.0, 2.2)
@@ -195,7 +208,7 @@ FIGURES: dict[str, Figure] = {
         TRAINED,
         rows_of_curves(
             TRAINING, "Figure 4: estimated and realised value of the first state", FIG4,
-            "An episode that fails counts as failing for ever",
+            "an episode that fails counts as failing for ever",
         ),
         "estimated against realised value of the first state",
     ),
@@ -219,7 +232,8 @@ FIGURES: dict[str, Figure] = {
         ("own-grid",),
         rows_of_curves(
             "own-grid", "own experiment: IBS on a 20 x 20 grid with $\\sigma^2$ = 0.2",
-            FIG3 | {"kl": "KL(q* || q)"},
+            FIG3 | {"kl": "KL(q* || q)"}, "solid: the runs of Figure 3, on 10 x 10 cells with $\\sigma$ = 0.2",
+            ("her-ibs", "filtered-her-ibs"),
         ),
         "not in the paper: IBS with a flat target distribution",
     ),
@@ -227,7 +241,7 @@ FIGURES: dict[str, Figure] = {
         ("own-her",),
         rows_of_curves(
             "own-her", "own experiment: the filter with uniform replay, bootstrapped successes, goals drawn again",
-            {"success": FIG3["success"], "bias": FIG4["bias"]},
+            {"success": FIG3["success"], "bias": FIG4["bias"]}, "solid: the runs of Figure 3", ("her", "filtered-her"),
         ),
         "not in the paper: the filter without prioritised replay, with bootstrapped virtual successes, drawing again",
     ),
@@ -235,7 +249,7 @@ FIGURES: dict[str, Figure] = {
         ("own-penalty",),
         rows_of_curves(
             "own-penalty", "own experiment: the filter with a penalty on actions",
-            FIG3 | {"bias": FIG4["bias"]},
+            FIG3 | {"bias": FIG4["bias"]}, "solid: the runs of Figure 3, without a penalty", ("her", "filtered-her"),
         ),
         "not in the paper: the filter with a penalty on actions",
     ),

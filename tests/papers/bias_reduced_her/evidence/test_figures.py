@@ -192,3 +192,16 @@ def test_where_the_value_is_over_estimated(results, tmp_path, monkeypatch):
         solid, dotted = column[1].lines[0], column[1].lines[1]
         assert solid.get_label() == "HER" and len(lines["HER"]) == 11
         np.testing.assert_allclose(solid.get_ydata() - dotted.get_ydata(), len(env), rtol=0.01)
+
+
+def test_runs_of_fig3_stand_beside_those_of_a_variant(draw, tmp_path, canvases):
+    """Where there are none, the variant is drawn alone."""
+
+    def named(canvas) -> set[str]:
+        return {line.get_label() for line in canvas.axes[0].lines if not line.get_label().startswith("_")}
+
+    variant = {"HER-IBS (20 x 20, sigma^2)", "Filtered-HER-IBS (20 x 20, sigma^2)"}
+    assert named(draw("own-grid")[0]) == {"HER-IBS", "Filtered-HER-IBS"} | variant
+    write(tmp_path, "own-grid", "smoke", level)
+    FIGURES["own-grid"].draw(Results(tmp_path), "smoke", tmp_path / "x.png")
+    assert named(canvases[0]) == variant
