@@ -240,7 +240,7 @@ FIGURES: dict[str, Figure] = {
     "own-her": Figure(
         ("own-her",),
         rows_of_curves(
-            "own-her", "own experiment: the filter with uniform replay, bootstrapped successes, goals drawn again",
+            "own-her", "own experiment: the filter in three other settings",
             {"success": FIG3["success"], "bias": FIG4["bias"]}, "solid: the runs of Figure 3", ("her", "filtered-her"),
         ),
         "not in the paper: the filter without prioritised replay, with bootstrapped virtual successes, drawing again",
