@@ -223,8 +223,8 @@ FIGURES: dict[str, Figure] = {
     "own-goals": Figure(
         ("own-goals",),
         rows_of_curves(
-            "own-goals", "own experiment: goals from a mixture, and goals that move at half of the training",
-            {"success": FIG3["success"], "kl": "KL(q* || q)"},
+            "own-goals", "own experiment: goals from a mixture, and goals that move",
+            {"success": FIG3["success"], "kl": "KL(q* || q)"}, "goals move at half of the training",
         ),
         "Appendix A with a learner: goals from a mixture, and goals that move",
     ),
