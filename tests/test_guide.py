@@ -12,7 +12,7 @@ FILES = dict(re.findall(r"^`(papers/newest/\S+)`\n\n```python\n(.*?)```$", GUIDE
 
 
 def test_its_example_trains_draws_and_judges(tmp_path):
-    unwanted = shutil.ignore_patterns("results", "figures", "trained")
+    unwanted = shutil.ignore_patterns("__pycache__", "results", "figures", "trained")
     for part in ("common", "envs", "lab"):
         shutil.copytree(ROOT / part, tmp_path / part, ignore=unwanted)
     for name in ("papers/__init__.py", "papers/newest/__init__.py", "papers/newest/evidence/__init__.py"):

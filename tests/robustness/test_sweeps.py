@@ -1,6 +1,6 @@
 """Sweeps over small runs of two papers: killed, short of disk, or two at once, they end as if nothing was.
 
-That every method of every paper survives `kill -9` is what `make torture` tries.
+`make torture` kills runs of all papers, method by method.
 """
 
 import shutil

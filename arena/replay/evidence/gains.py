@@ -33,7 +33,7 @@ class Gain:
 
 def runs_of(results: Results, env: str) -> Runs:
     """The runs on a task. MissingData where there are none."""
-    return Runs(results, NAMES[env])
+    return Runs.of(results, NAMES[env])
 
 
 def gain(runs: Runs, idea: str, env: str) -> Gain:

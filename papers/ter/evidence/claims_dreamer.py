@@ -30,7 +30,7 @@ def equal(ter: str, wanted: Callable[[str], bool] = lambda env: True) -> Callabl
     """Check that an arm of TER ends where DreamerV2 does, to within the margin, in most of the tasks `wanted`."""
 
     def check(results: Results) -> Verdict:
-        runs = Runs(results, "fig-l14")
+        runs = Runs.of(results, "fig-l14")
 
         def on(env: str) -> Verdict:
             ends = [runs.last(METRIC, method, env, LAST) for method in (ter, DREAMER)]
