@@ -1,6 +1,12 @@
-"""Order of the tests, and threads."""
+"""Order of the tests, threads, and no limits of time for hypothesis."""
 
 import os
+
+from hypothesis import HealthCheck, settings
+
+# A test that is slow because the machine is busy is not a failure.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 # As in a sweep, which has a process per core. Some tests fork, and a fork of a process with OpenMP's threads can hang.
 for library in ("OMP", "MKL", "NUMBA"):
