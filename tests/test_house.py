@@ -351,9 +351,9 @@ def test_the_tests_that_their_readme_names_exist():
 
 
 def test_results_are_small_files():
-    """Of a figure whose runs need more, each task is an experiment of its own."""
+    """Each version of a file stays in every clone. Of a figure whose runs need more, each task is an experiment."""
     large = {str(path): path.stat().st_size for path in ROOT.glob("*/*/evidence/results/*/*.csv")}
-    assert large and max(large.values()) < 2_000_000, large
+    assert large and max(large.values()) < 4_000_000, large
 
 
 def test_every_trained_agent_is_in_the_gallery():
