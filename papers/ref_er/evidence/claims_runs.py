@@ -21,6 +21,7 @@ on HalfCheetah.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
@@ -52,7 +53,7 @@ from lab.verdicts import (
     same,
 )
 from papers.ref_er.evidence.before_learning import before
-from papers.ref_er.evidence.experiments import EXPERIMENTS
+from papers.ref_er.evidence.experiments import entries_of
 from papers.ref_er.evidence.paper_values import ACTIONS
 
 LAST = 0.2
@@ -105,11 +106,8 @@ def logs(values: np.ndarray) -> np.ndarray:
 
 @cache
 def planned(experiment: str, scale: str) -> dict[tuple[str, str], int]:
-    """(method, task) -> how many seeds an experiment has at a scale."""
-    seeds: dict[tuple[str, str], int] = {}
-    for entry in EXPERIMENTS[experiment](scale):
-        seeds[entry.method, entry.env] = seeds.get((entry.method, entry.env), 0) + 1
-    return seeds
+    """(method, task) -> how many seeds an experiment ("a+b" is two) has at a scale."""
+    return Counter((entry.method, entry.env) for entry in entries_of(experiment, scale))
 
 
 # ---- the runs --------------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ from papers.ref_er.evidence.claims_runs import (
     similar,
     times,
 )
+from papers.ref_er.evidence.paper_values import FIG4
 
 REFER = "vracer refer"
 SLOW, FAST = "acer (lr 1e-05)", "acer (lr 0.0001)"
@@ -39,14 +40,14 @@ RATE = 10.0
 """Ratio of these rates; a larger one of the divergences is more than proportional."""
 ALIKE = 3.0
 """Largest ratio of the divergences of V-RACER and PPO that counts as similar, on the figure's logarithmic axis."""
-OTHERS = {"ddpg": "fig1", "naf": "fig3", "ppo": "fig4", "acer": "fig4"}
+OTHERS = {"ddpg": "fig1", "naf": "fig3", "ppo": FIG4, "acer": FIG4}
 """Learners that V-RACER is compared with -> experiment."""
 
 
 def best_of_all(results: Results) -> Verdict:
     """V-RACER with ReF-ER ends above the best of all runs of DDPG, NAF, PPO and ACER, with any replay and learning
     rate, in most tasks that each of the four has been run on. Best: by mean score."""
-    vracer = Runs.of(results, "fig4")
+    vracer = Runs.of(results, FIG4)
     others = {learner: Runs.of(results, experiment) for learner, experiment in OTHERS.items()}
 
     def judge(env: str) -> Verdict:
@@ -79,12 +80,12 @@ SEGMENTS = "at quick, ACER learns from segments of 10 steps instead of 200"
 CLAIMS = [
     Claim(
         "fig4-ppo", "fig4", "V-RACER with ReF-ER ends above PPO in most tasks", "much higher returns",
-        most("fig4", compared(REFER, "ppo")),
+        most(FIG4, compared(REFER, "ppo")),
     ),
     Claim(
         "fig4-acer", "fig4", f"V-RACER with ReF-ER ends above ACER with either learning rate, in most tasks "
         f"({SEGMENTS})", CURVES,
-        most("fig4", both(lr_1e_5=compared(REFER, SLOW), lr_1e_4=compared(REFER, FAST))),
+        most(FIG4, both(lr_1e_5=compared(REFER, SLOW), lr_1e_4=compared(REFER, FAST))),
     ),
     Claim(
         "fig4-best", "fig4", "V-RACER with ReF-ER ends above the best of DDPG, NAF, PPO and ACER, with any replay, in "
@@ -92,72 +93,72 @@ CLAIMS = [
     ),
     Claim(
         "fig4-er", "fig4", "V-RACER needs ReF-ER: with plain replay it ends below, in most tasks", "not drawn",
-        most("fig4", compared(REFER, "vracer er")),
+        most(FIG4, compared(REFER, "vracer er")),
     ),
     Claim(
         "fig4-er-refer-1", "fig4", "V-RACER: plain replay is no better than Rule 1 alone, in most tasks",
-        "similar or worse", most("fig4", compared("vracer refer-1", "vracer er", not_worse)),
+        "similar or worse", most(FIG4, compared("vracer refer-1", "vracer er", not_worse)),
     ),
     Claim(
         "fig4-refer-1", "fig4", "V-RACER: Rule 1 alone is unreliable, its scores vary more from run to run than "
-        "ReF-ER's (as shares of the mean), in most tasks", "unreliable", most("fig4", spread("vracer refer-1", REFER)),
+        "ReF-ER's (as shares of the mean), in most tasks", "unreliable", most(FIG4, spread("vracer refer-1", REFER)),
     ),
     Claim(
         "fig4-refer-1-below", "fig4", "V-RACER: Rule 1 alone ends below ReF-ER in most tasks", CURVES,
-        most("fig4", compared(REFER, "vracer refer-1")),
+        most(FIG4, compared(REFER, "vracer refer-1")),
     ),
     Claim(
         "fig4-refer-1-zero", "fig4", "V-RACER: Rule 1 alone has more samples without gradient at the end than ReF-ER, "
-        "in most tasks", "many", most("fig4", more("far", "vracer refer-1", REFER)),
+        "in most tasks", "many", most(FIG4, more("far", "vracer refer-1", REFER)),
     ),
     Claim(
         "fig4-refer-2", "fig4", f"V-RACER: Rule 2 alone is at least as good as ACER (lr 1e-5), in most tasks "
-        f"({SEGMENTS})", "often matches or surpasses", most("fig4", compared("vracer refer-2", SLOW, not_worse)),
+        f"({SEGMENTS})", "often matches or surpasses", most(FIG4, compared("vracer refer-2", SLOW, not_worse)),
     ),
     Claim(
         "fig4-full", "fig4", "V-RACER: both rules together end above Rule 2 alone in most tasks", CURVES,
-        most("fig4", compared(REFER, "vracer refer-2")),
+        most(FIG4, compared(REFER, "vracer refer-2")),
     ),
     Claim(
         "fig4-acer-ppo", "fig4", f"ACER with lr 1e-4 ends below PPO in most tasks ({SEGMENTS})", "often outperformed",
-        most("fig4", compared("ppo", FAST)),
+        most(FIG4, compared("ppo", FAST)),
     ),
     Claim(
         "fig4-acer-lr", "fig4", "ACER's learning rate matters much: its two scores differ by more than "
         f"{DISPARITY:.0%} of what the better one gained, in most tasks ({SEGMENTS})", "a large disparity",
-        most("fig4", compared(SLOW, FAST, disparate)),
+        most(FIG4, compared(SLOW, FAST, disparate)),
     ),
     Claim(
         "fig5-acer", "fig5", f"ACER's divergence falls by orders of magnitude (at least {ORDERS:g} times) from lr 1e-4 "
-        f"to 1e-5, in most tasks ({SEGMENTS})", "multiple orders", most("fig4", larger(FAST, SLOW, times(ORDERS))),
+        f"to 1e-5, in most tasks ({SEGMENTS})", "multiple orders", most(FIG4, larger(FAST, SLOW, times(ORDERS))),
     ),
     Claim(
         "fig5-superlinear", "fig5", f"ACER's divergence falls by more than in proportion ({RATE:g} times) from lr 1e-4 "
-        f"to 1e-5, in most tasks ({SEGMENTS})", "superlinear", most("fig4", larger(FAST, SLOW, times(RATE))),
+        f"to 1e-5, in most tasks ({SEGMENTS})", "superlinear", most(FIG4, larger(FAST, SLOW, times(RATE))),
         counted_with="fig5-acer",
     ),
     Claim(
         "fig5-acer-others", "fig5", f"With lr 1e-4 ACER's divergence is orders of magnitude (at least {ORDERS:g} "
         f"times) above those of V-RACER with ReF-ER and of PPO, in most tasks ({SEGMENTS})", "orders of magnitude more",
-        most("fig4", both(V_RACER=larger(FAST, REFER, times(ORDERS)), PPO=larger(FAST, "ppo", times(ORDERS)))),
+        most(FIG4, both(V_RACER=larger(FAST, REFER, times(ORDERS)), PPO=larger(FAST, "ppo", times(ORDERS)))),
     ),
     Claim(
         "fig5-ppo", "fig5", f"V-RACER with ReF-ER ends with a divergence similar to PPO's (within a factor of "
-        f"{ALIKE:g}), in most tasks", "similar values", most("fig4", larger(REFER, "ppo", similar(ALIKE))),
+        f"{ALIKE:g}), in most tasks", "similar values", most(FIG4, larger(REFER, "ppo", similar(ALIKE))),
     ),
     Claim(
         "fig5-decline", "fig5", f"V-RACER: with ReF-ER the divergence falls smoothly, in most tasks (after a fifth of "
         f"training to at most {DECLINE:g} of what it was then, never rising by more than {RISE:.0%})", CURVES,
-        most("fig4", declines(REFER)),
+        most(FIG4, declines(REFER)),
     ),
     Claim(
         "fig5-implied", "fig5", f"V-RACER: with ReF-ER the divergence stays within a factor of {FACTOR:g} of what "
         "D = 0.1 implies for a shift of all means, in most tasks (our prediction)", "-",
-        most("fig4", follows_implied(REFER)), kind="own",
+        most(FIG4, follows_implied(REFER)), kind="own",
     ),
     Claim(
         "fig5-far", "fig5", f"V-RACER: ReF-ER holds the share of far samples at D = 0.1 (within {FAR:g} on average), "
-        "in most tasks", "-", most("fig4", held(REFER)), kind="own",
+        "in most tasks", "-", most(FIG4, held(REFER)), kind="own",
     ),
     Claim(
         "own-kl-std", "own-kl", "V-RACER's policy ends wider with Rule 2's KL(μ‖π) than with KL(π‖μ)", "-",

@@ -103,11 +103,18 @@ def fig3(scale: str) -> list[Entry]:
 
 
 def fig4(scale: str) -> list[Entry]:
-    """Figs. 4 and 5: V-RACER, PPO, and ACER with two learning rates of its policy."""
-    found = []
-    for env in FIG4_ENVS[scale]:
-        found += entries(scale, env, "vracer", ("refer", "refer-1", "refer-2", "er"))
-        found += ppo(scale, env)
+    """Figs. 4 and 5: V-RACER with ReF-ER and with plain replay."""
+    return [entry for env in FIG4_ENVS[scale] for entry in entries(scale, env, "vracer", ("refer", "er"))]
+
+
+def fig4_rules(scale: str) -> list[Entry]:
+    """The same with one of ReF-ER's rules alone."""
+    return [entry for env in FIG4_ENVS[scale] for entry in entries(scale, env, "vracer", ("refer-1", "refer-2"))]
+
+
+def fig4_others(scale: str) -> list[Entry]:
+    """The same figures: PPO, and ACER with two learning rates of its policy."""
+    found = [entry for env in FIG4_ENVS[scale] for entry in ppo(scale, env)]
     for env in ONE_ENV[scale]:
         for lr in (1e-5, 1e-4):
             for seed in range(SEEDS[scale]):
@@ -253,6 +260,8 @@ EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "fig1": fig1,
     "fig3": fig3,
     "fig4": fig4,
+    "fig4-rules": fig4_rules,
+    "fig4-others": fig4_others,
     "fig6": fig6,
     "fig7": fig7,
     "fig8": fig8,
@@ -261,3 +270,8 @@ EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "own-annealing": own_annealing,
     "own-million": own_million,
 }
+
+
+def entries_of(experiment: str, scale: str) -> list[Entry]:
+    """The runs of an experiment at a scale; of "a+b", those of both."""
+    return [entry for name in experiment.split("+") for entry in EXPERIMENTS[name](scale)]

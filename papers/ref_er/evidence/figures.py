@@ -30,6 +30,7 @@ from papers.ref_er.evidence.figures_panels import (
     panel,
 )
 from papers.ref_er.evidence.figures_sensitivity import fig7, fig8
+from papers.ref_er.evidence.paper_values import FIG4
 
 
 def returns(experiment: str, number: int, title: str, proposed: str) -> Figure:
@@ -50,7 +51,7 @@ def returns(experiment: str, number: int, title: str, proposed: str) -> Figure:
         legend(canvas)
         save(canvas, out)
 
-    return Figure((experiment,), draw, title)
+    return Figure(tuple(experiment.split("+")), draw, title)
 
 
 def divergences(experiment: str, number: int, title: str, bounded: bool) -> Figure:
@@ -61,7 +62,7 @@ def divergences(experiment: str, number: int, title: str, bounded: bool) -> Figu
 
     def draw(results: Results, scale: str, out: Path) -> None:
         data = Data(results, experiment, scale)
-        ppo = ", PPO: of its latest rollouts after their epochs" if experiment == "fig4" else ""
+        ppo = ", PPO: of its latest rollouts after their epochs" if experiment == FIG4 else ""
         note = f"mean of the samples in memory{ppo}; {HOW}; {IMPLIED}"
         canvas, panels = lay_out(data, f"Figure {number}: {title}", note)
         for ax, env in panels:
@@ -73,15 +74,15 @@ def divergences(experiment: str, number: int, title: str, bounded: bool) -> Figu
         legend(canvas)
         save(canvas, out)
 
-    return Figure((experiment,), draw, title)
+    return Figure(tuple(experiment.split("+")), draw, title)
 
 
 FIGURES: dict[str, Figure] = {
     "fig1": returns("fig1", 1, "DDPG with five kinds of replay, returns", "ddpg refer"),
     "fig2": divergences("fig1", 2, "DDPG with five kinds of replay, divergence from the replayed behaviours", True),
     "fig3": returns("fig3", 3, "NAF with five kinds of replay, returns", "naf refer"),
-    "fig4": returns("fig4", 4, "V-RACER with four kinds of replay, PPO and ACER, returns", "vracer refer"),
-    "fig5": divergences("fig4", 5, "V-RACER, PPO and ACER, divergence from the replayed behaviours", False),
+    "fig4": returns(FIG4, 4, "V-RACER with four kinds of replay, PPO and ACER, returns", "vracer refer"),
+    "fig5": divergences(FIG4, 5, "V-RACER, PPO and ACER, divergence from the replayed behaviours", False),
     "fig6": Figure(("fig6",), fig6, "a swimmer in the wake of a cylinder, recurrent networks"),
     "fig7": Figure(("fig7",), fig7, "V-RACER with ReF-ER, hyper-parameters"),
     "fig8": Figure(("fig8",), fig8, "annealing, network size and advantage"),

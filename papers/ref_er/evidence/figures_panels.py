@@ -72,9 +72,9 @@ class Data(Grid):
     """The rows of an experiment, the configs of its runs, and captions that say what they are and what is missing."""
 
     def __init__(self, results: Results, experiment: str, scale: str):
-        from papers.ref_er.evidence.experiments import EXPERIMENTS  # loads torch, which listing the figures must not
+        from papers.ref_er.evidence.experiments import entries_of  # loads torch, which listing the figures must not
 
-        entries = EXPERIMENTS[experiment](scale)
+        entries = entries_of(experiment, scale)
         super().__init__(results, experiment, scale, entries)
         self.configs: dict[str, Any] = {entry.method: entry.config for entry in entries}
         """One of each method's."""

@@ -12,6 +12,8 @@ ACTIONS = {
     "Swimmer-v5": 2, "Hopper-v5": 3, "InvertedPendulum-v5": 1, "InvertedDoublePendulum-v5": 1,
 }  # fmt: skip
 """Components of an action in each of the tasks of Figs. 1 to 5."""
+FIG4 = "fig4+fig4-rules+fig4-others"
+"""The experiments of Figs. 4 and 5, read as one, so that no file of results exceeds 2 MB."""
 
 DDPG_ER_KL = {"Humanoid-v5": 100.0, "Walker2d-v5": 50.0}
 """Around what the divergence of DDPG with plain replay oscillates (Sec. 5.1)."""

@@ -10,8 +10,9 @@ from lab.verdicts import number
 from papers.ref_er.advantages import Gaussian, Quadratic
 from papers.ref_er.evidence import paper_values
 from papers.ref_er.evidence.claims_runs import Runs
-from papers.ref_er.evidence.experiments import EXPERIMENTS
-from papers.ref_er.evidence.paper_values import ACTIONS, NOISE
+from papers.ref_er.evidence.experiments import EXPERIMENTS, entries_of
+from papers.ref_er.evidence.figures import FIGURES
+from papers.ref_er.evidence.paper_values import ACTIONS, FIG4, NOISE
 from papers.ref_er.tasks import TASKS
 
 ROOM = Path(paper_values.__file__).parents[1]
@@ -59,7 +60,7 @@ def numbers_table(results: Results) -> str:
 
 def scores_table(results: Results) -> str:
     """Mean scores at quick, of the runs that there are."""
-    grid = {name: EXPERIMENTS[name]("quick") for name in ("fig1", "fig3", "fig4")}
+    grid = {name: entries_of(name, "quick") for name in ("fig1", "fig3", FIG4)}
     seeds = {(entry.method, entry.env): entry.seed + 1 for entries in grid.values() for entry in entries}
     tasks = list(dict.fromkeys(env for _, env in seeds))
 
@@ -95,11 +96,13 @@ def test_tables_are_current(make):
 
 
 def test_numbers_of_runs():
-    """In the table of targets: of each experiment at quick and at full."""
+    """In the table of targets: of each figure's experiments at quick and at full."""
     rows = re.findall(r"(?m)^\| `ref-er-([\w-]+)`.*\| (\d+) \| (\d+) \|$", TEXT)
-    assert [name for name, *_ in rows] == list(EXPERIMENTS)
+    experiments = {name: FIGURES[name].experiments for name, *_ in rows}
+    assert [one for of_it in experiments.values() for one in of_it] == list(EXPERIMENTS)
     for name, *counts in rows:
-        assert [int(count) for count in counts] == [len(EXPERIMENTS[name](scale)) for scale in ("quick", "full")], name
+        found = [len(entries_of("+".join(experiments[name]), scale)) for scale in ("quick", "full")]
+        assert [int(count) for count in counts] == found, name
 
 
 def test_the_tests_named_exist():

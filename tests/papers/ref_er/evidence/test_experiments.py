@@ -7,16 +7,19 @@ from dataclasses import replace
 import pytest
 
 from papers.ref_er import train, train_acer, train_ppo
-from papers.ref_er.evidence.experiments import EXPERIMENTS, HEADLINE
+from papers.ref_er.evidence.experiments import EXPERIMENTS, HEADLINE, entries_of
+from papers.ref_er.evidence.paper_values import FIG4
 from papers.ref_er.tasks import FLOW, TASKS
 
 SEEDS = {
-    "fig1": 5, "fig3": 5, "fig4": 5, "fig6": 3, "fig7": 5, "fig8": 10,
+    "fig1": 5, "fig3": 5, "fig4": 5, "fig4-rules": 5, "fig4-others": 5, "fig6": 3, "fig7": 5, "fig8": 10,
     "own-kl": 3, "own-memory": 3, "own-annealing": 5, "own-million": 3,
 }  # fmt: skip
 """At quick."""
 PER_ENV = {
     "fig1": 6,
+    "fig4": 2,
+    "fig4-rules": 2,
     "fig6": 4,
     "fig7": 17,
     "fig8": 6,
@@ -25,7 +28,7 @@ PER_ENV = {
     "own-annealing": 6,
     "own-million": 2,
 }
-"""Kinds of runs per task; fig3 and fig4 differ between tasks."""
+"""Kinds of runs per task; fig3 and fig4-others differ between tasks."""
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -42,25 +45,25 @@ def test_numbers_of_runs_and_seeds(name):
 
 
 def test_what_reproduce_trains():
-    wanted = [entry for name, choice in HEADLINE.items() for entry in EXPERIMENTS["fig4"]("quick") if choice(entry)]
+    wanted = [entry for name, choice in HEADLINE.items() for entry in entries_of(FIG4, "quick") if choice(entry)]
     assert Counter((e.method, e.env) for e in wanted) == {
         (f"vracer {replay}", "Hopper-v5"): 3 * len(HEADLINE) for replay in ("refer", "er")
     }
 
 
 def test_the_methods_of_figure_4():
-    methods = {e.method for e in EXPERIMENTS["fig4"]("quick") if e.env == "HalfCheetah-v5"}
+    methods = {e.method for e in entries_of(FIG4, "quick") if e.env == "HalfCheetah-v5"}
     replays = {f"vracer {kind}" for kind in ("refer", "refer-1", "refer-2", "er")}
     assert methods == replays | {"ppo", "acer (lr 1e-05)", "acer (lr 0.0001)"}
-    assert {e.env for e in EXPERIMENTS["fig4"]("full") if e.method == "ppo"} == set(TASKS)
+    assert {e.env for e in entries_of(FIG4, "full") if e.method == "ppo"} == set(TASKS)
     for method, envs in (("vracer er", 5), ("ppo", 5), ("acer (lr 1e-05)", 1)):
-        assert len({e.env for e in EXPERIMENTS["fig4"]("quick") if e.method == method}) == envs
+        assert len({e.env for e in entries_of(FIG4, "quick") if e.method == method}) == envs
 
 
 def test_full_is_the_papers_protocol():
     """Nothing is set but what the label says; the defaults are the paper's (test_train.py)."""
-    for name in ("fig1", "fig3", "fig4"):
-        for entry in EXPERIMENTS[name]("full"):
+    for name in ("fig1", "fig3", FIG4):
+        for entry in entries_of(name, "full"):
             c = entry.config
             assert c.steps == 10_000_000 and c.bins == 50
             if isinstance(c, train.Config):
@@ -99,8 +102,8 @@ def test_a_sensitivity_run_differs_from_the_default_in_what_its_label_says(name,
 
 def test_quick_is_scaled_as_a_whole():
     """A times steps is 5 and beta's rate 0.1 B / N, as at the paper's size; the warm-up fills the memory."""
-    for name in ("fig1", "fig3", "fig4"):
-        for entry in EXPERIMENTS[name]("quick"):
+    for name in ("fig1", "fig3", FIG4):
+        for entry in entries_of(name, "quick"):
             c = entry.config
             plain_ddpg = entry.method in ("ddpg er", "ddpg er (untuned)", "ddpg per")
             assert c.annealing * c.steps == (0 if plain_ddpg else pytest.approx(5)) and c.warmup == 2**14
@@ -112,7 +115,7 @@ def test_quick_is_scaled_as_a_whole():
 def test_the_default_of_every_study_is_one_run():
     """Runs of one name are the same in all experiments, but for those of a million steps at quick."""
     for scale in ("quick", "full"):
-        entries = [e for name in ("fig1", "fig4") for e in EXPERIMENTS[name](scale)]
+        entries = [e for name in ("fig1", FIG4) for e in entries_of(name, scale)]
         there = {(e.method, e.env, e.seed): e.config for e in entries}
         shared = Counter()
         for name in ("fig7", "fig8", "own-kl", "own-memory", "own-annealing", "own-million"):
