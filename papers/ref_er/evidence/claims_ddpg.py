@@ -30,7 +30,7 @@ from papers.ref_er.evidence.claims_kl import (
     rougher,
 )
 from papers.ref_er.evidence.claims_runs import ORDERS, TEN, Runs, both, compared, every, most, similar, times
-from papers.ref_er.evidence.paper_values import ACTIONS, DDPG_ER_KL, NOISE, STEPS
+from papers.ref_er.evidence.paper_values import ACTIONS, DDPG_ER_KL, FIG1, NOISE, STEPS
 
 COMPLEX = ("Humanoid-v5", "Ant-v5")
 """Tasks with "complex dynamics", of which the paper names these two."""
@@ -53,7 +53,7 @@ def fallen(runs: Runs, method: str, env: str) -> int:
 def falls(results: Results, method: str) -> Verdict:
     """Some run of `method` falls to large negative returns in some task, and none of DDPG with ReF-ER, of which the
     first half tells the two apart. That something can happen is refuted only where all tasks have been looked at."""
-    runs, counts, seeds, steps = Runs.of(results, "fig1"), {}, [], 0
+    runs, counts, seeds, steps = Runs.of(results, FIG1), {}, [], 0
     for env in TEN:
         try:
             counts[env] = fallen(runs, method, env), fallen(runs, "ddpg refer", env)
@@ -81,7 +81,7 @@ def falls(results: Results, method: str) -> Verdict:
 def zero_gradients(results: Results) -> Verdict:
     """With Rule 1 alone, more samples are far in the task with the most components of the action than in the one with
     the fewest, at the end of training. (Where several have as many: the first.)"""
-    runs, method = Runs.of(results, "fig1"), "ddpg refer-1"
+    runs, method = Runs.of(results, FIG1), "ddpg refer-1"
     tasks = [env for env in ACTIONS if (method, env) in runs.groups]
     high, low = max(tasks, key=ACTIONS.__getitem__, default=""), min(tasks, key=ACTIONS.__getitem__, default="")
     if not tasks or ACTIONS[high] == ACTIONS[low]:
@@ -113,7 +113,7 @@ def printed_level(runs: Runs, env: str) -> Verdict:
 def clearer_than_ddpg(results: Results) -> Verdict:
     """What both rules gain over Rule 2 alone, as a share of what the better one gained over the score before learning,
     is more with NAF than with DDPG, in most tasks."""
-    naf, ddpg = Runs.of(results, "fig3"), Runs.of(results, "fig1")
+    naf, ddpg = Runs.of(results, "fig3"), Runs.of(results, FIG1)
 
     def judge(env: str) -> Verdict:
         ours, theirs = gain(naf, "naf", env), gain(ddpg, "ddpg", env)
@@ -141,25 +141,25 @@ SIZE = "a fifth of what the better one gained"
 CLAIMS = [
     Claim(
         "fig1-refer", "fig1", "DDPG: ReF-ER ends above plain replay in most tasks", "greatly improved",
-        most("fig1", compared("ddpg refer", "ddpg er")),
+        most(FIG1, compared("ddpg refer", "ddpg er")),
     ),
     Claim(
         "fig1-complex", "fig1", "DDPG: ReF-ER ends above plain replay in Humanoid and in Ant", "especially there",
-        every("fig1", compared("ddpg refer", "ddpg er"), COMPLEX), counted_with="fig1-refer",
+        every(FIG1, compared("ddpg refer", "ddpg er"), COMPLEX), counted_with="fig1-refer",
     ),
     Claim(
         "fig1-refer-per", "fig1", "DDPG: ReF-ER ends above PER in most tasks", CURVES,
-        most("fig1", compared("ddpg refer", "ddpg per")),
+        most(FIG1, compared("ddpg refer", "ddpg per")),
     ),
     Claim(
         "fig1-per", "fig1", "DDPG: PER ends below plain replay in most tasks", "generally worse",
-        most("fig1", compared("ddpg er", "ddpg per")),
+        most(FIG1, compared("ddpg er", "ddpg per")),
     ),
     Claim(
         "fig1-refer-1", "fig1", "DDPG: Rule 1 alone is poor, in most tasks it ends below both ReF-ER and Rule 2 alone",
         "not good",
         most(
-            "fig1",
+            FIG1,
             both(
                 below_ReF_ER=compared("ddpg refer", "ddpg refer-1"),
                 below_Rule_2=compared("ddpg refer-2", "ddpg refer-1"),
@@ -173,20 +173,20 @@ CLAIMS = [
     ),
     Claim(
         "fig1-refer-2", "fig1", "DDPG: Rule 2 alone is good, it ends above plain replay in most tasks", CURVES,
-        most("fig1", compared("ddpg refer-2", "ddpg er")),
+        most(FIG1, compared("ddpg refer-2", "ddpg er")),
     ),
     Claim(
         "fig1-full", "fig1", "DDPG: both rules together end above Rule 2 alone in Humanoid and in Ant",
-        "measurable improvement", every("fig1", compared("ddpg refer", "ddpg refer-2"), COMPLEX),
+        "measurable improvement", every(FIG1, compared("ddpg refer", "ddpg refer-2"), COMPLEX),
     ),
     Claim(
         "fig1-full-rest", "fig1", f"DDPG: in most tasks but Humanoid and Ant, both rules together and Rule 2 alone end "
-        f"alike (within {SIZE})", CURVES, most("fig1", compared("ddpg refer", "ddpg refer-2", same), REST),
+        f"alike (within {SIZE})", CURVES, most(FIG1, compared("ddpg refer", "ddpg refer-2", same), REST),
     ),
     Claim(
         "fig1-bang-bang", "fig1", "DDPG: plain replay is faster than ReF-ER in Swimmer and HumanoidStandup (mean "
         "return over all of training)", "faster",
-        every("fig1", compared("ddpg er", "ddpg refer", training=True), BANG_BANG),
+        every(FIG1, compared("ddpg er", "ddpg refer", training=True), BANG_BANG),
     ),
     Claim(
         "fig1-falls", "fig1", "DDPG: with plain replay runs can fall to large negative returns (further below the "
@@ -201,34 +201,34 @@ CLAIMS = [
     Claim(
         "fig2-decline", "fig2", f"DDPG: with ReF-ER the divergence falls smoothly, in most tasks (after a fifth of "
         f"training to at most {DECLINE:g} of what it was then, never rising by more than {RISE:.0%})",
-        "smoothly decreases", most("fig1", declines("ddpg refer")),
+        "smoothly decreases", most(FIG1, declines("ddpg refer")),
     ),
     Claim(
         "fig2-implied", "fig2", f"DDPG: with ReF-ER the divergence stays within a factor of {FACTOR:g} of what D = 0.1 "
         "implies for a shift of all means, in most tasks (our prediction)", "-",
-        most("fig1", follows_implied("ddpg refer")), kind="own",
+        most(FIG1, follows_implied("ddpg refer")), kind="own",
     ),
     Claim(
         "fig2-far", "fig2", f"DDPG: ReF-ER holds the share of far samples at D = 0.1 (within {FAR:g} on average), in "
-        "most tasks", "-", most("fig1", held("ddpg refer")), kind="own",
+        "most tasks", "-", most(FIG1, held("ddpg refer")), kind="own",
     ),
     Claim(
         "fig2-er", "fig2", f"DDPG: plain replay's divergence ends orders of magnitude (at least {ORDERS:g} times) "
         "above ReF-ER's, in most tasks", "50 to 100 against below 1",
-        most("fig1", larger("ddpg er", "ddpg refer", times(ORDERS))),
+        most(FIG1, larger("ddpg er", "ddpg refer", times(ORDERS))),
     ),
     Claim(
         "fig2-erratic", "fig2", "DDPG: plain replay's divergence is more erratic from bin to bin than ReF-ER's, in "
-        "most tasks", "oscillates", most("fig1", rougher("ddpg er", "ddpg refer")),
+        "most tasks", "oscillates", most(FIG1, rougher("ddpg er", "ddpg refer")),
     ),
     Claim(
         "fig2-maximum", "fig2", "DDPG: plain replay's divergence ends in the order of magnitude of its maximum 2d/σ² "
-        "(above a tenth of it), in most tasks", "in many tasks", most("fig1", near_maximum),
+        "(above a tenth of it), in most tasks", "in many tasks", most(FIG1, near_maximum),
     ),
     Claim(
         "fig2-level", "fig2", "DDPG: plain replay's divergence ends around 100 in Humanoid and 50 in Walker2d (within "
         f"a factor of {FACTOR:g}; runs as long as the paper's)", "100 and 50",
-        every("fig1", printed_level, (*DDPG_ER_KL,)),
+        every(FIG1, printed_level, (*DDPG_ER_KL,)),
     ),
     Claim(
         "fig3-refer", "fig3", "NAF: ReF-ER ends above plain replay in most tasks", "benefits",

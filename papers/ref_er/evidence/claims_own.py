@@ -4,6 +4,7 @@ They were written down before any of these runs: own-memory asks whether the div
 small at quick because its memory is, own-annealing whether ReF-ER is behind because it is annealed while plain replay
 is not, and whether PPO's divergence is small because its rate is, own-million how far the paper's own
 settings come in a tenth of its steps. The paper's returns are in pictures only, so that no number of it stands beside.
+The two claims about white noise are later: before their own runs, but after all others of own-annealing.
 """
 
 import numpy as np
@@ -68,6 +69,16 @@ CLAIMS = [
         "own-annealing-ddpg", "own-annealing", "DDPG: with neither learning rate nor c_max annealed, ReF-ER ends "
         "above plain replay, which is not either", "-",
         every("own-annealing", compared("ddpg refer (A 0)", "ddpg er"), OWN_KL), kind="own",
+    ),
+    Claim(
+        "own-annealing-noise", "own-annealing", "DDPG: the same where plain replay explores with white noise, as "
+        "ReF-ER does: ReF-ER without annealing ends above it", "-",
+        every("own-annealing", compared("ddpg refer (A 0)", "ddpg er (white noise)"), OWN_KL), kind="own",
+    ),
+    Claim(
+        "own-annealing-correlated", "own-annealing", "DDPG: plain replay ends higher with noise that is correlated in "
+        "time than with white noise", "found necessary, without numbers",
+        every("own-annealing", compared("ddpg er", "ddpg er (white noise)"), OWN_KL), kind="own",
     ),
     Claim(
         "own-annealing-ppo", "own-annealing", "V-RACER with ReF-ER ends with a divergence similar to that of PPO with "

@@ -31,7 +31,7 @@ from papers.ref_er.evidence.claims_runs import (
     similar,
     times,
 )
-from papers.ref_er.evidence.paper_values import FIG4
+from papers.ref_er.evidence.paper_values import FIG1, FIG4
 
 REFER = "vracer refer"
 SLOW, FAST = "acer (lr 1e-05)", "acer (lr 0.0001)"
@@ -40,7 +40,7 @@ RATE = 10.0
 """Ratio of these rates; a larger one of the divergences is more than proportional."""
 ALIKE = 3.0
 """Largest ratio of the divergences of V-RACER and PPO that counts as similar, on the figure's logarithmic axis."""
-OTHERS = {"ddpg": "fig1", "naf": "fig3", "ppo": FIG4, "acer": FIG4}
+OTHERS = {"ddpg": FIG1, "naf": "fig3", "ppo": FIG4, "acer": FIG4}
 """Learners that V-RACER is compared with -> experiment."""
 
 

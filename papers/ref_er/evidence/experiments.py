@@ -84,11 +84,21 @@ def entries(
 
 
 def fig1(scale: str) -> list[Entry]:
-    """Figs. 1 and 2: DDPG; and with plain replay also without what the paper found necessary then (Sec. 5.1): the
-    critic's weight decay, and noise that is correlated in time."""
+    """Figs. 1 and 2: DDPG with ReF-ER and with plain replay."""
+    return [entry for env in ENVS[scale] for entry in entries(scale, env, "ddpg", ("refer", "er"))]
+
+
+def fig1_rules(scale: str) -> list[Entry]:
+    """The same with one of ReF-ER's rules alone."""
+    return [entry for env in ENVS[scale] for entry in entries(scale, env, "ddpg", ("refer-1", "refer-2"))]
+
+
+def fig1_others(scale: str) -> list[Entry]:
+    """The same figures: PER; and plain replay without what the paper found necessary with it (Sec. 5.1): the critic's
+    weight decay, and noise that is correlated in time."""
     found = []
     for env in ENVS[scale]:
-        found += entries(scale, env, "ddpg", REPLAYS)
+        found += entries(scale, env, "ddpg", ("per",))
         found += entries(scale, env, "ddpg", ("er",), " (untuned)", weight_decay=0.0, theta=1.0)
     return found
 
@@ -229,10 +239,14 @@ def own_memory(scale: str) -> list[Entry]:
 
 
 def own_annealing(scale: str) -> list[Entry]:
-    """What annealing hides: DDPG with ReF-ER without any, as plain replay is, c_max constant, too; and PPO without."""
+    """What annealing hides: DDPG with ReF-ER without any, as plain replay is, c_max constant, too; and PPO without.
+
+    And what is not the replay's doing there: plain replay with the white noise that ReF-ER explores with.
+    """
     [env] = SENSITIVITY_ENVS[scale][-1:]
     return [
         *entries(scale, env, "ddpg", ("er", "refer")),
+        *entries(scale, env, "ddpg", ("er",), " (white noise)", theta=1.0),
         *entries(scale, env, "ddpg", ("refer",), " (A 0)", annealing=0.0),
         *entries(scale, env, "vracer", ("refer",)),
         *ppo(scale, env),
@@ -258,6 +272,8 @@ def own_million(scale: str) -> list[Entry]:
 
 EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "fig1": fig1,
+    "fig1-rules": fig1_rules,
+    "fig1-others": fig1_others,
     "fig3": fig3,
     "fig4": fig4,
     "fig4-rules": fig4_rules,

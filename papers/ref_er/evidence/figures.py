@@ -30,7 +30,7 @@ from papers.ref_er.evidence.figures_panels import (
     panel,
 )
 from papers.ref_er.evidence.figures_sensitivity import fig7, fig8
-from papers.ref_er.evidence.paper_values import FIG4
+from papers.ref_er.evidence.paper_values import FIG1, FIG4
 
 
 def returns(experiment: str, number: int, title: str, proposed: str) -> Figure:
@@ -78,8 +78,8 @@ def divergences(experiment: str, number: int, title: str, bounded: bool) -> Figu
 
 
 FIGURES: dict[str, Figure] = {
-    "fig1": returns("fig1", 1, "DDPG with five kinds of replay, returns", "ddpg refer"),
-    "fig2": divergences("fig1", 2, "DDPG with five kinds of replay, divergence from the replayed behaviours", True),
+    "fig1": returns(FIG1, 1, "DDPG with five kinds of replay, returns", "ddpg refer"),
+    "fig2": divergences(FIG1, 2, "DDPG with five kinds of replay, divergence from the replayed behaviours", True),
     "fig3": returns("fig3", 3, "NAF with five kinds of replay, returns", "naf refer"),
     "fig4": returns(FIG4, 4, "V-RACER with four kinds of replay, PPO and ACER, returns", "vracer refer"),
     "fig5": divergences(FIG4, 5, "V-RACER, PPO and ACER, divergence from the replayed behaviours", False),

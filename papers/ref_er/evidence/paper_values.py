@@ -12,8 +12,10 @@ ACTIONS = {
     "Swimmer-v5": 2, "Hopper-v5": 3, "InvertedPendulum-v5": 1, "InvertedDoublePendulum-v5": 1,
 }  # fmt: skip
 """Components of an action in each of the tasks of Figs. 1 to 5."""
+FIG1 = "fig1+fig1-rules+fig1-others"
+"""The experiments of Figs. 1 and 2, read as one, so that no file of results exceeds 2 MB."""
 FIG4 = "fig4+fig4-rules+fig4-others"
-"""The experiments of Figs. 4 and 5, read as one, so that no file of results exceeds 2 MB."""
+"""Those of Figs. 4 and 5."""
 
 DDPG_ER_KL = {"Humanoid-v5": 100.0, "Walker2d-v5": 50.0}
 """Around what the divergence of DDPG with plain replay oscillates (Sec. 5.1)."""

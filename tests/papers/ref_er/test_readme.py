@@ -12,7 +12,7 @@ from papers.ref_er.evidence import paper_values
 from papers.ref_er.evidence.claims_runs import Runs
 from papers.ref_er.evidence.experiments import EXPERIMENTS, entries_of
 from papers.ref_er.evidence.figures import FIGURES
-from papers.ref_er.evidence.paper_values import ACTIONS, FIG4, NOISE
+from papers.ref_er.evidence.paper_values import ACTIONS, FIG1, FIG4, NOISE
 from papers.ref_er.tasks import TASKS
 
 ROOM = Path(paper_values.__file__).parents[1]
@@ -39,7 +39,7 @@ def numbers_table(results: Results) -> str:
     def divergence(env: str) -> str:
         """Of DDPG with plain replay at the end of runs as long as the paper's."""
         try:
-            runs = Runs(results, "fig1")
+            runs = Runs(results, FIG1)
             if runs.scale == "full" and runs.steps(env, "ddpg er") >= paper_values.STEPS:
                 return number(float(runs.late("kl")("ddpg er", env).mean()))
         except MissingData:
@@ -60,7 +60,7 @@ def numbers_table(results: Results) -> str:
 
 def scores_table(results: Results) -> str:
     """Mean scores at quick, of the runs that there are."""
-    grid = {name: entries_of(name, "quick") for name in ("fig1", "fig3", FIG4)}
+    grid = {name: entries_of(name, "quick") for name in (FIG1, "fig3", FIG4)}
     seeds = {(entry.method, entry.env): entry.seed + 1 for entries in grid.values() for entry in entries}
     tasks = list(dict.fromkeys(env for _, env in seeds))
 

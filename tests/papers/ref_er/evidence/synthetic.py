@@ -147,6 +147,7 @@ RIGHT: dict[str, Numbers] = {
     },
     "own-annealing": {
         "ddpg er": dict(score=500.0),
+        "ddpg er (white noise)": dict(score=300.0),
         "ddpg refer": dict(score=400.0),
         "ddpg refer (A 0)": dict(score=1000.0),
         "vracer refer": dict(kl=0.1),
@@ -225,6 +226,7 @@ WRONG: dict[str, Numbers] = {
     },
     "own-annealing": {
         "ddpg er": dict(score=1000.0),
+        "ddpg er (white noise)": dict(score=1500.0),
         "ddpg refer": dict(score=400.0),
         "ddpg refer (A 0)": dict(score=500.0),
         "vracer refer": dict(kl=0.1),

@@ -30,7 +30,7 @@ from papers.ref_er.evidence.figures_panels import (
 )  # fmt: skip
 from papers.ref_er.evidence.figures_sensitivity import DEFAULT, HYPERPARAMETERS, variants
 from papers.ref_er.evidence.implied_kl import implied_kl
-from papers.ref_er.evidence.paper_values import ACTIONS, FIG4
+from papers.ref_er.evidence.paper_values import ACTIONS, FIG1, FIG4
 from papers.ref_er.tasks import TASKS, make_env
 from papers.ref_er.train import Config
 
@@ -51,7 +51,10 @@ METHODS = {
     **{name: [DEFAULT, *(f"{DEFAULT} ({setting})" for setting in settings)] for name, settings in SETTINGS.items()},
     "own-kl": [DEFAULT, f"{DEFAULT} (reverse KL)"],
     "own-memory": ["ddpg er", "ddpg er (N 2^18)"],
-    "own-annealing": ["ddpg er", "ddpg refer", "ddpg refer (A 0)", DEFAULT, "ppo", "ppo (A 0)"],
+    "own-annealing": [
+        *("ddpg er", "ddpg er (white noise)", "ddpg refer", "ddpg refer (A 0)"),
+        *(DEFAULT, "ppo", "ppo (A 0)"),
+    ],
     "own-million": [DEFAULT, "vracer er"],
 }
 ENVS = {name: ("HalfCheetah-v5", "Walker2d-v5") for name in METHODS} | {
@@ -76,7 +79,7 @@ def experiments():
         for name in METHODS:
             grids = {"quick": (ENVS[name], 2), "full": (tuple(TASKS), 3)}
             patch.setitem(EXPERIMENTS, name, lambda scale, name=name, grids=grids: grid(name, *grids[scale]))
-        for name in FIG4.split("+")[1:]:  # all methods of Fig. 4 are in the first
+        for name in FIG1.split("+")[1:] + FIG4.split("+")[1:]:  # all methods of Figs. 1 and 4 are in the first
             patch.setitem(EXPERIMENTS, name, lambda scale: [])
         yield
 
@@ -470,7 +473,7 @@ def test_both_directions_of_the_divergence(draw, results):
     ("name", "panels"),
     [
         ("own-memory", [("kl", METHODS["own-memory"]), ("return", METHODS["own-memory"])] * 2),
-        ("own-annealing", [("return", METHODS["own-annealing"][:3]), ("kl", METHODS["own-annealing"][3:])]),
+        ("own-annealing", [("return", METHODS["own-annealing"][:4]), ("kl", METHODS["own-annealing"][4:])]),
         ("own-million", [("return", METHODS["own-million"]), ("kl", METHODS["own-million"])]),
     ],
 )
