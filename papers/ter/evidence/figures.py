@@ -92,14 +92,14 @@ def own_predecessors(results: Results, scale: str, out: Path) -> None:
         "reached, those whose value rests on it; below, steps from an end to the farthest of them; last, share of a "
         "sweep's transitions that end a task, and how many it takes"
     )
-    canvas, axes = canvas_for(grid, 3, len(envs), title, note, (2.4, 1.9), unit="copy")
+    canvas, axes = canvas_for(grid, 3, len(envs), title, note, (2.4, 1.9), unit="target update")
     names = {method: label(method) for method in grid.methods}
     rows = {"grounded": "share reached", "distance": "steps from an end"}
     for column, env in enumerate(envs):
         for ax, (metric, ylabel) in zip(axes[:, column], rows.items()):
             curves(
                 ax, grid.of(env), metric, kind="mean-ci95", order=grid.methods, labels=names,
-                styles=styles(grid.methods), ylabel=ylabel, xlabel="copies",
+                styles=styles(grid.methods), ylabel=ylabel, xlabel="target updates",
             )  # fmt: skip
             ax.set_title(place(env) if metric == "grounded" else "")
         bars = axes[2, column]

@@ -1,7 +1,6 @@
 """How `lab.watch` plays what this paper's scripts have trained on Sokoban and MiniGrid."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
@@ -14,17 +13,8 @@ from lab.errors import UserError
 from papers.ter import train, train_sokoban
 from papers.ter.networks import CodeTrunk, Network
 
-
-@dataclass(frozen=True)
-class Older(train_sokoban.Config):
-    """Runs on Sokoban from before outputs were scaled: rewards were."""
-
-    reward_scale: float = 1.0
-    """Factor on rewards before they were stored; of no account to the greedy action."""
-
-
 HEADLINE = ("5x5-1", "ter")
-CONFIGS = (train_sokoban.Config, train.Config, Older)
+CONFIGS = (train_sokoban.Config, train.Config)
 
 
 def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callable[..., Any]]:

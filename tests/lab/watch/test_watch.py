@@ -95,7 +95,7 @@ def test_committed_agents_are_small_and_play_as_they_did(key):
     assert sum(path.stat().st_size for path in folder.iterdir()) < 1_000_000
     assert {path.name for path in folder.iterdir()} == {"config.json", "weights.pt"}
     origin = json.loads((folder / "config.json").read_text())
-    first = 5 if key[0] == "bias_reduced_her" else 0  # of its quick runs
+    first = {"bias_reduced_her": 5, "ter": 10}.get(key[0], 0)  # of its quick runs
     assert origin["config"]["seed"] == first and origin["dirty"] is False
     episodes, gain = GAINS[key]
     env, act = agents.load(AGENTS[key])
@@ -276,7 +276,7 @@ def test_damaged_runs_cost_one_line(tmp_path, capsys):
     config, weights = folder / "config.json", folder / "weights.pt"
     good = config.read_bytes()
     for words, spoil in (
-        ("do not fit its config.json", lambda: changed(folder, pixels=84)),
+        ("do not fit its config.json", lambda: changed(folder, network="nature")),
         ("unknown settings, colour", lambda: changed(folder, colour="red")),
         ("cannot be watched", lambda: changed(folder, env="Freeway")),
         ("it is not the config.json of a run", lambda: config.write_text("{")),
