@@ -70,9 +70,10 @@ def fig1(results: Results, scale: str, out: Path) -> None:
     steps = EXPERIMENTS["fig1"](scale)[0].config.steps
     missing = f"; not run: {len(data.missing)} of {len(data.wanted)} runs" if data.missing else ""
     caption = (
-        f"{scale}: seed {seed} of {data.frame['seed'].nunique()}, after {steps:,} steps; frames: black downward, "
-        f"orange upright, cyan horizontal (by quarters of the circle), red action above {EXCESSIVE:.0%} of the largest"
-        "; arc: torque; pale rod: 0.1 s before; by TD error and by Q: in proportion to them, which is our reading; "
+        f"{scale}: seed {seed}, the first of {data.frame['seed'].nunique()}, after {steps:,} steps; frames: black "
+        "downward, orange upright, cyan horizontal (by quarters of the circle), red action above "
+        f"{EXCESSIVE:.0%} of the largest; arc: torque; pale rod: 0.1 s before; by TD error and by Q: in proportion to "
+        "them, which is our reading; "
         f"time-outs {' (above) or '.join(draws)}{' (below)' if len(draws) > 1 else ''}{missing}"
     )
     title = "NERS Figure 1: what is drawn from SAC's memory on Pendulum"

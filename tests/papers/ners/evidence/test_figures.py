@@ -270,7 +270,7 @@ def test_fig1_shows_ten_draws_of_each_rule_and_all_of_them_below(draw, results):
     ].sort_values("step")
     [points] = below[2].collections
     np.testing.assert_allclose(points.get_offsets()[:, 0], np.degrees(rows["value"]))
-    assert "seed 10 of 3, after 30,000 steps" in caption(canvas)
+    assert "seed 10, the first of 3, after 30,000 steps" in caption(canvas)
     colours = {to_hex(patch.get_edgecolor()).upper() for patch in above[2].patches if isinstance(patch, Rectangle)}
     assert colours <= {FRAMES["upright"], RED}  # draws by Q are upright in these data
 
