@@ -64,8 +64,8 @@ bias-reduced-her-own-penalty:##  30 | not in the paper: the filter with a penalt
 bias-reduced-her-own-her:    ##  25 | not in the paper: three settings in which the filter could matter more, or less
 
 ners:            ## 690 | Neural experience replay sampler: every figure and table below
-ners-own-why:    ##   8 | not in the paper: why its scores are alike, what its networks do to inputs
-ners-fig1:       ##  12 | transitions of the pendulum drawn by TD error, by Q and uniformly
+ners-own-why:    ##   5 | not in the paper: why its scores are alike, what its networks do to inputs
+ners-fig1:       ##  20 | transitions of the pendulum drawn by TD error, by Q and uniformly
 ners-fig3:       ## 220 | SAC and TD3 with four samplers on sparse pendulum, lander and walker
 ners-fig4:       ## 150 | NERS with few features, without global context, with training returns
 ners-fig5:       ## 520 | Q and TD errors of what is replayed (the runs of fig3 and table1)
@@ -89,7 +89,7 @@ ref-er-fig7:   ## 200 | V-RACER: sensitivity to C, D, memory, batch, steps per u
 ref-er-fig8:   ## 100 | V-RACER: sensitivity to annealing and width; closed-form advantages
 ref-er-own-kl: ##  10 | not in the paper: the other direction of the divergence
 ref-er-own-memory:    ##  25 | not in the paper: DDPG's divergence with a larger memory
-ref-er-own-annealing: ##  40 | not in the paper: DDPG and PPO without annealing
+ref-er-own-annealing: ##  50 | not in the paper: DDPG and PPO without annealing
 ref-er-own-million:   ##  60 | not in the paper: V-RACER's first million steps with the paper's settings
 
 sibling-rivalry:      ## 950 | Sibling Rivalry: every figure below
@@ -110,13 +110,13 @@ sibling-rivalry-own-tasks: ##   0 | not in the paper: pictures of all tasks
 ter:              ## 600 | Topological Experience Replay: every figure below
 ter-fig2:         ##   1 | NChain: backups until the greedy path is right, and value error
 ter-fig3a:        ##  70 | MiniGrid: TER against UER, PER, EBU and DisCor
-ter-fig3b:        ##  40 | Sokoban: TER against UER, PER, EBU and DisCor
+ter-fig3b:        ##  50 | Sokoban: TER against UER, PER, EBU and DisCor
 ter-fig4:         ##  75 | baselines that learn more often than TER, and their over-estimation
 ter-fig5:         ##  25 | share of PER in TER's batches
 ter-fig6:         ##  27 | TER reduced to EBU's setting: one root, one predecessor
 ter-table-b1:     ##   6 | seconds to build one batch
 ter-fig-d1:       ##   1 | pictures of the worlds
-ter-fig-e7:       ##  40 | Sokoban: mean Q against the largest return (the runs of fig3b)
+ter-fig-e7:       ##  50 | Sokoban: mean Q against the largest return (the runs of fig3b)
 ter-fig-f8:       ##  25 | EBU's diffusion factor
 ter-fig-g9:       ##  40 | 10 % random actions
 ter-fig-h10:      ##  85 | worlds that do not end at the goal
