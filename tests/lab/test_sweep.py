@@ -13,7 +13,7 @@ from lab.entry import Entry
 from lab.errors import UserError
 from lab.identity import run_name
 from lab.runs import Run
-from lab.sweep import Progress, Report, _last_step, sweep
+from lab.sweep import Progress, Report, sweep
 from tests.lab import toy_train
 from tests.lab.toy_train import Config, main
 from tests.processes import members, metrics, started, wait_until
@@ -86,8 +86,13 @@ def test_finished_is_skipped_half_done_resumed_and_failures_stay_alone(tmp_path,
 def test_a_second_sweep_and_ctrl_c(tmp_path, capsys):
     (tmp_path / "sweep.py").write_text(SWEEP)
     other = started(sys.executable, str(tmp_path / "sweep.py"), str(tmp_path), cwd=ROOT, PYTHONPATH=str(ROOT))
-    wait_until(lambda: sum(_last_step(entry.run_dir(tmp_path)) > 0 for entry in SLOW) == 2, other)
-    two = [entry for entry in SLOW if _last_step(entry.run_dir(tmp_path))]
+
+    def saved() -> list[Entry]:
+        """Runs that have a checkpoint, which comes after their first row."""
+        return [entry for entry in SLOW if (entry.run_dir(tmp_path) / "checkpoint.pkl").exists()]
+
+    wait_until(lambda: len(saved()) == 2, other)
+    two = saved()
     report = sweep({tmp_path: two}, jobs=2)  # a second sweep over the same runs leaves them to the first
     assert sorted(report.busy) == sorted(name(entry) for entry in two)
     assert not report.finished and not report.failed and report.exit_code == 1
