@@ -106,13 +106,20 @@ def _hours_taken(paper: Paper) -> dict[str, dict[tuple, float]]:
 
 
 def _usual_hours(entry: Any, known: list[tuple[Any, float]]) -> float:
-    """Median hours of the runs most like `entry`: of its script, then task, then method; UNKNOWN_HOURS without any."""
+    """Median hours of the runs most like `entry`: of its script, then task, then method; UNKNOWN_HOURS without any.
+
+    Where a script counts steps, those of a shorter run are scaled up to as many, and of a longer one down.
+    """
+
+    def length(e: Any) -> int:
+        return getattr(e.config, "steps", 1)
+
     for likeness in (
         lambda e: (e.target, e.config.env, e.method),
         lambda e: (e.target, e.config.env),
         lambda e: e.target,
     ):
-        alike = [hours for other, hours in known if likeness(other) == likeness(entry)]
+        alike = [hours * length(entry) / length(other) for other, hours in known if likeness(other) == likeness(entry)]
         if alike:
             return statistics.median(alike)
     return UNKNOWN_HOURS

@@ -79,6 +79,13 @@ def test_what_other_scripts_take_says_nothing_about_a_run(house):
     assert evidence._usual_hours(entry, [(other, 1e-5), (entry, 0.7)]) == 0.7
 
 
+def test_a_run_of_more_steps_takes_more(house):
+    entry = house.papers()["coins"].experiments["compare"]("quick")[0]
+    longer = dataclasses.replace(entry, config=dataclasses.replace(entry.config, steps=5 * entry.config.steps))
+    assert evidence._usual_hours(longer, [(entry, 0.25)]) == 1.25
+    assert evidence._usual_hours(entry, [(longer, 1.25), (entry, 0.25), (entry, 0.25)]) == 0.25
+
+
 def test_a_dry_run_trains_nothing(house, swept, capsys):
     assert main(["evidence", "--dry", "--hours", "0.2", "--jobs", "2"], house) == 0
     first, *figures = capsys.readouterr().out.splitlines()
