@@ -39,7 +39,8 @@ def learning_curves(
 def fig4(results: Results, scale: str, out: Path) -> None:
     """Fig. 4: two rows per task, (a) return and (b) over-estimation; one column per baseline, TER in each."""
     grid = grid_of(results, "fig4", scale)
-    envs, families = shown(grid), [name for name in NAMES if name != "ter"]
+    envs = shown(grid)
+    families = [name for name in dict.fromkeys(method.split()[0] for method in grid.methods) if name != "ter"]
     title = "TER Figure 4: baselines that learn more often"
     note = f"{HOW}; ratio: gradient steps per environment step"
     canvas, axes = canvas_for(grid, 2 * len(envs), len(families), title, note, (3.2, 2.3))

@@ -49,6 +49,11 @@ def test_figures_that_are_not_committed_draw_every_method(name, draw):
     assert {text.get_text() for text in shown.get_texts()} == methods
 
 
+def test_fig4_has_a_column_for_each_of_its_baselines(draw):
+    columns = [ax.get_title().rpartition(", ")[2] for ax in panels(draw("fig4"))]
+    assert set(columns) == {"UER", "PER", "EBU", "DisCor"} and columns[:4] == ["UER", "PER", "EBU", "DisCor"]
+
+
 def test_table_b1_holds_the_papers_numbers_and_ours(draw):
     canvas = draw("table-b1", "quick", noise=0.0, keep=lambda method, env, seed: method != "ebu")
     cells = canvas.axes[0].tables[0].get_celld()
