@@ -11,6 +11,7 @@ from lab.claims import Claim
 from lab.results import MissingData, Results
 from lab.verdicts import Verdict, not_worse, same
 from papers.ref_er.evidence.claims_runs import Judge, Runs, Sized, better, both, compared, every, most
+from papers.ref_er.evidence.paper_values import FIG7, FIG8
 
 DEFAULT = "vracer refer"
 FOUR = ("Humanoid-v5", "Ant-v5", "Walker2d-v5", "HalfCheetah-v5")
@@ -61,7 +62,7 @@ def best_rate_differs(results: Results) -> Verdict:
     Reproduced where the best rates of two tasks differ and each is clearly better than the other's in its task; not
     reproduced where one rate is clearly better than each of the others in all tasks.
     """
-    runs = Runs.of(results, "fig7")
+    runs = Runs.of(results, FIG7)
     scores: dict[str, dict[str, float]] = {}
     for env in FOUR:
         try:
@@ -100,18 +101,18 @@ MOST = "in most tasks"
 CLAIMS = [
     Claim(
         "fig7-c-small", "fig7", f"V-RACER with ReF-ER: C = 2 is slower than 4, {MOST}", "slower pace",
-        most("fig7", against("", "C 2", training=True), FOUR),
+        most(FIG7, against("", "C 2", training=True), FOUR),
     ),
     Claim(
         "fig7-n-large", "fig7", f"V-RACER with ReF-ER: the largest memory is slower than the default one, {MOST}",
         "slower pace",
-        most("fig7", lambda runs, env: runs.compare(DEFAULT, largest_memory(runs, env), env, training=True), FOUR),
+        most(FIG7, lambda runs, env: runs.compare(DEFAULT, largest_memory(runs, env), env, training=True), FOUR),
     ),
     Claim(
         "fig7-penalty", "fig7", "V-RACER with ReF-ER: C = 2 and the largest memory each increase the penalty (beta "
         f"ends lower), {MOST}", "penalty terms increase",
         most(
-            "fig7",
+            FIG7,
             both(
                 C_2=lambda runs, env: less_beta(runs, with_("C 2"), env),
                 large_N=lambda runs, env: less_beta(runs, largest_memory(runs, env), env),
@@ -121,31 +122,31 @@ CLAIMS = [
     ),
     Claim(
         "fig7-c-large", "fig7", "V-RACER with ReF-ER: C = 8 ends below 4 in most of the tasks in which the agent can "
-        "fall", CURVES, most("fig7", against("", "C 8"), FALL_PRONE),
+        "fall", CURVES, most(FIG7, against("", "C 8"), FALL_PRONE),
     ),
     Claim(
         "fig7-c-stable", "fig7", "V-RACER with ReF-ER: HalfCheetah tolerates a large C, with 8 it ends no worse than "
-        "with 4", "more tolerant", every("fig7", against("C 8", "", not_worse), STABLE),
+        "with 4", "more tolerant", every(FIG7, against("C 8", "", not_worse), STABLE),
     ),
     Claim(
         "fig7-d-small", "fig7", f"V-RACER with ReF-ER: D = 0.05 is slower than 0.1, {MOST}", "delays learning",
-        most("fig7", against("", "D 0.05", training=True), FOUR),
+        most(FIG7, against("", "D 0.05", training=True), FOUR),
     ),
     Claim(
         "fig7-d-large", "fig7", "V-RACER with ReF-ER: D = 0.2 ends below 0.1 in most of the tasks in which the agent "
-        "can fall", "less accurate", most("fig7", against("", "D 0.2"), FALL_PRONE),
+        "can fall", "less accurate", most(FIG7, against("", "D 0.2"), FALL_PRONE),
     ),
     Claim(
         "fig7-b", "fig7", f"V-RACER with ReF-ER: a larger batch is better, 512 ends above 64, {MOST}",
-        "minor improvements", most("fig7", against("B 512", "B 64"), FOUR),
+        "minor improvements", most(FIG7, against("B 512", "B 64"), FOUR),
     ),
     Claim(
         "fig7-f-humanoid", "fig7", "V-RACER with ReF-ER: Humanoid gains from fewer gradient steps, F = 4 ends above 1",
-        "seems to benefit", every("fig7", against("F 4", ""), ("Humanoid-v5",)),
+        "seems to benefit", every(FIG7, against("F 4", ""), ("Humanoid-v5",)),
     ),
     Claim(
         "fig7-f-simple", "fig7", "V-RACER with ReF-ER: HalfCheetah and Walker2d are learnt faster with more gradient "
-        "steps, F = 0.2 than 1", "more rapidly", every("fig7", against("F 0.2", "", training=True), SIMPLE),
+        "steps, F = 0.2 than 1", "more rapidly", every(FIG7, against("F 0.2", "", training=True), SIMPLE),
     ),
     Claim(
         "fig7-lr", "fig7", "V-RACER with ReF-ER: the best learning rate depends on the task", "task-specific",
@@ -153,22 +154,22 @@ CLAIMS = [
     ),
     Claim(
         "fig8-a", "fig8", f"V-RACER with ReF-ER: annealing has a minor effect (A = 0 ends alike), {MOST}", "minor",
-        most("fig8", against("A 0", "", same), FOUR),
+        most(FIG8, against("A 0", "", same), FOUR),
     ),
     Claim(
         "fig8-s", "fig8", f"V-RACER with ReF-ER: the width has a minor effect (92 and 180 units end as 128 do), {MOST}",
-        "minor", most("fig8", both(S_92=against("S 92", "", same), S_180=against("S 180", "", same)), FOUR),
+        "minor", most(FIG8, both(S_92=against("S 92", "", same), S_180=against("S 180", "", same)), FOUR),
     ),
     Claim(
         "fig8-s-spread", "fig8", "V-RACER with ReF-ER: wider networks vary more from run to run, 180 units more than "
         f"92, {MOST}", "may be higher",
-        most("fig8", lambda runs, env: runs.spread(with_("S 180"), with_("S 92"), env), FOUR),
+        most(FIG8, lambda runs, env: runs.spread(with_("S 180"), with_("S 92"), env), FOUR),
     ),
     Claim(
         "fig8-advantage", "fig8", "V-RACER with ReF-ER: no closed-form advantage brings more than a minor improvement "
         f"(without one it is no worse), {MOST}", "minor improvements",
         most(
-            "fig8",
+            FIG8,
             both(
                 quadratic=against("", "advantage quadratic", not_worse),
                 Gaussian=against("", "advantage gaussian", not_worse),

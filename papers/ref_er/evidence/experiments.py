@@ -8,7 +8,7 @@ size of the memory, starts at 0.3. The flow-control task (Fig. 6), whose world i
 at quick 50,000 actions and a memory of 8,192, at full a million actions.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from lab.entry import Entry
@@ -59,11 +59,13 @@ SENSITIVITY_ENVS: dict[str, tuple[str, ...]] = {
     "quick": ("Walker2d-v5", "HalfCheetah-v5"),
     "full": ("Humanoid-v5", "Ant-v5", "Walker2d-v5", "HalfCheetah-v5"),
 }
-"""Of Figs. 7 and 8; at quick the latter has the last of them only. Their values are those of the authors' scripts; the
-paper's are in its pictures only."""
+"""Of Figs. 7 and 8. Their values are those of the authors' scripts; the paper's are in its pictures only."""
+FIG8_ENVS = {**SENSITIVITY_ENVS, "quick": SENSITIVITY_ENVS["quick"][-1:]}
 UNJUDGED = ("D 0.15", "B 128", "F 0.5", "F 2", "F 4")
 """Values of Fig. 7 that no claim reads which quick can judge. They are left to `full`, as is the smaller one of its two
 larger memories."""
+Settings = Sequence[tuple[str, dict[str, Any]]]
+"""Of Figs. 7 and 8: a label, and what of a config changes."""
 REPLAYS = ("er", "per", "refer", "refer-1", "refer-2")
 
 
@@ -173,42 +175,47 @@ def fig6(scale: str) -> list[Entry]:
 
 
 def fig7(scale: str) -> list[Entry]:
-    """V-RACER's sensitivity to C, D, the memory's size N, the batch B, steps per gradient step F, and learning rate.
+    """Fig. 7: V-RACER's sensitivity to C and D, one changed at a time, as all of Fig. 7; and V-RACER as it is."""
+    settings = [("", {}), *((f"C {c:g}", dict(c=c)) for c in (2.0, 8.0))]
+    return sensitivity([*settings, *((f"D {d:g}", dict(tolerance=d)) for d in (0.05, 0.15, 0.2))], scale)
 
-    One setting is changed at a time: the warm-up and the rate of beta, which by default follow N and B, stay.
-    """
+
+def fig7_memory(scale: str) -> list[Entry]:
+    """The same for the memory's size N and the batch B; the warm-up and the rate of beta, which by default follow N and
+    B, stay."""
     usual = train.Config(**SCHEDULES[scale])
     rate = train.make_refer(usual).rate
     sizes = [usual.capacity * factor for factor in ((4,) if scale == "quick" else (2, 4))]
-    settings: list[tuple[str, dict]] = [
-        *((f"C {c:g}", dict(c=c)) for c in (2.0, 8.0)),
-        *((f"D {d:g}", dict(tolerance=d)) for d in (0.05, 0.15, 0.2)),
-        *((f"N 2^{n.bit_length() - 1}", dict(capacity=n, beta_rate=rate)) for n in sizes),
-        *((f"B {b}", dict(batch_size=b, beta_rate=rate)) for b in (64, 128, 512)),
-        *((f"F {f:g}", dict(steps_per_update=f)) for f in (0.2, 0.5, 2.0, 4.0)),
-        *((f"lr {lr:g}", dict(lr=lr)) for lr in (3e-5, 3e-4)),
-    ]
-    judged = [(name, changed) for name, changed in settings if scale != "quick" or name not in UNJUDGED]
-    return sensitivity(judged, SENSITIVITY_ENVS[scale], scale, SEEDS[scale])
+    settings = [(f"N 2^{n.bit_length() - 1}", dict(capacity=n, beta_rate=rate)) for n in sizes]
+    return sensitivity([*settings, *((f"B {b}", dict(batch_size=b, beta_rate=rate)) for b in (64, 128, 512))], scale)
+
+
+def fig7_updates(scale: str) -> list[Entry]:
+    """The same for the steps per gradient step F, and the learning rate."""
+    settings = [(f"F {f:g}", dict(steps_per_update=f)) for f in (0.2, 0.5, 2.0, 4.0)]
+    return sensitivity([*settings, *((f"lr {lr:g}", dict(lr=lr)) for lr in (3e-5, 3e-4))], scale)
 
 
 def fig8(scale: str) -> list[Entry]:
-    """V-RACER's sensitivity to the annealing A, the width S of the network, and a closed-form advantage."""
-    settings: list[tuple[str, dict]] = [
-        ("A 0", dict(annealing=0.0)),
-        *((f"S {s}", dict(hidden=s)) for s in (92, 180)),
-        *((f"advantage {kind}", dict(advantage=kind)) for kind in ("quadratic", "gaussian")),
-    ]
-    envs = SENSITIVITY_ENVS[scale]
-    return sensitivity(settings, envs if scale == "full" else envs[-1:], scale, MANY[scale])
+    """Fig. 8: V-RACER's sensitivity to the annealing A and the width S of the network; and V-RACER as it is."""
+    settings: Settings = [("", {}), ("A 0", dict(annealing=0.0)), *((f"S {s}", dict(hidden=s)) for s in (92, 180))]
+    return sensitivity(settings, scale, FIG8_ENVS[scale], MANY[scale])
 
 
-def sensitivity(settings: Iterable[tuple[str, dict]], envs: Iterable[str], scale: str, seeds: int) -> list[Entry]:
-    """V-RACER with ReF-ER as it is, and with each of the settings, (name, what changes)."""
+def fig8_advantages(scale: str) -> list[Entry]:
+    """The same for a closed-form advantage."""
+    settings = [(f"advantage {kind}", dict(advantage=kind)) for kind in ("quadratic", "gaussian")]
+    return sensitivity(settings, scale, FIG8_ENVS[scale], MANY[scale])
+
+
+def sensitivity(settings: Settings, scale: str, envs: Iterable[str] = (), seeds: int = 0) -> list[Entry]:
+    """V-RACER with ReF-ER, with each of the settings, (name, what changes), that the scale has. envs, seeds: by default
+    those of Fig. 7."""
     return [
         entry
-        for env in envs
-        for name, changed in [("", {}), *settings]
+        for env in envs or SENSITIVITY_ENVS[scale]
+        for name, changed in settings
+        if scale != "quick" or name not in UNJUDGED
         for entry in entries(scale, env, "vracer", ("refer",), f" ({name})" if name else "", seeds=seeds, **changed)
     ]
 
@@ -280,7 +287,10 @@ EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "fig4-others": fig4_others,
     "fig6": fig6,
     "fig7": fig7,
+    "fig7-memory": fig7_memory,
+    "fig7-updates": fig7_updates,
     "fig8": fig8,
+    "fig8-advantages": fig8_advantages,
     "own-kl": own_kl,
     "own-memory": own_memory,
     "own-annealing": own_annealing,

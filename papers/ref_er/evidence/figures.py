@@ -30,7 +30,7 @@ from papers.ref_er.evidence.figures_panels import (
     panel,
 )
 from papers.ref_er.evidence.figures_sensitivity import fig7, fig8
-from papers.ref_er.evidence.paper_values import FIG1, FIG4
+from papers.ref_er.evidence.paper_values import FIG1, FIG4, FIG7, FIG8
 
 
 def returns(experiment: str, number: int, title: str, proposed: str) -> Figure:
@@ -84,8 +84,8 @@ FIGURES: dict[str, Figure] = {
     "fig4": returns(FIG4, 4, "V-RACER with four kinds of replay, PPO and ACER, returns", "vracer refer"),
     "fig5": divergences(FIG4, 5, "V-RACER, PPO and ACER, divergence from the replayed behaviours", False),
     "fig6": Figure(("fig6",), fig6, "a swimmer in the wake of a cylinder, recurrent networks"),
-    "fig7": Figure(("fig7",), fig7, "V-RACER with ReF-ER, hyper-parameters"),
-    "fig8": Figure(("fig8",), fig8, "annealing, network size and advantage"),
+    "fig7": Figure(tuple(FIG7.split("+")), fig7, "V-RACER with ReF-ER, hyper-parameters"),
+    "fig8": Figure(tuple(FIG8.split("+")), fig8, "annealing, network size and advantage"),
     "own-kl": Figure(("own-kl",), own_kl, "not in the paper: both directions of the divergence"),
     "own-memory": Figure(("own-memory",), own_memory, "not in the paper: DDPG's divergence with a larger memory"),
     "own-annealing": Figure(("own-annealing",), own_annealing, "not in the paper: DDPG and PPO without annealing"),

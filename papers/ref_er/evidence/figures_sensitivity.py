@@ -12,6 +12,7 @@ from matplotlib import colormaps
 from lab.plotting import curves, save
 from lab.results import Results
 from papers.ref_er.evidence.figures_panels import SYMBOLS, XLABEL, Data, cut_below, left_labels, short
+from papers.ref_er.evidence.paper_values import FIG7, FIG8
 
 HYPERPARAMETERS = {  # as methods are labelled -> field of a config, text of a legend
     "C": ("c", "C, width of\n$c_{max}$ at first"),
@@ -89,10 +90,10 @@ def draw(results: Results, scale: str, out: Path, experiment: str, title: str, n
 def fig7(results: Results, scale: str, out: Path) -> None:
     """Fig. 7: C and D of ReF-ER, size of the memory and of the batch, steps per gradient step, learning rate."""
     names = ("C", "D", "N", "B", "F", "lr")
-    draw(results, scale, out, "fig7", "Figure 7: V-RACER with ReF-ER, hyper-parameters", names)
+    draw(results, scale, out, FIG7, "Figure 7: V-RACER with ReF-ER, hyper-parameters", names)
 
 
 def fig8(results: Results, scale: str, out: Path) -> None:
     """Fig. 8: annealing, size of the network, and the closed-form advantages of App. E."""
     title = "Figure 8: V-RACER with ReF-ER, annealing, network size and advantage"
-    draw(results, scale, out, "fig8", title, ("A", "S", "advantage"))
+    draw(results, scale, out, FIG8, title, ("A", "S", "advantage"))

@@ -16,6 +16,8 @@ FIG1 = "fig1+fig1-rules+fig1-others"
 """The experiments of Figs. 1 and 2, read as one, so that no file of results exceeds 2 MB."""
 FIG4 = "fig4+fig4-rules+fig4-others"
 """Those of Figs. 4 and 5."""
+FIG7 = "fig7+fig7-memory+fig7-updates"
+FIG8 = "fig8+fig8-advantages"
 
 DDPG_ER_KL = {"Humanoid-v5": 100.0, "Walker2d-v5": 50.0}
 """Around what the divergence of DDPG with plain replay oscillates (Sec. 5.1)."""

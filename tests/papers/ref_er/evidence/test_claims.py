@@ -18,7 +18,7 @@ from papers.ref_er.evidence.claims_runs import Runs, compared, most, spread_rati
 from papers.ref_er.evidence.claims_sensitivity import FALL_PRONE, FOUR, SIMPLE, STABLE, largest_memory
 from papers.ref_er.evidence.experiments import EXPERIMENTS, entries_of
 from papers.ref_er.evidence.implied_kl import implied_kl
-from papers.ref_er.evidence.paper_values import ACTIONS, FIG1, FIG4
+from papers.ref_er.evidence.paper_values import ACTIONS, FIG1, FIG4, FIG7, FIG8
 from tests.papers.ref_er.evidence.synthetic import (
     CHEETAH,
     HUMANOID,
@@ -119,7 +119,8 @@ def test_claims_about_tasks_that_were_not_run_are_not_run(name, tasks, tmp_path)
 def test_methods_and_tasks_are_those_of_the_experiments():
     """But for runs that nobody has made yet."""
     planned = {"vracer refer (N 2^9)"}
-    names = {experiment: {"fig1": FIG1, "fig4": FIG4}.get(experiment, experiment) for experiment in RIGHT}
+    several = {"fig1": FIG1, "fig4": FIG4, "fig7": FIG7, "fig8": FIG8}
+    names = {experiment: several.get(experiment, experiment) for experiment in RIGHT}
     assert {part for name in names.values() for part in name.split("+")} == set(EXPERIMENTS)
     for experiment, name in names.items():
         entries = entries_of(name, "full")

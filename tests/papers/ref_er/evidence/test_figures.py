@@ -30,7 +30,7 @@ from papers.ref_er.evidence.figures_panels import (
 )  # fmt: skip
 from papers.ref_er.evidence.figures_sensitivity import DEFAULT, HYPERPARAMETERS, variants
 from papers.ref_er.evidence.implied_kl import implied_kl
-from papers.ref_er.evidence.paper_values import ACTIONS, FIG1, FIG4
+from papers.ref_er.evidence.paper_values import ACTIONS, FIG1, FIG4, FIG7, FIG8
 from papers.ref_er.tasks import TASKS, make_env
 from papers.ref_er.train import Config
 
@@ -79,7 +79,7 @@ def experiments():
         for name in METHODS:
             grids = {"quick": (ENVS[name], 2), "full": (tuple(TASKS), 3)}
             patch.setitem(EXPERIMENTS, name, lambda scale, name=name, grids=grids: grid(name, *grids[scale]))
-        for name in FIG1.split("+")[1:] + FIG4.split("+")[1:]:  # all methods of Figs. 1 and 4 are in the first
+        for name in [part for figure in (FIG1, FIG4, FIG7, FIG8) for part in figure.split("+")[1:]]:  # all in the first
             patch.setitem(EXPERIMENTS, name, lambda scale: [])
         yield
 
