@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib import colormaps
 
-from lab.plotting import curves, save
+from lab.plotting import curves, save, shown
 from lab.results import Results
 from papers.ref_er.evidence.figures_panels import SYMBOLS, XLABEL, Data, cut_below, left_labels, short
 from papers.ref_er.evidence.paper_values import FIG7, FIG8
@@ -56,7 +56,10 @@ def size(value: str) -> float:
 def draw(results: Results, scale: str, out: Path, experiment: str, title: str, names: tuple[str, ...]) -> None:
     """Returns: a row for each of the hyper-parameters `names`, a column for each task."""
     data = Data(results, experiment, scale)
-    if scale == "quick":  # a row without runs is named in the caption alone
+    if scale == "quick":  # a task or a row without runs of its own is named in the caption alone
+        own = data.frame["env"][data.frame["method"] != DEFAULT]
+        data.frame = data.frame[data.frame["env"].isin(own)] if len(own) else data.frame
+        data.shown = shown(data)
         there = set(data.frame["method"])
         names = tuple(name for name in names if there & (set(variants(data, name)) - {DEFAULT})) or names[:1]
     canvas, axes = data.canvas(len(names), len(data.shown), title, HOW, (3.4, 1.9))

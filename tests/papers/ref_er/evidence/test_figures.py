@@ -439,6 +439,14 @@ def test_bands_are_percentiles_of_the_runs_means(draw, results):
         np.testing.assert_allclose(bands[to_hex(line.get_color()).upper()], expected)
 
 
+def test_a_task_with_the_default_alone_has_no_column(tmp_path, canvases):
+    """The default's runs are those of other figures, which may have more tasks."""
+    without = write(tmp_path, "fig8", keep=lambda method, env, seed: env == "HalfCheetah-v5" or method == DEFAULT)
+    FIGURES["fig8"].draw(without, "quick", None)
+    assert [ax.get_title() for ax in canvases[0].axes[:1]] == ["HalfCheetah-v5"] and len(canvases[0].axes) == 3
+    assert "not run: Walker2d-v5" in caption(canvases[0])
+
+
 def test_a_config_that_leaves_values_open_has_the_papers(tmp_path, monkeypatch):
     entries = [Entry(DEFAULT, "HalfCheetah-v5", 0, "nowhere:main", Config())]
     monkeypatch.setitem(EXPERIMENTS, "fig8", lambda scale: entries)
