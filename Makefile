@@ -81,7 +81,7 @@ ners-own-td3-lr: ##  20 | not in the paper: the learning rate of TD3 with unifor
 ref-er:        ## 1120 | Remember and Forget for Experience Replay: every figure below
 ref-er-fig1:   ## 200 | DDPG: returns with plain and prioritised replay and with ReF-ER, rule by rule
 ref-er-fig2:   ## 200 | DDPG: divergence of the policy from the replayed behaviour (the runs of fig1)
-ref-er-fig3:   ##  80 | NAF: returns, as fig1
+ref-er-fig3:   ## 140 | NAF: returns, as fig1
 ref-er-fig4:   ## 290 | V-RACER with ReF-ER, rule by rule, PPO and ACER: returns
 ref-er-fig5:   ## 290 | V-RACER, PPO and ACER: divergence (the runs of fig4)
 ref-er-fig6:   ## 150 | a swimmer in a cylinder's wake, recurrent networks: V-RACER, DDPG, ACER
