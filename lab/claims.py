@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import UserError
-from lab.results import MissingData, Results, write_if_changed
+from lab.results import EVIDENCE, MissingData, Results, write_if_changed
 from lab.verdicts import LEVEL, MARGIN, MIN_SEEDS, STATUSES, Verdict, false_discovery_threshold, status_after
 
 KINDS = ("paper", "own", "wiring")
@@ -27,7 +27,7 @@ class Claim:
     kind: "paper" for what the paper says, in its words and at its budget or at one chosen before the data were seen;
     "own" for what only we ask, or choose afterwards; "wiring" for what holds by construction. Only the first are
     counted among the paper's. counted_with: id of the claim whose runs and question this one repeats; it is not counted
-    again.
+    again. scale: the smallest at which the runs that it needs are planned, "quick" or "full".
     """
 
     id: str
@@ -37,10 +37,13 @@ class Claim:
     check: Callable[[Results], Verdict]
     kind: str = "paper"
     counted_with: str = ""
+    scale: str = "quick"
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"unknown kind of claim {self.kind!r}; choose from {', '.join(KINDS)}")
+        if self.scale not in EVIDENCE:
+            raise ValueError(f"unknown scale {self.scale!r}; choose from {', '.join(EVIDENCE)}")
 
     @property
     def counts(self) -> bool:
@@ -55,6 +58,14 @@ class Claim:
             function = function.func
         name = function.__qualname__.partition(".")[0]
         return function.__module__.replace(".", "/") + ".py", "" if "<" in name else name
+
+
+def full_only(claims: Iterable[Claim], ids: Iterable[str]) -> list[Claim]:
+    """The claims, those with these ids marked as such that no quick run can decide. ValueError for an unknown id."""
+    claims, ids = list(claims), set(ids)
+    if unknown := ids - {claim.id for claim in claims}:
+        raise ValueError(f"no claims are called {', '.join(sorted(unknown))}")
+    return [replace(claim, scale="full") if claim.id in ids else claim for claim in claims]
 
 
 # ------------------------------------------------------------------------------------------------ judging
@@ -132,15 +143,19 @@ def summary_table(by_paper: ByPaper) -> str:
 def sentences(judged: Iterable[tuple[Claim, Verdict]]) -> list[str]:
     """Three sentences on a paper, made of its verdicts: what holds here, what does not, what is open."""
     by_status: dict[str, list[str]] = {status: [] for status in STATUSES}
-    for claim, verdict in _main({"": list(judged)})[""]:
+    counted = _main({"": list(judged)})[""]
+    for claim, verdict in counted:
         by_status[verdict.status].append(claim.text)
     partly, undecided, unrun = (len(by_status[status]) for status in ("partly", "inconclusive", "not run"))
+    dear = sum(claim.scale == "full" and verdict.status == "not run" for claim, verdict in counted)
     n = sum(map(len, by_status.values()))
+    of_these = f", {dear} of them `full` only" if dear else ""
     return [
         f"Holds here ({len(by_status['reproduced'])} of {n} claims, {partly} more in part): "
         + _named(by_status["reproduced"] or by_status["partly"]),
         f"Does not hold here ({len(by_status['not reproduced'])}): " + _named(by_status["not reproduced"]),
-        f"Open ({undecided} undecided, {unrun} not run): " + _named(by_status["inconclusive"] + by_status["not run"]),
+        f"Open ({undecided} undecided, {unrun} not run{of_these}): "
+        + _named(by_status["inconclusive"] + by_status["not run"]),
     ]
 
 
@@ -178,14 +193,24 @@ def _row(claim: Claim, verdict: Verdict, room: str, root: Path, limit: float, in
         link(claim.figure, picture),
         f"{claim.text} (`{claim.id}`" + (f"; counted with `{claim.counted_with}`)" if claim.counted_with else ")"),
         claim.paper_value,
-        f"{verdict.effect} {verdict.interval}".strip(),
+        ours_of(verdict),
         str(verdict.seeds) if verdict.seeds else "",
         f"{verdict.steps:,}" if verdict.steps else "",
-        verdict.scale,
+        scale_of(claim, verdict),
         status,
         "" if after == verdict.status else after,
         ", ".join(places),
     ]
+
+
+def ours_of(verdict: Verdict) -> str:
+    """Our number with its interval; of what was not run, its price."""
+    return f"{verdict.effect} {verdict.interval}".strip() or verdict.price
+
+
+def scale_of(claim: Claim, verdict: Verdict) -> str:
+    """At which scale it was judged; of what was not run, at which it could be."""
+    return verdict.scale or ("full only" if claim.scale == "full" else claim.scale)
 
 
 def judged_text(by_paper: ByPaper, width: int = 110) -> str:
@@ -219,8 +244,10 @@ EXPLANATION = """\
 **Reproduced**: the 95 % interval of the comparison (Student's or Welch's t, paired where runs share their random
 streams) lies where the claim says. **Not reproduced**: it lies on the other side. **Inconclusive**: it allows both,
 fewer than {seeds} seeds were run, neither side clearly learns at this budget, or, of a claim that something never
-happens, nothing in the figure succeeds. **Partly**: some parts (tasks) hold. **Not run**: data are missing; parts that
-were not run do not count against a claim. "Not worse" and "the same" mean within {margin:.0%} of what the better side
+happens, nothing in the figure succeeds. **Partly**: some parts (tasks) hold. **Not run**: data are missing; the row
+names the runs that its figure lacks and their hours on one core, by what similar runs took ("at least" where some are
+like none that was timed), and says "full only" where no run at `quick` can decide it. Parts that were not run do not
+count against a claim. "Not worse" and "the same" mean within {margin:.0%} of what the better side
 gained over its score before learning, where a claim names no factor. Own claims (what only we ask, or chose after
 seeing data) and wiring are not counted among the papers'.
 

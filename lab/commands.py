@@ -41,7 +41,7 @@ def entries_of(
         }
     if seeds is not None:
         found = {name: _reseeded(of_it, seeds) for name, of_it in found.items()}
-    return {name: [_placed(entry, device) for entry in of_it] for name, of_it in found.items()}
+    return {name: [placed(entry, device) for entry in of_it] for name, of_it in found.items()}
 
 
 def _reseeded(entries: Iterable[Any], seeds: Sequence[int]) -> list[Any]:
@@ -53,7 +53,8 @@ def _reseeded(entries: Iterable[Any], seeds: Sequence[int]) -> list[Any]:
     ]
 
 
-def _placed(entry: Any, device: str) -> Any:
+def placed(entry: Any, device: str) -> Any:
+    """The run on a device, where its settings name one."""
     if device == "cpu" or not hasattr(entry.config, "device"):
         return entry
     return dataclasses.replace(entry, config=dataclasses.replace(entry.config, device=device))
@@ -192,9 +193,10 @@ def write_claims(house: House, *, show: bool = False) -> None:
     Of a machine's own results (not `house.committed`): runs/RESULTS.md alone.
     """
     from lab import claims
+    from lab.prices import priced
     from lab.results import write_if_changed
 
-    by_paper = {name: judge(paper) for name, paper in house.papers().items()}
+    by_paper = {name: priced(paper, judge(paper)) for name, paper in house.papers().items()}
     page = (house.root if house.committed else house.runs) / "RESULTS.md"
     linked = ROOT if house.committed else house.runs  # the committed files are not this machine's: no links to them
     inside = house.root.relative_to(ROOT).as_posix() if house.root.is_relative_to(ROOT) else "."

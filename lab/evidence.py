@@ -1,20 +1,21 @@
 """Train what is missing to judge more claims, the cheapest undecided claim first, for so many hours; then collect.
 
 A claim is undecided when it is "not run" or "inconclusive", and can be helped where `quick` runs of its figure's
-experiments are not among the committed results. All undecided claims of a figure cost the same: its missing runs.
+experiments are not among the committed results, unless only `full` can decide it. All undecided claims of a figure cost
+the same: its missing runs.
 """
 
 from __future__ import annotations
 
-import statistics
 import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from lab.commands import collect, entries_of
+from lab.commands import collect, entries_of, placed
 from lab.errors import UserError
+from lab.prices import Prices
 from lab.rooms import Paper, judge, plain
 
 SCALE = "quick"
@@ -67,62 +68,30 @@ def gaps(papers: Iterable[Paper], verdicts: Verdicts, device: str = "cpu") -> li
 
 
 def _gaps_of(paper: Paper, verdicts: Verdicts, device: str) -> list[Gap]:
-    entries, took = entries_of(paper, None, SCALE, device), _hours_taken(paper)
-    known = [(e, took[name][_key(e)]) for name, of_it in entries.items() for e in of_it if _key(e) in took[name]]
-    found = []
-    for figure, needs in paper.figures.items():
+    prices, found = Prices(paper), []
+    for figure in paper.figures:
         about_it = [
             (claim, verdict)
             for (name, _), (claim, verdict) in verdicts.items()
             if name == paper.name
             and plain(claim.figure) == plain(figure)
             and verdict.status in UNDECIDED
+            and claim.scale == SCALE
             and claim.kind != "wiring"
         ]
-        missing = [
-            e for experiment in needs.experiments for e in entries[experiment] if _key(e) not in took[experiment]
-        ]
-        if about_it and missing:
+        if about_it and (missing := [placed(entry, device) for entry in prices.missing(figure, SCALE)]):
             runs = {entry.run_dir(paper.runs).name: entry for entry in missing}
-            finished = {name for name, entry in runs.items() if entry.state(paper.runs).stage == "finished"}
-            hours = {name: 0.0 if name in finished else _usual_hours(entry, known) for name, entry in runs.items()}
+            hours = {name: _hours(entry, prices) for name, entry in runs.items()}
             found.append(Gap(paper, figure, about_it, runs, hours))
     return found
 
 
-def _key(entry: Any) -> tuple[str, str, int]:
-    return entry.method, entry.env, entry.seed
-
-
-def _hours_taken(paper: Paper) -> dict[str, dict[tuple, float]]:
-    """Experiment -> (method, env, seed) of each committed run -> hours that it took."""
-    from lab import results
-
-    frames = {experiment: results.read(paper.results, experiment, SCALE) for experiment in paper.experiments}
-    return {
-        experiment: {} if frame is None else frame.groupby(["method", "env", "seed"])["hours"].max().to_dict()
-        for experiment, frame in frames.items()
-    }
-
-
-def _usual_hours(entry: Any, known: list[tuple[Any, float]]) -> float:
-    """Median hours of the runs most like `entry`: of its script, then task, then method; UNKNOWN_HOURS without any.
-
-    Where a script counts steps, those of a shorter run are scaled up to as many, and of a longer one down.
-    """
-
-    def length(e: Any) -> int:
-        return getattr(e.config, "steps", 1)
-
-    for likeness in (
-        lambda e: (e.target, e.config.env, e.method),
-        lambda e: (e.target, e.config.env),
-        lambda e: e.target,
-    ):
-        alike = [hours * length(entry) / length(other) for other, hours in known if likeness(other) == likeness(entry)]
-        if alike:
-            return statistics.median(alike)
-    return UNKNOWN_HOURS
+def _hours(entry: Any, prices: Prices) -> float:
+    """Of a run that is to be made; one that is finished here costs nothing."""
+    if entry.state(prices.paper.runs).stage == "finished":
+        return 0.0
+    usual = prices.hours(entry)
+    return UNKNOWN_HOURS if usual is None else usual
 
 
 def gather(

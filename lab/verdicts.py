@@ -66,6 +66,8 @@ class Verdict:
     decisive: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     """Result files that were read, as "<scale>/<experiment>"; filled in by lab.claims.evaluate."""
+    price: str = ""
+    """Of what was not run: how many runs are missing and their hours; filled in by lab.prices."""
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:

@@ -14,6 +14,7 @@ import pytest
 
 from lab.claims import evaluate, is_current, readme_markdown, results_markdown
 from lab.commands import write_claims
+from lab.prices import priced
 from lab.results import Results
 from lab.rooms import House, Paper
 from tests.processes import fresh
@@ -371,7 +372,8 @@ def test_claims_in_readme_and_results_are_current(tmp_path):
 
 def test_what_the_arena_says_of_its_results_is_current():
     results = ROOT / "arena/replay/evidence/results"
-    judged = {"replay": evaluate(Paper(House(package="arena"), ROOT / "arena/replay").claims, Results(results))}
+    paper = Paper(House(package="arena", root=ROOT / "arena"), ROOT / "arena/replay")
+    judged = {"replay": priced(paper, evaluate(paper.claims, Results(results)))}
     text = (ROOT / "arena/RESULTS.md").read_text()
     assert text == results_markdown(judged, ROOT, "arena", "arena"), "run `make claims`"
     assert is_current(ROOT / "arena/README.md", readme_markdown(judged)), "run `make claims`"

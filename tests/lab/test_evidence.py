@@ -6,6 +6,8 @@ import pytest
 
 from lab import evidence, provenance, results
 from lab.__main__ import main
+from lab.claims import full_only, ours_of, scale_of
+from lab.prices import priced, usual_hours
 from lab.sweep import Report, sweep
 from tests.lab import toy_house
 
@@ -75,15 +77,31 @@ def test_what_other_scripts_take_says_nothing_about_a_run(house):
     coins = house.papers()["coins"]
     entry = coins.experiments["compare"]("quick")[0]
     other = dataclasses.replace(entry, target="somewhere.quick:main")
-    assert evidence._usual_hours(entry, [(other, 1e-5)]) == evidence.UNKNOWN_HOURS
-    assert evidence._usual_hours(entry, [(other, 1e-5), (entry, 0.7)]) == 0.7
+    assert usual_hours(entry, [(other, 1e-5)]) is None
+    assert usual_hours(entry, [(other, 1e-5), (entry, 0.7)]) == 0.7
 
 
 def test_a_run_of_more_steps_takes_more(house):
     entry = house.papers()["coins"].experiments["compare"]("quick")[0]
     longer = dataclasses.replace(entry, config=dataclasses.replace(entry.config, steps=5 * entry.config.steps))
-    assert evidence._usual_hours(longer, [(entry, 0.25)]) == 1.25
-    assert evidence._usual_hours(entry, [(longer, 1.25), (entry, 0.25), (entry, 0.25)]) == 0.25
+    assert usual_hours(longer, [(entry, 0.25)]) == 1.25
+    assert usual_hours(entry, [(longer, 1.25), (entry, 0.25), (entry, 0.25)]) == 0.25
+
+
+def test_what_is_not_run_says_its_price_and_what_only_full_can_decide_is_not_planned(house):
+    path = house.root / "house_of_tests/coins/evidence/claims.py"
+    path.write_text(path.read_text() + '\nfrom lab.claims import full_only\nCLAIMS = full_only(CLAIMS, ["coins-1"])\n')
+    main(["run", "coins", "fig-2", "--jobs", "2"], house)
+    main(["collect", "coins"], house)
+    for csv in committed(house).glob("quick/*.csv"):
+        lines = csv.read_text().splitlines()
+        csv.write_text("\n".join([lines[0], *(f"{line.rpartition(',')[0]},0.1" for line in lines[1:]), ""]))
+    coins = house.papers()["coins"]
+    told = {claim.id: (scale_of(claim, v), ours_of(v)) for claim, v in priced(coins, evidence.judge(coins))}
+    assert told["coins-1"] == ("full only", "6 runs, about 6 core-hours"), "ten times as many steps"
+    assert "coins-1" not in [claim.id for gap in gaps(house) for claim, _ in gap.claims]
+    with pytest.raises(ValueError, match="no claims are called nothing"):
+        full_only(coins.claims, ["nothing"])
 
 
 def test_a_dry_run_trains_nothing(house, swept, capsys):

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lab.claims import Claim, explanation, sentences, threshold
+from lab.claims import Claim, explanation, ours_of, scale_of, sentences, threshold
 from lab.pages.report import compute, readme
+from lab.prices import priced
 from lab.results import EVIDENCE
 from lab.rooms import House, Paper, judge
 from lab.verdicts import Verdict, status_after
@@ -120,7 +121,7 @@ class Content:
 
 def gather(house: House) -> Content:
     """Every paper of the house, judged. Raises UserError when a result file is damaged or a README has no such form."""
-    judged = {name: judge(paper) for name, paper in house.papers().items()}
+    judged = {name: priced(paper, judge(paper)) for name, paper in house.papers().items()}
     limit, _, _ = threshold(judged)
     papers = [_paper(paper, judged[name], limit) for name, paper in house.papers().items()]
     return Content(papers, explanation(judged))
@@ -191,10 +192,10 @@ def _judged(
         paper_value=claim.paper_value,
         status=verdict.status,
         after="" if after == verdict.status else after,
-        ours=f"{verdict.effect} {verdict.interval}".strip(),
+        ours=ours_of(verdict),
         seeds=verdict.seeds,
         steps=verdict.steps,
-        scale=verdict.scale,
+        scale=scale_of(claim, verdict),
         note=verdict.note,
         data=[found for found in experiments if f"{found.scale}/{found.name}" in sources],
         judge=":".join(filter(None, claim.judge)),

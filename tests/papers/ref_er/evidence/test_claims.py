@@ -70,6 +70,20 @@ def test_data_that_agree_reproduce_every_claim_and_data_that_disagree_none(numbe
         assert (verdict.seeds, verdict.scale, verdict.steps) == (5, "full", STEPS) and verdict.effect, name
 
 
+def test_what_quick_runs_can_decide(tmp_path):
+    """Every task that an experiment plans at quick; the larger memories have other names there."""
+    for experiment, methods in RIGHT.items():
+        tasks = {entry.env for name in EXPERIMENTS if experiment in (name, name.split("-")[0])
+                 for entry in entries_of(name, "quick")}  # fmt: skip
+        names = {name: name.replace("N 2^20", "N 2^18" if experiment == "own-memory" else "N 2^16") for name in methods}
+        numbers = {names[name]: values for name, values in methods.items() if "N 2^9" not in name}
+        if experiment == "fig7":
+            numbers = {name: values for name, values in numbers.items() if "(F 4)" not in name}  # left out at quick
+        write(tmp_path, experiment, numbers, "quick", tasks=tasks, steps=200_000)
+    not_run = {name for name, verdict in judge(tmp_path).items() if verdict.status == "not run"}
+    assert not_run == {claim.id for claim in CLAIMS if claim.scale == "full"}
+
+
 @pytest.mark.parametrize("seeds", [1, 2])
 def test_one_or_two_seeds_decide_nothing(seeds, tmp_path):
     for experiment, methods in RIGHT.items():

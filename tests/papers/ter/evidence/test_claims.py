@@ -105,6 +105,12 @@ def test_data_that_agree_reproduce_every_claim(tmp_path):
     assert {name: verdict.status for name, verdict in found.items()} == dict.fromkeys(IDS, "reproduced")
 
 
+def test_what_quick_runs_can_decide(tmp_path):
+    found = verdicts(tmp_path, dict.fromkeys(SCALES, "quick"), **RIGHT)
+    not_run = {name for name, verdict in found.items() if verdict.status == "not run"}
+    assert not_run == {claim.id for claim in LEARNT if claim.scale == "full"}
+
+
 def test_data_that_disagree_reproduce_none(tmp_path):
     found = verdicts(tmp_path, level=the_opposite, **WRONG)
     assert {name: verdict.status for name, verdict in found.items()} == dict.fromkeys(IDS, "not reproduced")

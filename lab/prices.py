@@ -1,0 +1,113 @@
+"""What missing runs would cost, by what the most similar of the committed ones took."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from lab import results
+from lab.claims import Claim
+from lab.entry import Entry
+from lab.rooms import Paper, plain
+from lab.verdicts import Verdict
+
+LENGTHS = ("steps", "epochs", "episodes", "updates")
+"""How settings name the length of a run; the first that a script has counts."""
+
+
+class Prices:
+    """Of one paper: which runs its figures lack at a scale, and what these cost."""
+
+    def __init__(self, paper: Paper):
+        self.paper = paper
+        self._entries: dict[tuple[str, str], list[Entry]] = {}
+        self._taken: dict[tuple[str, str], dict[tuple[str, str, int], float]] = {}
+
+    def entries(self, experiment: str, scale: str) -> list[Entry]:
+        if (experiment, scale) not in self._entries:
+            self._entries[experiment, scale] = self.paper.experiments[experiment](scale)
+        return self._entries[experiment, scale]
+
+    def taken(self, experiment: str, scale: str) -> dict[tuple[str, str, int], float]:
+        """(method, env, seed) of each committed run -> hours that it took."""
+        if (experiment, scale) not in self._taken:
+            frame = results.read(self.paper.results, experiment, scale)
+            groups = None if frame is None else frame.groupby(["method", "env", "seed"], observed=True)
+            self._taken[experiment, scale] = {} if groups is None else groups["hours"].max().to_dict()
+        return self._taken[experiment, scale]
+
+    def missing(self, figure: str, scale: str) -> list[Entry]:
+        """The runs of a figure's experiments that are not committed, once each. figure: in any spelling; one that the
+        paper does not have lacks nothing."""
+        found: dict[Any, Entry] = {}
+        for name, needs in self.paper.figures.items():
+            for experiment in needs.experiments if plain(name) == plain(figure) else ():
+                there = self.taken(experiment, scale)
+                found |= {e.config: e for e in self.entries(experiment, scale) if _key(e) not in there}
+        return list(found.values())
+
+    @cached_property
+    def known(self) -> list[tuple[Entry, float]]:
+        """Every committed run with the hours that it took."""
+        return [
+            (entry, there[_key(entry)])
+            for scale in results.EVIDENCE
+            for experiment in self.paper.experiments
+            if (there := self.taken(experiment, scale))
+            for entry in self.entries(experiment, scale)
+            if _key(entry) in there
+        ]
+
+    def hours(self, entry: Entry) -> float | None:
+        """Of the committed runs, the median of those most like it; None where its script was never run."""
+        return usual_hours(entry, self.known)
+
+    def told(self, figure: str, scale: str) -> str:
+        """ "12 runs, about 3.6 core-hours"; empty where nothing is missing."""
+        if not (missing := self.missing(figure, scale)):
+            return ""
+        hours = [self.hours(entry) for entry in missing]
+        known = sum(h for h in hours if h is not None)
+        if None not in hours:
+            price = f"about {in_two_digits(known)} core-hours"
+        else:
+            price = f"at least {in_two_digits(known)} core-hours" if known else "nothing like them was timed"
+        return f"{len(missing)} runs, {price}"
+
+
+def _key(entry: Entry) -> tuple[str, str, int]:
+    return entry.method, entry.env, entry.seed
+
+
+def usual_hours(entry: Entry, known: Iterable[tuple[Entry, float]]) -> float | None:
+    """Median hours of the runs most like `entry`: of its script and kind of network, then task, then method; None
+    without any. Those of a shorter run are scaled up to its length, and of a longer one down."""
+
+    def kind(e: Entry) -> tuple[str, Any]:
+        return e.target, getattr(e.config, "network", None)
+
+    def length(e: Entry) -> int:
+        return next((getattr(e.config, name) for name in LENGTHS if hasattr(e.config, name)), 1)
+
+    alike = [(e, hours) for e, hours in known if kind(e) == kind(entry)]
+    for likeness in (lambda e: (e.env, e.method), lambda e: e.env, lambda e: None):
+        if nearest := [h * length(entry) / length(e) for e, h in alike if likeness(e) == likeness(entry)]:
+            return statistics.median(nearest)
+    return None
+
+
+def in_two_digits(hours: float) -> str:
+    """0.26, 3.6, 1,200."""
+    return f"{float(f'{hours:.2g}'):,g}"
+
+
+def priced(paper: Paper, judged: Iterable[tuple[Claim, Verdict]]) -> list[tuple[Claim, Verdict]]:
+    """The verdicts; those that are "not run" say what the runs cost that their figures lack."""
+    prices = Prices(paper)
+    return [
+        (claim, replace(verdict, price=prices.told(claim.figure, claim.scale)) if not verdict.run else verdict)
+        for claim, verdict in judged
+    ]
