@@ -60,27 +60,17 @@ def placed(entry: Any, device: str) -> Any:
     return dataclasses.replace(entry, config=dataclasses.replace(entry.config, device=device))
 
 
-def usual_hours(paper: Paper, entries: Entries, scale: str) -> dict[str, float]:
-    """Run name -> hours that such a run took where the committed results come from, if any is among them.
+def usual_hours(paper: Paper, entries: Entries) -> dict[str, float]:
+    """Run name -> hours that the most similar runs took where the committed results come from, if there are any."""
+    from lab.prices import Prices
 
-    The median over the seeds of method and task; where these were never run, over all runs of the experiment. Where
-    the experiment was run at another scale only, what it took there. Of smoke nothing is known.
-    """
-    from lab import results
-
-    found: dict[str, float] = {}
-    for experiment, of_experiment in entries.items() if scale != "smoke" else ():
-        root = paper.evidence / "results"
-        frame = results.read(root, experiment, scale)
-        if frame is None and (other := results.best_scale(root, experiment)):
-            frame = results.read(root, experiment, other)
-        if frame is None:
-            continue
-        runs = frame.groupby(["method", "env", "seed"]).hours.max()
-        medians = runs.groupby(["method", "env"]).median().to_dict()
-        for entry in of_experiment:
-            found[entry.run_dir(paper.runs).name] = medians.get((entry.method, entry.env), runs.median())
-    return found
+    prices = Prices(paper)
+    return {
+        entry.run_dir(paper.runs).name: hours
+        for of_experiment in entries.values()
+        for entry in of_experiment
+        if (hours := prices.hours(entry)) is not None
+    }
 
 
 # ---- run -------------------------------------------------------------------------------------------------------------
@@ -105,7 +95,7 @@ def run(
     entries = {paper: entries_of(paper, choice, scale, device, seeds) for paper, choice in wanted.items()}
     hours: dict[str, float] = {}
     for paper, by_experiment in entries.items():
-        hours |= usual_hours(paper, by_experiment, scale)
+        hours |= usual_hours(paper, by_experiment) if scale != "smoke" else {}
     work = {paper.runs: [entry for part in by_name.values() for entry in part] for paper, by_name in entries.items()}
     report = sweep(work, hours=hours, stale=stale, **sweeping)
     if report.interrupted:

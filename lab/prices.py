@@ -25,6 +25,7 @@ class Prices:
         self.paper = paper
         self._entries: dict[tuple[str, str], list[Entry]] = {}
         self._taken: dict[tuple[str, str], dict[tuple[str, str, int], float]] = {}
+        self._hours: dict[Any, float | None] = {}
 
     def entries(self, experiment: str, scale: str) -> list[Entry]:
         if (experiment, scale) not in self._entries:
@@ -51,19 +52,24 @@ class Prices:
 
     @cached_property
     def known(self) -> list[tuple[Entry, float]]:
-        """Every committed run with the hours that it took."""
-        return [
-            (entry, there[_key(entry)])
-            for scale in results.EVIDENCE
-            for experiment in self.paper.experiments
-            if (there := self.taken(experiment, scale))
-            for entry in self.entries(experiment, scale)
-            if _key(entry) in there
-        ]
+        """Every committed run with the hours that it took; once, also where experiments share it."""
+        return list(
+            {
+                entry.config: (entry, there[_key(entry)])
+                for scale in results.EVIDENCE
+                for experiment in self.paper.experiments
+                if (there := self.taken(experiment, scale))
+                for entry in self.entries(experiment, scale)
+                if _key(entry) in there
+            }.values()
+        )
 
     def hours(self, entry: Entry) -> float | None:
         """Of the committed runs, the median of those most like it; None where its script was never run."""
-        return usual_hours(entry, self.known)
+        like = (*_kind(entry), entry.env, entry.method, _length(entry))  # what usual_hours asks of an entry
+        if like not in self._hours:
+            self._hours[like] = usual_hours(entry, self.known)
+        return self._hours[like]
 
     def told(self, figure: str, scale: str) -> str:
         """ "12 runs, about 3.6 core-hours"; empty where nothing is missing."""
@@ -82,19 +88,21 @@ def _key(entry: Entry) -> tuple[str, str, int]:
     return entry.method, entry.env, entry.seed
 
 
+def _kind(entry: Entry) -> tuple[str, Any]:
+    return entry.target, getattr(entry.config, "network", None)
+
+
+def _length(entry: Entry) -> int:
+    named = (getattr(entry.config, name, None) for name in LENGTHS)
+    return next((length for length in named if isinstance(length, int)), 1)
+
+
 def usual_hours(entry: Entry, known: Iterable[tuple[Entry, float]]) -> float | None:
     """Median hours of the runs most like `entry`: of its script and kind of network, then task, then method; None
     without any. Those of a shorter run are scaled up to its length, and of a longer one down."""
-
-    def kind(e: Entry) -> tuple[str, Any]:
-        return e.target, getattr(e.config, "network", None)
-
-    def length(e: Entry) -> int:
-        return next((getattr(e.config, name) for name in LENGTHS if hasattr(e.config, name)), 1)
-
-    alike = [(e, hours) for e, hours in known if kind(e) == kind(entry)]
+    alike = [(e, hours) for e, hours in known if _kind(e) == _kind(entry)]
     for likeness in (lambda e: (e.env, e.method), lambda e: e.env, lambda e: None):
-        if nearest := [h * length(entry) / length(e) for e, h in alike if likeness(e) == likeness(entry)]:
+        if nearest := [h * _length(entry) / _length(e) for e, h in alike if likeness(e) == likeness(entry)]:
             return statistics.median(nearest)
     return None
 

@@ -1,4 +1,4 @@
-"""Order of the tests, threads, and no limits of time for hypothesis."""
+"""Order of the tests, threads, no waiting for the disk, and no limits of time for hypothesis."""
 
 import os
 
@@ -11,6 +11,9 @@ settings.load_profile("patient")
 # As in a sweep, which has a process per core. Some tests fork, and a fork of a process with OpenMP's threads can hang.
 for library in ("OMP", "MKL", "NUMBA"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
+
+# Nobody cuts the power here. Tests of what reaches the disk, and when, put one of their own in its place.
+os.fsync = lambda descriptor: None
 
 
 def pytest_collection_modifyitems(items):

@@ -144,11 +144,9 @@ def test_usual_hours_come_from_the_committed_results(after_run):
     kept = path.read_text()
     path.write_text(re.sub(r"fixed,(.*),[^,\n]*\n", r"fixed,\1,0.5\n", kept))
     entries = entries_of(paper, {"fig-1": every}, "quick")
-    hours = usual_hours(paper, entries, "quick")
+    hours = usual_hours(paper, entries)
     assert {name.split("-")[1]: value > 0.4 for name, value in hours.items()} == {"fixed": True, "flip": False}
-    assert len(hours) == 6 and usual_hours(paper, entries, "smoke") == {}
-    full = usual_hours(paper, entries_of(paper, {"fig-1": every}, "full"), "full")
-    assert sorted(full.values()) == sorted(hours.values()), "what is known of another scale"
+    assert len(hours) == 6
     path.write_text(kept)
 
 

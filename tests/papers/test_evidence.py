@@ -16,6 +16,7 @@ from matplotlib.figure import Figure as Canvas
 from PIL import Image
 
 from lab.claims import evaluate
+from lab.plotting import DPI
 from lab.results import EVIDENCE, MissingData, Results
 from lab.rooms import House
 
@@ -84,9 +85,9 @@ def test_committed_figures_are_drawn_from_committed_results(paper, name, tmp_pat
 
 
 def look(canvas: Canvas) -> None:
-    """What can be said of every picture without knowing it."""
+    """What can be said of every picture that was saved without knowing it."""
+    canvas.set_dpi(DPI)  # as it was saved, which is when everything found its place
     renderer = FigureCanvasAgg(canvas).get_renderer()
-    canvas.draw(renderer)
     title = canvas.get_suptitle()
     assert title and "\n" not in title
     words = [text for part in (canvas, *canvas.subfigs) for text in part.texts if text.get_text()]
@@ -106,7 +107,7 @@ def look(canvas: Canvas) -> None:
     named = {round(ax.get_position().x0, 2) for ax in canvas.axes if ax.get_title()}  # columns with a heading
     for ax in canvas.axes:
         if ax.lines and ax.axison and round(ax.get_position().x0, 2) not in named:
-            assert ax.get_title() or ax.get_ylabel() or ax.get_xlabel()
+            assert ax.get_ylabel() or ax.get_xlabel()
 
 
 def overlap(a, b) -> float:
