@@ -81,7 +81,7 @@ class Prices:
             price = f"about {in_two_digits(known)} core-hours"
         else:
             price = f"at least {in_two_digits(known)} core-hours" if known else "nothing like them was timed"
-        return f"{len(missing)} runs, {price}"
+        return f"{len(missing):,} runs, {price}"
 
 
 def _key(entry: Entry) -> tuple[str, str, int]:

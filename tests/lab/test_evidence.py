@@ -86,6 +86,8 @@ def test_a_run_of_more_steps_takes_more(house):
     longer = dataclasses.replace(entry, config=dataclasses.replace(entry.config, steps=5 * entry.config.steps))
     assert usual_hours(longer, [(entry, 0.25)]) == 1.25
     assert usual_hours(entry, [(longer, 1.25), (entry, 0.25), (entry, 0.25)]) == 0.25
+    sizes = dataclasses.replace(entry, config=dataclasses.replace(entry.config, steps=(10, 100)))
+    assert usual_hours(sizes, [(sizes, 0.25)]) == 0.25, "a list of sizes is no length"
 
 
 def test_what_is_not_run_says_its_price_and_what_only_full_can_decide_is_not_planned(house):
