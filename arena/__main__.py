@@ -12,7 +12,7 @@ from lab.rooms import ROOT, House
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command of `python -m lab` on the arena; returns the exit code."""
-    return lab(argv, House(package="arena", root=ROOT / "arena", targets=False))
+    return lab(argv, House(package="arena", root=ROOT / "arena", targets=False), module="arena")
 
 
 if __name__ == "__main__":

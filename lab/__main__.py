@@ -26,8 +26,6 @@ from lab.arguments import parse
 from lab.errors import UserError, guard
 from lab.rooms import Choice, House, Paper, choose, every
 
-PROG = ".venv/bin/python -m lab"
-
 PaperName = Annotated[str, arg(metavar="PAPER")]
 Directory = Annotated[Path, arg(metavar="DIR")]
 
@@ -267,19 +265,23 @@ def read_seeds(text: str) -> tuple[int, ...] | None:
     raise UserError(f"SEEDS {text!r} is neither a number of seeds, 1 or more, nor a list of them such as 3,7")
 
 
-def read_command(words: Sequence[str]) -> Any:
-    """The command that `words` say: an instance of one of COMMANDS. UserError for a mistake in them."""
+def read_command(words: Sequence[str], module: str = "lab") -> Any:
+    """The command that `words` say to `python -m module`: an instance of one of COMMANDS. UserError for a mistake."""
     names = [kind.__name__.lower() for kind in COMMANDS]
     if words and not words[0].startswith("-"):
         words = [choose("command", words[0], names), *words[1:]]
     kinds = [Annotated[kind, tyro.conf.subcommand(name), FlagCreatePairsOff] for kind, name in zip(COMMANDS, names)]
-    return parse(functools.reduce(operator.or_, kinds), words, prog=PROG, description=__doc__)
+    prog = f".venv/bin/python -m {module}"
+    return parse(functools.reduce(operator.or_, kinds), words, prog=prog, description=__doc__)
 
 
 @guard
-def main(argv: Sequence[str] | None = None, house: House | None = None) -> int:
-    """Run one command; returns the exit code. A user's mistake is one line on stderr and SystemExit(2)."""
-    return read_command(sys.argv[1:] if argv is None else argv)(house or House())
+def main(argv: Sequence[str] | None = None, house: House | None = None, module: str = "lab") -> int:
+    """Run one command; returns the exit code. A user's mistake is one line on stderr and SystemExit(2).
+
+    module: whose command line it is, for its help.
+    """
+    return read_command(sys.argv[1:] if argv is None else argv, module)(house or House())
 
 
 if __name__ == "__main__":

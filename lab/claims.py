@@ -27,7 +27,8 @@ class Claim:
     kind: "paper" for what the paper says, in its words and at its budget or at one chosen before the data were seen;
     "own" for what only we ask, or choose afterwards; "wiring" for what holds by construction. Only the first are
     counted among the paper's. counted_with: id of the claim whose runs and question this one repeats; it is not counted
-    again. scale: the smallest at which the runs that it needs are planned, "quick" or "full".
+    again. scale: the smallest at which the runs that it needs are planned, "quick" or "full". reads: the experiments
+    that hold its runs, "a+b" where they are two, if they are not just those of its figure.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Claim:
     kind: str = "paper"
     counted_with: str = ""
     scale: str = "quick"
+    reads: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -245,11 +247,11 @@ EXPLANATION = """\
 streams) lies where the claim says. **Not reproduced**: it lies on the other side. **Inconclusive**: it allows both,
 fewer than {seeds} seeds were run, neither side clearly learns at this budget, or, of a claim that something never
 happens, nothing in the figure succeeds. **Partly**: some parts (tasks) hold. **Not run**: data are missing; the row
-names the runs that its figure lacks and their hours on one core, by what similar runs took ("at least" where some are
-like none that was timed), and says "full only" where no run at `quick` can decide it. Parts that were not run do not
-count against a claim. "Not worse" and "the same" mean within {margin:.0%} of what the better side
-gained over its score before learning, where a claim names no factor. Own claims (what only we ask, or chose after
-seeing data) and wiring are not counted among the papers'.
+names the runs that it lacks and their hours on one core, by what similar runs took ("at least" where some are like
+none that was timed), and says "full only" where no run at `quick` can decide it. Parts that were not run do not count
+against a claim. "Not worse" and "the same" mean within {margin:.0%} of what the better side gained over its score
+before learning, where a claim names no factor. Own claims (what only we ask, or chose after seeing data) and wiring are
+not counted among the papers'.
 
 {n} comparisons stand behind {whose} claims, {decided} of them decided. If there were no difference at all anywhere,
 about {false:.0f} of {n} would be decided nevertheless, half of them in favour. The column "after BH" (Benjamini and

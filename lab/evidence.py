@@ -1,8 +1,8 @@
 """Train what is missing to judge more claims, the cheapest undecided claim first, for so many hours; then collect.
 
-A claim is undecided when it is "not run" or "inconclusive", and can be helped where `quick` runs of its figure's
-experiments are not among the committed results, unless only `full` can decide it. All undecided claims of a figure cost
-the same: its missing runs.
+A claim is undecided when it is "not run" or "inconclusive", and can be helped where `quick` runs of its experiments
+are not among the committed results, unless only `full` can decide it. Claims of a figure that read the same experiments
+cost the same: the runs that these lack.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Verdicts = dict[tuple[str, str], tuple[Any, Any]]
 
 @dataclass
 class Gap:
-    """A figure with undecided claims, and the runs that it lacks."""
+    """Undecided claims of a figure that read the same experiments, and the runs that these lack."""
 
     paper: Paper
     figure: str
@@ -69,17 +69,12 @@ def gaps(papers: Iterable[Paper], verdicts: Verdicts, device: str = "cpu") -> li
 
 def _gaps_of(paper: Paper, verdicts: Verdicts, device: str) -> list[Gap]:
     prices, found = Prices(paper), []
-    for figure in paper.figures:
-        about_it = [
-            (claim, verdict)
-            for (name, _), (claim, verdict) in verdicts.items()
-            if name == paper.name
-            and plain(claim.figure) == plain(figure)
-            and verdict.status in UNDECIDED
-            and claim.scale == SCALE
-            and claim.kind != "wiring"
-        ]
-        if about_it and (missing := [placed(entry, device) for entry in prices.missing(figure, SCALE)]):
+    undecided: dict[tuple[str, tuple[str, ...]], list[tuple[Any, Any]]] = {}
+    for (name, _), (claim, verdict) in verdicts.items():
+        if name == paper.name and verdict.status in UNDECIDED and claim.scale == SCALE and claim.kind != "wiring":
+            undecided.setdefault((plain(claim.figure), prices.experiments(claim)), []).append((claim, verdict))
+    for (figure, _), about_it in undecided.items():
+        if missing := [placed(entry, device) for entry in prices.missing(about_it[0][0], SCALE)]:
             runs = {entry.run_dir(paper.runs).name: entry for entry in missing}
             hours = {name: _hours(entry, prices) for name, entry in runs.items()}
             found.append(Gap(paper, figure, about_it, runs, hours))

@@ -1,4 +1,4 @@
-"""What missing runs would cost, by what the most similar of the committed ones took."""
+"""What runs that claims lack would cost, by what the most similar of the committed ones took."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LENGTHS = ("steps", "epochs", "episodes", "updates")
 
 
 class Prices:
-    """Of one paper: which runs its figures lack at a scale, and what these cost."""
+    """Of one paper: which runs its claims lack at a scale, and what these cost."""
 
     def __init__(self, paper: Paper):
         self.paper = paper
@@ -40,14 +40,20 @@ class Prices:
             self._taken[experiment, scale] = {} if groups is None else groups["hours"].max().to_dict()
         return self._taken[experiment, scale]
 
-    def missing(self, figure: str, scale: str) -> list[Entry]:
-        """The runs of a figure's experiments that are not committed, once each. figure: in any spelling; one that the
-        paper does not have lacks nothing."""
+    def experiments(self, claim: Claim) -> tuple[str, ...]:
+        """Those that hold the claim's runs: its own where it names any, else its figure's, which is known in any
+        spelling; none for a figure that the paper does not have."""
+        if claim.reads:
+            return tuple(claim.reads.split("+"))
+        by_figure = {plain(name): figure.experiments for name, figure in self.paper.figures.items()}
+        return by_figure.get(plain(claim.figure), ())
+
+    def missing(self, claim: Claim, scale: str) -> list[Entry]:
+        """The runs of the claim's experiments that are not committed, once each."""
         found: dict[Any, Entry] = {}
-        for name, needs in self.paper.figures.items():
-            for experiment in needs.experiments if plain(name) == plain(figure) else ():
-                there = self.taken(experiment, scale)
-                found |= {e.config: e for e in self.entries(experiment, scale) if _key(e) not in there}
+        for experiment in self.experiments(claim):
+            there = self.taken(experiment, scale)
+            found |= {e.config: e for e in self.entries(experiment, scale) if _key(e) not in there}
         return list(found.values())
 
     @cached_property
@@ -71,9 +77,9 @@ class Prices:
             self._hours[like] = usual_hours(entry, self.known)
         return self._hours[like]
 
-    def told(self, figure: str, scale: str) -> str:
-        """ "12 runs, about 3.6 core-hours"; empty where nothing is missing."""
-        if not (missing := self.missing(figure, scale)):
+    def told(self, claim: Claim) -> str:
+        """What it lacks at its scale: "12 runs, about 3.6 core-hours"; empty where nothing is missing."""
+        if not (missing := self.missing(claim, claim.scale)):
             return ""
         hours = [self.hours(entry) for entry in missing]
         known = sum(h for h in hours if h is not None)
@@ -113,9 +119,8 @@ def in_two_digits(hours: float) -> str:
 
 
 def priced(paper: Paper, judged: Iterable[tuple[Claim, Verdict]]) -> list[tuple[Claim, Verdict]]:
-    """The verdicts; those that are "not run" say what the runs cost that their figures lack."""
+    """The verdicts; those that are "not run" say what the runs cost that they lack."""
     prices = Prices(paper)
     return [
-        (claim, replace(verdict, price=prices.told(claim.figure, claim.scale)) if not verdict.run else verdict)
-        for claim, verdict in judged
+        (claim, replace(verdict, price=prices.told(claim)) if not verdict.run else verdict) for claim, verdict in judged
     ]

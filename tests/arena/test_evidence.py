@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from arena.__main__ import main
 from arena.replay.evidence import claims, gains
 from arena.replay.evidence.experiments import EXPERIMENTS, NAMES, legal
 from arena.replay.evidence.figures import FIGURES
@@ -14,6 +15,8 @@ from arena.replay.ideas import IDEAS
 from arena.replay.tasks import TASKS
 from lab.claims import evaluate
 from lab.results import COLUMNS, MissingData, Results
+from lab.rooms import ROOT, House
+from tests.papers.judged import read_elsewhere
 
 README = (Path(__file__).parents[2] / "arena/README.md").read_text()
 EFFECTS = {"NChain-20": {"ter": 0.3, "rr-c": -0.3}, "BitFlip-6": {}}
@@ -53,6 +56,7 @@ def test_gains_are_found_and_nothing_else(results):
 
 def test_the_null_hypothesis_is_refuted_where_it_is_false(results):
     found = {claim.id: verdict for claim, verdict in evaluate(claims.CLAIMS, results)}
+    assert not read_elsewhere(House(package="arena", root=ROOT / "arena").papers()["replay"], found)
     assert found["null-nchain-20"].parts["ter"].status == "not reproduced"
     assert found["null-nchain-20"].parts["rr-c"].status == "reproduced", "worse is not better"
     assert found["null-nchain-20"].status == "not reproduced"
@@ -100,3 +104,9 @@ def test_quick_runs_are_whole_comparisons_seed_by_seed():
         assert [entry.method for entry in entries[: len(ideas)]] == ideas and ideas[0] == "uniform"
         assert len({entry.seed for entry in entries[: len(ideas)]}) == 1
         assert len({entry.run_dir(Path()).name for entry in entries}) == len(entries)
+
+
+def test_its_help_is_about_its_own_commands(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "python -m arena" in (said := capsys.readouterr().out) and "python -m lab" not in said

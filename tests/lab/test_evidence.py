@@ -11,6 +11,8 @@ from lab.prices import priced, usual_hours
 from lab.sweep import Report, sweep
 from tests.lab import toy_house
 
+NOTHING = "nothing like them was timed"
+
 
 @pytest.fixture
 def house(tmp_path, monkeypatch):
@@ -104,6 +106,17 @@ def test_what_is_not_run_says_its_price_and_what_only_full_can_decide_is_not_pla
     assert "coins-1" not in [claim.id for gap in gaps(house) for claim, _ in gap.claims]
     with pytest.raises(ValueError, match="no claims are called nothing"):
         full_only(coins.claims, ["nothing"])
+
+
+def test_a_claim_that_reads_a_part_of_its_figure_lacks_that_part_alone(house):
+    path = house.root / "house_of_tests/coins/evidence/claims.py"
+    text = path.read_text().replace('"+10", check', '"+10", check, reads="again"').replace('"fig-4"', '"fig-1"')
+    path.write_text(text.replace('"-", check_slow', '"-", check_slow, reads="slow+again"'))
+    found = {gap.claims[0][0].id: [entry.method for entry in gap.runs.values()] for gap in gaps(house)}
+    assert found == {"coins-1": ["flip"] * 3, "coins-4": ["slow"] * 3}, "one figure, two questions"
+    coins = house.papers()["coins"]
+    told = {claim.id: ours_of(verdict) for claim, verdict in priced(coins, evidence.judge(coins))}
+    assert told == {"coins-1": f"3 runs, {NOTHING}", "coins-4": f"6 runs, {NOTHING}"}
 
 
 def test_a_dry_run_trains_nothing(house, swept, capsys):

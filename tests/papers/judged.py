@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from lab.claims import Claim, evaluate
+from lab.prices import Prices
 from lab.results import Results
+from lab.rooms import Paper
 from lab.verdicts import Verdict
 
 
@@ -28,3 +30,13 @@ class Judged(Mapping[str, Verdict]):
 
     def __len__(self) -> int:
         return len(self.ids)
+
+
+def read_elsewhere(paper: Paper, found: Mapping[str, Verdict]) -> list[str]:
+    """The claims of the paper whose verdicts were found in other experiments than those they say that they read."""
+    prices, claims = Prices(paper), {claim.id: claim for claim in paper.claims}
+    return [
+        name
+        for name, verdict in found.items()
+        if not {source.partition("/")[2] for source in verdict.sources} <= set(prices.experiments(claims[name]))
+    ]

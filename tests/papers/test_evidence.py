@@ -17,8 +17,10 @@ from PIL import Image
 
 from lab.claims import evaluate
 from lab.plotting import DPI
+from lab.prices import Prices
 from lab.results import EVIDENCE, MissingData, Results
-from lab.rooms import House
+from lab.rooms import House, judge
+from tests.papers.judged import read_elsewhere
 
 PAPERS = House().papers()
 FIGURES = [(paper, name) for paper in PAPERS.values() for name in paper.figures]
@@ -141,9 +143,17 @@ def test_claims_without_results_are_not_run(paper, tmp_path):
 
 
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=list(PAPERS))
+def test_claims_are_judged_by_the_experiments_that_they_name(paper):
+    """Else what is not run would have a wrong price, and `make evidence` would train something else."""
+    assert not read_elsewhere(paper, {claim.id: verdict for claim, verdict in judge(paper)})
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=list(PAPERS))
 def test_claims_say_what_they_are(paper):
     """What only we ask is called own, and every claim is judged by a function that a reader can find."""
+    experiments = Prices(paper).experiments
     for claim in paper.claims:
+        assert set(experiments(claim)) <= paper.experiments.keys(), claim.id
         file, _ = claim.judge
         assert (Path(__file__).parents[2] / file).is_file(), claim.id
         assert claim.text and claim.paper_value and not claim.text.endswith("."), claim.id

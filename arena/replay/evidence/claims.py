@@ -7,7 +7,7 @@ idea where its gain is less than a fifth of what the better side has gained over
 
 from functools import partial
 
-from arena.replay.evidence.experiments import legal
+from arena.replay.evidence.experiments import NAMES, legal
 from arena.replay.evidence.gains import BASE, gain, runs_of
 from arena.replay.tasks import TASKS
 from lab.claims import Claim
@@ -54,14 +54,14 @@ CLAIMS = [
     *(
         Claim(
             f"null-{env.lower()}", "gains", f"No idea beats uniform replay on {env} ({TASKS[env].agent.name})", "-",
-            partial(nothing_beats_uniform, env), kind="own",
+            partial(nothing_beats_uniform, env), kind="own", reads=NAMES[env],
         )
         for env in TASKS
     ),
     *(
         Claim(
             f"control-{idea}-{env.lower()}", "gains", f"{idea} beats uniform replay on {env} ({why})", "-",
-            partial(beats_uniform, idea, env), kind="own",
+            partial(beats_uniform, idea, env), kind="own", reads=NAMES[env],
         )
         for (idea, env), why in PREDICTED.items()
     ),

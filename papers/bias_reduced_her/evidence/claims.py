@@ -32,7 +32,7 @@ from papers.bias_reduced_her.evidence.claims_runs import (
     every_task,
     sooner,
 )
-from papers.bias_reduced_her.evidence.labels import NAMES, TABLE_2
+from papers.bias_reduced_her.evidence.labels import NAMES, TABLE_2, TRAINING
 
 # ---- Tables 1 and 2 --------------------------------------------------------------------------------------------------
 
@@ -269,6 +269,7 @@ CLAIMS = [
     Claim(
         "own-grid", "own-grid", "On Hand, Filtered-HER-IBS succeeds more often over training with sigma = 0.2 on 10 x "
         "10 cells than with sigma^2 = 0.2 on 20 x 20", "-", sharper_target, kind="own",
+        reads=f"own-grid+{TRAINING}",
     ),
     Claim(
         "own-her", "own-her", "On Hand, Filtered-HER succeeds more often than HER with uniform replay, and with "
@@ -281,6 +282,7 @@ CLAIMS = [
     Claim(
         "own-redraw", "own-her", "On Hand, the filter that skips (Algorithm 2) succeeds more often over training than "
         "the one that draws again (Sec. 3.2.2)", "-", skipping_beats_drawing_again, kind="own",
+        reads=f"own-her+{TRAINING}",
     ),
     Claim(
         "a1-ibs", "own-goals", "On Hand with goals from a mixture of Gaussians, IBS adds to Filtered-HER's success "

@@ -245,7 +245,7 @@ CLAIMS = [
     ),
     Claim(
         "fig3-full-more", "fig3", "What both rules gain over Rule 2 alone is a larger share of what is learnt with NAF "
-        "than with DDPG, in most tasks", "more distinctly", clearer_than_ddpg,
+        "than with DDPG, in most tasks", "more distinctly", clearer_than_ddpg, reads=f"{FIG1}+fig3",
     ),
     Claim(
         "fig3-per", "fig3", "NAF: PER ends below plain replay in most tasks", "often worsens",

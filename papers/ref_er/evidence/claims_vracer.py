@@ -89,7 +89,7 @@ CLAIMS = [
     ),
     Claim(
         "fig4-best", "fig4", "V-RACER with ReF-ER ends above the best of DDPG, NAF, PPO and ACER, with any replay, in "
-        f"most tasks ({SEGMENTS})", "many tasks", best_of_all,
+        f"most tasks ({SEGMENTS})", "many tasks", best_of_all, reads=f"{FIG1}+fig3+{FIG4}",
     ),
     Claim(
         "fig4-er", "fig4", "V-RACER needs ReF-ER: with plain replay it ends below, in most tasks", "not drawn",

@@ -135,29 +135,35 @@ CLAIMS = [
     *claims_track.CLAIMS,
     Claim(
         "fig3-ppo", "fig3", f"Point maze: PPO with the naive reward {NEVER_TEXT}", "0 of 5 runs",
-        partial(never, experiment="maze", method="ppo"),
+        partial(never, experiment="maze", method="ppo"), reads="maze",
     ),
     Claim(
         "fig3-trap", "fig3", "Most episodes of PPO end in the top corridor of the maze, in every run, after its first "
-        "15 evaluations", "consistently", trap,
+        "15 evaluations", "consistently", trap, reads="maze",
     ),
-    Claim("fig3-sr", "fig3", f"PPO+SR solves the maze in every run (success from {SOLVED:g})", "5 of 5 runs", solved),
-    Claim("fig3-sr-final", "fig3", "PPO+SR ends at the paper's success rate", _final("ppo-sr"), final_success),
+    Claim(
+        "fig3-sr", "fig3", f"PPO+SR solves the maze in every run (success from {SOLVED:g})", "5 of 5 runs", solved,
+        reads="maze",
+    ),
+    Claim(
+        "fig3-sr-final", "fig3", "PPO+SR ends at the paper's success rate", _final("ppo-sr"), final_success,
+        reads="maze",
+    ),
     Claim(
         "fig3-best", "fig3", "PPO+SR succeeds more often in the maze than PPO, PPO+ICM, PPO+RND and DDPG+HER",
-        f"{_final('ppo-sr')} against {_final('ppo', 'ppo-icm', 'ppo-rnd', 'ddpg-her')}", best,
+        f"{_final('ppo-sr')} against {_final('ppo', 'ppo-icm', 'ppo-rnd', 'ddpg-her')}", best, reads="maze",
     ),
     Claim(
         "fig3-her", "fig3", "DDPG+HER solves the maze in less than half of the runs", "1 of 5 runs",
-        partial(seldom, method="ddpg-her"),
+        partial(seldom, method="ddpg-her"), reads="maze",
     ),
     Claim(
         "fig3-icm", "fig3", "PPO+ICM solves the maze in less than half of the runs", "1 of 5 runs",
-        partial(seldom, method="ppo-icm"),
+        partial(seldom, method="ppo-icm"), reads="maze",
     ),
     Claim(
         "fig3-rnd", "fig3", f"Point maze: PPO+RND {NEVER_TEXT}", "never (text only)",
-        partial(never, experiment="maze", method="ppo-rnd"),
+        partial(never, experiment="maze", method="ppo-rnd"), reads="maze",
     ),
     Claim(
         "fig4-ppo", "fig4", f"Pixel grid: PPO with the naive reward {NEVER_TEXT}", "0",

@@ -6,6 +6,7 @@ import pytest
 
 from lab.claims import Verdict, evaluate
 from lab.results import COLUMNS, Results
+from lab.rooms import House
 from lab.verdicts import NOBODY, above
 from papers.ners.evidence.claims import CLAIMS
 from papers.ners.evidence.claims_law import explained, lesser
@@ -16,6 +17,7 @@ from papers.ners.evidence.figures import FIGURES
 from papers.ners.evidence.paper_values import TABLE1, TABLE2, scorer_updates
 from papers.ners.evidence.plan import GAMES
 from papers.ners.evidence.postures import posture
+from tests.papers.judged import read_elsewhere
 from tests.papers.ners.evidence.synthetic import HOPPER, LANDER, PENDULUM, right, scores, write, wrong
 
 BY_ID = {claim.id: claim for claim in CLAIMS}
@@ -55,6 +57,7 @@ def test_data_that_agree_reproduce_every_claim_and_data_that_disagree_none(numbe
     for name, verdict in found.items():
         assert (verdict.seeds, verdict.scale) == (3 if name in ("own-td3-lr", "own-random-baseline") else 5, "full")
         assert verdict.effect, name
+    assert not read_elsewhere(House().papers()["ners"], found)
 
 
 def test_two_seeds_decide_nothing(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 
 from lab.claims import evaluate
 from lab.results import Results
+from lab.rooms import House
 from lab.verdicts import NOBODY
 from papers.sibling_rivalry import train
 from papers.sibling_rivalry.evidence import claims_ant, claims_build, claims_track
@@ -16,6 +17,7 @@ from papers.sibling_rivalry.evidence.claims_appendix import INDEPENDENT, ORACLES
 from papers.sibling_rivalry.evidence.claims_runs import UNTRAINED
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
 from papers.sibling_rivalry.tasks import make_task
+from tests.papers.judged import read_elsewhere
 from tests.papers.sibling_rivalry.evidence.synthetic import EPISODES, write
 
 ELSEWHERE = claims_track.CLAIMS + claims_build.CLAIMS + claims_ant.CLAIMS
@@ -250,6 +252,7 @@ def test_data_that_agree_reproduce_every_claim(tmp_path):
     assert {name: verdict.status for name, verdict in found.items()} == dict.fromkeys(IDS, YES)
     for name, verdict in found.items():
         assert (verdict.seeds, verdict.scale, verdict.steps) == (5, "full", EPISODES), name
+    assert not read_elsewhere(House().papers()["sibling_rivalry"], found)
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
