@@ -1,7 +1,8 @@
-"""Order of the tests, threads, no waiting for the disk, and no limits of time for hypothesis."""
+"""Order of the tests, threads, no waiting for the disk, nothing left on it, and no limits of time for hypothesis."""
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # A test that is slow because the machine is busy is not a failure.
@@ -14,6 +15,12 @@ for library in ("OMP", "MKL", "NUMBA"):
 
 # Nobody cuts the power here. Tests of what reaches the disk, and when, put one of their own in its place.
 os.fsync = lambda descriptor: None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def logs_of_stable_baselines3(tmp_path_factory):
+    """Every agent of theirs makes a directory for its logs, which else lies in /tmp for ever."""
+    os.environ["SB3_LOGDIR"] = str(tmp_path_factory.mktemp("sb3"))
 
 
 def pytest_collection_modifyitems(items):
