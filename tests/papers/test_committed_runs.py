@@ -1,4 +1,4 @@
-"""The committed results of all papers: every run was trained with the config that its experiment has today."""
+"""The committed results of all papers and of the arena: every run had the config that its experiment has today."""
 
 import json
 from typing import Any
@@ -7,9 +7,9 @@ import pytest
 
 from lab import results
 from lab.identity import difference
-from lab.rooms import House
+from lab.rooms import ROOT, House
 
-PAPERS = House().papers()
+PAPERS = House().papers() | House(package="arena", root=ROOT / "arena").papers()
 FILES = [
     pytest.param(name, path, id=f"{name}-{path.parent.name}-{path.name.removesuffix('.provenance.json')}")
     for name, paper in PAPERS.items()

@@ -19,11 +19,13 @@ from lab.claims import evaluate
 from lab.plotting import DPI
 from lab.prices import Prices
 from lab.results import EVIDENCE, MissingData, Results
-from lab.rooms import House, judge
+from lab.rooms import ROOT, House, judge
 from tests.papers.judged import read_elsewhere
 
 PAPERS = House().papers()
+ARENA = House(package="arena", root=ROOT / "arena").papers()
 FIGURES = [(paper, name) for paper in PAPERS.values() for name in paper.figures]
+COMMITTED = FIGURES + [(paper, name) for paper in ARENA.values() for name in paper.figures]
 
 
 def ids(values):
@@ -69,7 +71,7 @@ def scales(paper, name: str) -> list[str]:
     return [scale for scale in EVIDENCE if paper.picture(name, scale).is_file()]
 
 
-@pytest.mark.parametrize(("paper", "name"), FIGURES, ids=ids(FIGURES))
+@pytest.mark.parametrize(("paper", "name"), COMMITTED, ids=ids(COMMITTED))
 def test_committed_figures_are_drawn_from_committed_results(paper, name, tmp_path, monkeypatch):
     """The picture is that of today's code and data, its axes are labelled, and its words are in it and apart."""
     drawn: list[Canvas] = []

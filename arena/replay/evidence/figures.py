@@ -72,13 +72,15 @@ def draw_gains(results: Results, scale: str, out: Path) -> None:
         ax.remove()
     for ax, env in zip(axes.flat, envs):
         _panel(ax, env, [one for one in found if one.env == env], limit(found))
+    for ax in axes[:, 0]:
+        ax.set_ylabel("idea")
     save(canvas, out)
 
 
 def _grid(ax: Axes, cells: dict[tuple[str, str], str], shade: dict[tuple[str, str], float], envs: list[str]) -> None:
-    """A table of ideas by tasks with a shade in [0, 1] behind each cell."""
+    """A table of ideas by tasks with a shade in [-1, 1] behind each cell, red below 0 and blue above."""
     values = np.array([[shade.get((idea, env), np.nan) for env in envs] for idea in IDEAS])
-    ax.imshow(values, aspect="auto", cmap="Blues", vmin=0.0, vmax=1.6)
+    ax.imshow(values, aspect="auto", cmap="RdBu", vmin=-1.6, vmax=1.6)
     for row, idea in enumerate(IDEAS):
         for column, env in enumerate(envs):
             text = cells.get((idea, env), "–" if idea not in legal(env) else "")
@@ -96,8 +98,9 @@ def draw_table(results: Results, scale: str, out: Path) -> None:
     for one in found:
         low, high = map(number, one.estimate.interval())
         cells[one.idea, one.env] = f"{number(one.estimate.value, '+')}{'*' if one.p <= clear else ''}\n[{low}, {high}]"
-        shade[one.idea, one.env] = float(one.p <= clear)
-    note = f"\n*: clear, p at most {clear:.2g}; –: cannot be joined; gains as in the picture of gains"
+        shade[one.idea, one.env] = np.sign(one.estimate.value) if one.p <= clear else 0.0
+    note = f"\n*: clear, p at most {clear:.2g}, blue above uniform replay and red below it; –: cannot be joined; gains "
+    note += "as in the picture of gains"
     canvas, axes = new_figure(
         1, 1, "Gains over uniform replay", caption=_caption(results, scale, envs) + note,
         size=(2.0 + 1.15 * len(envs), 6.4),
@@ -112,10 +115,11 @@ def draw_laws(results: Results, scale: str, out: Path) -> None:
     envs = [env for env in TASKS if ("uniform", env) in found["replayed"]]
     if not envs:
         raise MissingData(f"nothing at {scale} was measured")
-    note = "\nat the end of training; age and entropy of its last tenth or twentieth; –: cannot be joined"
+    note = "\nat the end of training; age and entropy of its last tenth or twentieth; blue: above uniform replay, red: "
+    note += "below it; –: cannot be joined"
     canvas, axes = new_figure(
         2, 2, "What replay ideas replay", caption=_caption(results, scale, envs) + note,
-        size=(1.6 + 0.62 * len(envs), 4.2),
+        size=(max(1.6 + 0.62 * len(envs), 4.2), 4.2),
     )  # fmt: skip
     for ax, (metric, title) in zip(axes.flat, METERS.items()):
         values = found[metric]
@@ -123,10 +127,11 @@ def draw_laws(results: Results, scale: str, out: Path) -> None:
             values = {cell: value / values["uniform", cell[1]] for cell, value in values.items()}
         elif metric == "entropy":
             values = {cell: value - values["uniform", cell[1]] for cell, value in values.items()}
-        spread = max((abs(value) for value in values.values()), default=1.0) or 1.0
-        shade = {cell: abs(value) / spread for cell, value in values.items()}
+        above = {cell: value - values["uniform", cell[1]] for cell, value in values.items()}
+        spread = max(map(abs, above.values())) or 1.0
+        shade = {cell: value / spread for cell, value in above.items()}
         _grid(ax, {cell: f"{value:.2g}" for cell, value in values.items()}, shade, envs)
-        ax.set_title(title)
+        ax.set_title(title, fontsize=10)
     save(canvas, out)
 
 
