@@ -99,8 +99,9 @@ def draw_table(results: Results, scale: str, out: Path) -> None:
         low, high = map(number, one.estimate.interval())
         cells[one.idea, one.env] = f"{number(one.estimate.value, '+')}{'*' if one.p <= clear else ''}\n[{low}, {high}]"
         shade[one.idea, one.env] = np.sign(one.estimate.value) if one.p <= clear else 0.0
-    note = f"\n*: clear, p at most {clear:.2g}, blue above uniform replay and red below it; –: cannot be joined; gains "
-    note += "as in the picture of gains"
+    rule = f"p at most {clear:.2g}" if clear else "which none is"
+    note = f"\n*: clear, {rule}; blue: above uniform replay, red: below it; –: cannot be joined\n"
+    note += "gain of the mean height of the learning curve, paired by seed, 95 % interval"
     canvas, axes = new_figure(
         1, 1, "Gains over uniform replay", caption=_caption(results, scale, envs) + note,
         size=(2.0 + 1.15 * len(envs), 6.4),
