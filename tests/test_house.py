@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab.claims import evaluate, is_current, readme_markdown, results_markdown
+from arena.__main__ import HOUSE as ARENA
+from lab.claims import is_current, readme_markdown, results_markdown
 from lab.commands import write_claims
 from lab.prices import priced
-from lab.results import Results
-from lab.rooms import House, Paper
+from lab.rooms import House, judge
 from tests.processes import fresh
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -371,9 +371,7 @@ def test_claims_in_readme_and_results_are_current(tmp_path):
 
 
 def test_what_the_arena_says_of_its_results_is_current():
-    results = ROOT / "arena/replay/evidence/results"
-    paper = Paper(House(package="arena", root=ROOT / "arena"), ROOT / "arena/replay")
-    judged = {"replay": priced(paper, evaluate(paper.claims, Results(results)))}
+    judged = {name: priced(paper, judge(paper)) for name, paper in ARENA.papers().items()}
     text = (ROOT / "arena/RESULTS.md").read_text()
     assert text == results_markdown(judged, ROOT, "arena", "arena"), "run `make claims`"
     assert is_current(ROOT / "arena/README.md", readme_markdown(judged)), "run `make claims`"

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from arena.__main__ import main
+from arena.__main__ import HOUSE, main
 from arena.replay.evidence import claims, gains
 from arena.replay.evidence.experiments import EXPERIMENTS, NAMES, legal
 from arena.replay.evidence.figures import FIGURES
@@ -15,7 +15,6 @@ from arena.replay.ideas import IDEAS
 from arena.replay.tasks import TASKS
 from lab.claims import evaluate
 from lab.results import COLUMNS, MissingData, Results
-from lab.rooms import ROOT, House
 from tests.papers.judged import read_elsewhere
 
 README = (Path(__file__).parents[2] / "arena/README.md").read_text()
@@ -56,7 +55,7 @@ def test_gains_are_found_and_nothing_else(results):
 
 def test_the_null_hypothesis_is_refuted_where_it_is_false(results):
     found = {claim.id: verdict for claim, verdict in evaluate(claims.CLAIMS, results)}
-    assert not read_elsewhere(House(package="arena", root=ROOT / "arena").papers()["replay"], found)
+    assert not read_elsewhere(HOUSE.papers()["replay"], found)
     assert found["null-nchain-20"].parts["ter"].status == "not reproduced"
     assert found["null-nchain-20"].parts["rr-c"].status == "reproduced", "worse is not better"
     assert found["null-nchain-20"].status == "not reproduced"

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from arena.__main__ import HOUSE as ARENA
 from lab import results
 from lab.identity import difference
-from lab.rooms import ROOT, House
+from lab.rooms import House
 
-PAPERS = House().papers() | House(package="arena", root=ROOT / "arena").papers()
+PAPERS = House().papers() | ARENA.papers()
 FILES = [
     pytest.param(name, path, id=f"{name}-{path.parent.name}-{path.name.removesuffix('.provenance.json')}")
     for name, paper in PAPERS.items()

@@ -15,17 +15,17 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 from PIL import Image
 
+from arena.__main__ import HOUSE as ARENA
 from lab.claims import evaluate
 from lab.plotting import DPI
 from lab.prices import Prices
 from lab.results import EVIDENCE, MissingData, Results
-from lab.rooms import ROOT, House, judge
+from lab.rooms import House, judge
 from tests.papers.judged import read_elsewhere
 
 PAPERS = House().papers()
-ARENA = House(package="arena", root=ROOT / "arena").papers()
 FIGURES = [(paper, name) for paper in PAPERS.values() for name in paper.figures]
-COMMITTED = FIGURES + [(paper, name) for paper in ARENA.values() for name in paper.figures]
+COMMITTED = FIGURES + [(paper, name) for paper in ARENA.papers().values() for name in paper.figures]
 
 
 def ids(values):

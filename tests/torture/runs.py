@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from arena.__main__ import HOUSE as ARENA
 from lab.entry import Entry
 from lab.identity import run_name
-from lab.rooms import ROOT, House
+from lab.rooms import House
 from papers.sibling_rivalry import build
 from papers.ter import train_dreamer
 
@@ -39,7 +40,7 @@ SAVE_EVERY = {"papers.ter.nchain": 20}
 def smoke() -> Iterator[Entry]:
     """All runs of scale smoke; and those of players in processes of their own where Ray is installed. Those of a script
     that cannot run here are left out."""
-    for house in (House(), House(package="arena", root=ROOT / "arena", targets=False)):
+    for house in (House(), ARENA):
         for paper in house.papers().values():
             for experiment in paper.experiments.values():
                 for entry in experiment("smoke"):

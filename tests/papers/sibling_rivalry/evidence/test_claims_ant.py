@@ -5,7 +5,9 @@ import pytest
 
 from lab.claims import evaluate
 from lab.results import COLUMNS, Results
+from lab.rooms import House
 from papers.sibling_rivalry.evidence.claims_ant import CLAIMS
+from tests.papers.judged import read_elsewhere
 from tests.papers.sibling_rivalry.evidence.synthetic import write
 
 YES, PARTLY, NO, OPEN, NOT_RUN = "reproduced", "partly", "not reproduced", "inconclusive", "not run"
@@ -35,6 +37,7 @@ def judge(tmp_path, name, scale="full", success=None, end=None, **settings) -> s
         )  # fmt: skip
     [claim] = [claim for claim in CLAIMS if claim.id == name]
     [(_, verdict)] = evaluate([claim], Results(tmp_path))
+    assert not read_elsewhere(House().papers()["sibling_rivalry"], {name: verdict})
     return verdict.status
 
 
