@@ -34,7 +34,7 @@ torture:          ##  15 | kill -9 of N=100 runs at random moments: each ends as
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
 evidence:         ## 120 | train what undecided claims lack, for HOURS=2, and collect it: PAPER= DRY=1
-all:              ## 2520 | every figure and table of every paper
+all:              ## 2750 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
@@ -78,12 +78,12 @@ ners-own-law:    ##  30 | not in the paper: NERS by every reading of the paper, 
 ners-own-distance: ## 570 | not in the paper: how far each sampler is from uniform
 ners-own-td3-lr: ##  20 | not in the paper: the learning rate of TD3 with uniform sampling
 
-ref-er:        ## 1180 | Remember and Forget for Experience Replay: every figure below
-ref-er-fig1:   ## 200 | DDPG: returns with plain and prioritised replay and with ReF-ER, rule by rule
-ref-er-fig2:   ## 200 | DDPG: divergence of the policy from the replayed behaviour (the runs of fig1)
-ref-er-fig3:   ## 140 | NAF: returns, as fig1
-ref-er-fig4:   ## 290 | V-RACER with ReF-ER, rule by rule, PPO and ACER: returns
-ref-er-fig5:   ## 290 | V-RACER, PPO and ACER: divergence (the runs of fig4)
+ref-er:        ## 1410 | Remember and Forget for Experience Replay: every figure below
+ref-er-fig1:   ## 270 | DDPG: returns with plain and prioritised replay and with ReF-ER, rule by rule
+ref-er-fig2:   ## 270 | DDPG: divergence of the policy from the replayed behaviour (the runs of fig1)
+ref-er-fig3:   ## 180 | NAF: returns, as fig1
+ref-er-fig4:   ## 410 | V-RACER with ReF-ER, rule by rule, PPO and ACER: returns
+ref-er-fig5:   ## 410 | V-RACER, PPO and ACER: divergence (the runs of fig4)
 ref-er-fig6:   ## 150 | a swimmer in a cylinder's wake, recurrent networks: V-RACER, DDPG, ACER
 ref-er-fig7:   ## 200 | V-RACER: sensitivity to C, D, memory, batch, steps per update, learning rate
 ref-er-fig8:   ## 100 | V-RACER: sensitivity to annealing and width; closed-form advantages

@@ -1,4 +1,4 @@
-"""ReF-ER: V-RACER's gradient step against its arithmetic floor, and DDPG against that of Stable-Baselines3.
+"""ReF-ER: V-RACER's gradient step against its arithmetic floor, and DDPG and NAF against DDPG of Stable-Baselines3.
 
 V-RACER's memory is filled with episodes of random numbers, as long as those of MuJoCo tasks whose agent falls now and
 then, sizes as HalfCheetah's; what a gradient step costs does not depend on what they say. A step is all that
@@ -6,7 +6,8 @@ training does for it: drawing, the network both ways, divergence, correction of 
 samples, Adam.
 
 Both DDPGs play HalfCheetah with a gradient step per environment step, with networks, batches, Adam (fused), target
-updates and memories of the same sizes.
+updates and memories of the same sizes. NAF, which Stable-Baselines3 does not have, plays beside its DDPG with NAF's
+batches: one network learns here, actor and critic there.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from benchmarks.timing import Stopwatch, clock, interleaved, per_call
 from lab.errors import UserError
 from papers.ref_er.episode import Episode
 from papers.ref_er.tasks import make_env
-from papers.ref_er.train import Config, Trainer
+from papers.ref_er.train import Config, Trainer, batch_size
 
 try:
     with contextlib.redirect_stderr(io.StringIO()):  # gym, which it looks for, prints that it has a successor
@@ -39,15 +40,17 @@ CORRECTION_LIMIT = 400.0  # us
 STEP_LIMIT = 0.35  # of Stable-Baselines3
 UPDATES, STEPS, ROUNDS = 100, 200, 9
 WARMUP = 5_000
-"""Steps that both DDPGs play before the first round: batches are then drawn from as many."""
+"""Steps that agents play before the first round: batches are then drawn from as many."""
 
 
 def measure() -> list[Row]:
     vracer = make_vracer()
     slots = vracer.memory.sample(256, np.random.default_rng(0))
-    ddpg = Trainer(Config(ENV, "ddpg", "refer", capacity=2**18, warmup=WARMUP))
+    ddpg, naf = (Trainer(Config(ENV, method, "refer", capacity=2**18, warmup=WARMUP)) for method in ("ddpg", "naf"))
     ddpg.warm_up()
+    naf.warm_up()
     fused, default = make_peer({"fused": True}), make_peer({})
+    large = make_peer({"fused": True}, batch_size(naf.config))
     results = interleaved(
         {
             "update": per_call(vracer.learn, UPDATES),
@@ -55,6 +58,8 @@ def measure() -> list[Row]:
             "ddpg": _per_step(lambda: play_and_learn(ddpg, STEPS)),
             "SB3": _per_step(lambda: learn(fused, STEPS)),
             "SB3, its defaults": _per_step(lambda: learn(default, STEPS)),
+            "naf": _per_step(lambda: play_and_learn(naf, STEPS)),
+            "SB3, large": _per_step(lambda: learn(large, STEPS)),
             "rate": matmul_rate(),
         },
         ROUNDS,
@@ -90,6 +95,8 @@ def measure() -> list[Row]:
         Row("ddpg: step", results["ddpg"], "us", results["SB3, its defaults"], "SB3, its defaults",
             note="its Adam is not fused"),
         Row("ddpg: step", results["ddpg"], "us", ddpg_floor, "arithmetic floor", note="without the simulator"),
+        Row("naf: step", results["naf"], "us", results["SB3, large"], "SB3's DDPG", STEP_LIMIT,
+            note=f"batches of {batch_size(naf.config)}; the peer is another method, with two networks that learn"),
     ]  # fmt: skip
 
 
@@ -120,11 +127,11 @@ def play_and_learn(trainer: Trainer, steps: int) -> None:
         trainer.learn()
 
 
-def make_peer(adam: dict[str, Any]) -> Any:
+def make_peer(adam: dict[str, Any], batch_size: int = 128) -> Any:
     """Stable-Baselines3's DDPG with as much to do as ours has; `adam` are arguments of its optimisers."""
     peer = sb3.DDPG(
-        "MlpPolicy", make_env(ENV), learning_rate=1e-4, buffer_size=2**18, learning_starts=WARMUP, batch_size=128,
-        tau=0.01, gamma=0.995, train_freq=1, gradient_steps=1, seed=0, device="cpu",
+        "MlpPolicy", make_env(ENV), learning_rate=1e-4, buffer_size=2**18, learning_starts=WARMUP,
+        batch_size=batch_size, tau=0.01, gamma=0.995, train_freq=1, gradient_steps=1, seed=0, device="cpu",
         action_noise=sb3.common.noise.NormalActionNoise(np.zeros(6), np.full(6, 0.2)),
         policy_kwargs={"net_arch": [128, 128], "activation_fn": nn.Softsign, "optimizer_kwargs": adam},
     )  # fmt: skip

@@ -48,3 +48,14 @@ def test_both_ddpgs_have_as_much_to_do(topic, monkeypatch):
     before = peer._n_updates
     topic.learn(peer, 5)
     assert peer._n_updates == before + 5
+
+
+def test_nafs_peer_has_its_batches(topic, monkeypatch):
+    monkeypatch.setattr(topic, "WARMUP", 300)
+    naf = topic.Trainer(topic.Config(topic.ENV, "naf", "refer", warmup=300))
+    peer = topic.make_peer({"fused": True}, topic.batch_size(naf.config))
+    naf.warm_up()
+    slots, _ = naf.draw()
+    assert peer.batch_size == len(slots)
+    topic.play_and_learn(naf, 3)
+    assert (naf.t, naf.k) == (3, 3)

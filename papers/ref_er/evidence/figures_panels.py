@@ -13,7 +13,6 @@ from matplotlib.ticker import EngFormatter, MaxNLocator
 from numpy.typing import ArrayLike
 
 from lab.colours import BLACK, GREEN, OWN_METHOD, PRIORITISED, PURPLE, SKY, UNIFORM
-from lab.entry import Entry
 from lab.plotting import caption, new_figure, shown
 from lab.results import Grid, MissingData, Results, matrix
 from papers.ref_er.evidence.implied_kl import implied_kl
@@ -82,24 +81,18 @@ class Data(Grid):
 
         self.shown = shown(self)
         """Tasks that are drawn."""
-        self.left_out = [env for env in tasks_of(entries_of(experiment, "full")) if env not in tasks_of(entries)]
-        """Tasks of the paper's figure that this scale does not plan."""
+        full = dict.fromkeys(entry.env for entry in entries_of(experiment, "full"))
+        self.left_out = [env for env in full if env in ACTIONS and env not in self.envs]
+        """MuJoCo tasks of `full` that this scale does not plan."""
 
     def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (3.2, 2.6)):
-        """new_figure with a caption: scale, runs, statistic, what is missing, versions of the tasks."""
+        """new_figure with a caption: scale, runs, statistic, what is missing, versions of the tasks, those left out."""
         size = (max(size[0], 7.0 / cols), size[1])
         below = [caption(self, note, label=label), versions(self.shown)]
         if self.left_out:
             names = ", ".join(env.removesuffix("-v5") for env in self.left_out)
             below.append(f"not part of {self.scale}: {names}")
         return new_figure(rows, cols, f"ReF-ER {title}", caption="\n".join(below), size=size)
-
-
-def tasks_of(entries: Iterable[Entry]) -> list[str]:
-    """The MuJoCo tasks of these runs, once each."""
-    from papers.ref_er.tasks import TASKS  # loads gymnasium, which listing the figures must not
-
-    return [env for env in dict.fromkeys(entry.env for entry in entries) if env in TASKS]
 
 
 def versions(envs: Sequence[str]) -> str:
