@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from lab import results
@@ -19,12 +20,16 @@ LENGTHS = ("steps", "epochs", "episodes", "updates")
 
 
 class Prices:
-    """Of one paper: which runs its claims lack at a scale, and what these cost."""
+    """Of one paper: which runs its claims lack at a scale, and what these cost.
+
+    Claims are judged by the results of the paper's house, which may be this machine's own; what a run costs is known
+    from the committed ones, also where this machine has none yet.
+    """
 
     def __init__(self, paper: Paper):
         self.paper = paper
         self._entries: dict[tuple[str, str], list[Entry]] = {}
-        self._taken: dict[tuple[str, str], dict[tuple[str, str, int], float]] = {}
+        self._taken: dict[tuple[Path, str, str], dict[tuple[str, str, int], float]] = {}
         self._hours: dict[Any, float | None] = {}
 
     def entries(self, experiment: str, scale: str) -> list[Entry]:
@@ -32,13 +37,13 @@ class Prices:
             self._entries[experiment, scale] = self.paper.experiments[experiment](scale)
         return self._entries[experiment, scale]
 
-    def taken(self, experiment: str, scale: str) -> dict[tuple[str, str, int], float]:
-        """(method, env, seed) of each committed run -> hours that it took."""
-        if (experiment, scale) not in self._taken:
-            frame = results.read(self.paper.results, experiment, scale)
+    def taken(self, root: Path, experiment: str, scale: str) -> dict[tuple[str, str, int], float]:
+        """(method, env, seed) of each run in a tree of results -> hours that it took."""
+        if (root, experiment, scale) not in self._taken:
+            frame = results.read(root, experiment, scale)
             groups = None if frame is None else frame.groupby(["method", "env", "seed"], observed=True)
-            self._taken[experiment, scale] = {} if groups is None else groups["hours"].max().to_dict()
-        return self._taken[experiment, scale]
+            self._taken[root, experiment, scale] = {} if groups is None else groups["hours"].max().to_dict()
+        return self._taken[root, experiment, scale]
 
     def experiments(self, claim: Claim) -> tuple[str, ...]:
         """Those that hold the claim's runs: its own where it names any, else its figure's, which is known in any
@@ -49,22 +54,23 @@ class Prices:
         return by_figure.get(plain(claim.figure), ())
 
     def missing(self, claim: Claim, scale: str) -> list[Entry]:
-        """The runs of the claim's experiments that are not committed, once each."""
+        """The runs of the claim's experiments that the house's results lack, once each."""
         found: dict[Any, Entry] = {}
         for experiment in self.experiments(claim):
-            there = self.taken(experiment, scale)
+            there = self.taken(self.paper.results, experiment, scale)
             found |= {e.config: e for e in self.entries(experiment, scale) if _key(e) not in there}
         return list(found.values())
 
     @cached_property
     def known(self) -> list[tuple[Entry, float]]:
         """Every committed run with the hours that it took; once, also where experiments share it."""
+        committed = self.paper.evidence / "results"
         return list(
             {
                 entry.config: (entry, there[_key(entry)])
                 for scale in results.EVIDENCE
                 for experiment in self.paper.experiments
-                if (there := self.taken(experiment, scale))
+                if (there := self.taken(committed, experiment, scale))
                 for entry in self.entries(experiment, scale)
                 if _key(entry) in there
             }.values()

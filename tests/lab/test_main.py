@@ -136,7 +136,7 @@ def test_ctrl_c_ends_a_command_with_130_and_draws_nothing(house, tmp_path, monke
     assert not (tmp_path / "runs").exists()
 
 
-def test_usual_hours_come_from_the_committed_results(after_run):
+def test_usual_hours_come_from_the_committed_results(after_run, monkeypatch):
     house, _ = after_run
     main(["collect", "coins"], house)
     paper = house.papers()["coins"]
@@ -147,6 +147,18 @@ def test_usual_hours_come_from_the_committed_results(after_run):
     hours = usual_hours(paper, entries)
     assert {name.split("-")[1]: value > 0.4 for name, value in hours.items()} == {"fixed": True, "flip": False}
     assert len(hours) == 6
+
+    seen = {}
+
+    def sweep(work, *, hours, **how):
+        seen[scale] = hours
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lab.sweep.sweep", sweep)
+    for scale in ("quick", "smoke"):
+        with pytest.raises(SystemExit):
+            main(["run", "coins", "fig-1", "--scale", scale], house)
+    assert seen == {"quick": hours, "smoke": {}}, "a few steps take no time that a long run could tell"
     path.write_text(kept)
 
 
