@@ -13,6 +13,9 @@ settings.load_profile("patient")
 for library in ("OMP", "MKL", "NUMBA"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
 
+# Ray's processes are polite (nice 15): beside the other tests they would hardly come to run, for minutes.
+os.environ["RAY_worker_niceness"] = "0"
+
 # Nobody cuts the power here. Tests of what reaches the disk, and when, put one of their own in its place.
 os.fsync = lambda descriptor: None
 
