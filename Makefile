@@ -39,7 +39,7 @@ figures:          ##   1 | draw every figure again from the committed results, w
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
 compare:          ##   0 | two runs' settings and curves: A=runs/... B=runs/... OUT=runs/compare.png
-arena:            ## 370 | every replay idea on common tasks against uniform replay; SCALE=smoke|quick
+arena:            ## 330 | every replay idea on common tasks against uniform replay; SCALE=smoke|quick
 report:           ##   0 | one page of HTML with all figures, claims and protocols: site/report.html
 watch:            ##   0 | see a trained agent: PAPER= ENV= METHOD= (none: a list); OUT=a.gif: no window
 read:             ##   0 | the methods' code beside its comments and equations: site/read/index.html
