@@ -1,5 +1,6 @@
 """Order of the tests, threads, no waiting for the disk, nothing left on it, and no limits of time for hypothesis."""
 
+import gc
 import os
 
 import pytest
@@ -29,3 +30,8 @@ def logs_of_stable_baselines3(tmp_path_factory):
 def pytest_collection_modifyitems(items):
     """Begin with the one test of minutes: at the end, other workers would wait for it."""
     items.sort(key=lambda item: "test_disturbed_sweeps" not in item.nodeid)
+
+
+def pytest_collection_finish():
+    """Thousands of tests and the libraries that they import stay: the garbage collector need not walk over them."""
+    gc.freeze()
