@@ -427,5 +427,5 @@ def test_with_large_steps_vracer_learns_with_refer_and_collapses_without(tmp_pat
     refer = learning_curve("refer", 15, tmp_path / "refer")
     assert max(refer.returns[:2]) < 100 and max(refer.returns) >= 900 and np.mean(refer.returns[-3:]) >= 500
     assert refer.last["far"] < 0.2 and refer.last["std"] > 0.2
-    er = learning_curve("er", 8, tmp_path / "er")  # by then the other returns 300
-    assert np.mean(er.returns[-3:]) < 200 and er.last["far"] > 0.5
+    er = learning_curve("er", 8, tmp_path / "er")
+    assert np.mean(er.returns[-3:]) < 50 < np.mean(refer.returns[5:8]) and er.last["far"] > 0.5
