@@ -27,7 +27,7 @@ help:             ##   0 | this list
 
 setup:            ##   3 | install all that training, extras and tests need into .venv (once)
 dreamer:          ##   3 | install DreamerV2, for ter-fig-l14, into .venv-dreamer (once; 2 GB)
-test:             ##   6 | the tests, on up to 8 cores
+test:             ##   7 | the tests, on up to 8 cores
 lint:             ##   1 | ruff and mypy
 mutants:          ##   9 | write seeded faults into copies of the code, one by one: do the tests notice?
 torture:          ##  15 | kill -9 of N=100 runs at random moments: each ends as undisturbed; SEED=
