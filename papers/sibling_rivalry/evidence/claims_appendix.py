@@ -40,26 +40,26 @@ def _epsilon(value: int) -> str:
 
 def corridors(results: Results) -> Verdict:
     """Sibling Rivalry solves corridors of every length in every run."""
-    runs = Runs(results, "shapes")
+    runs = Runs(results, "corridors")
     return all_of(judged(map(str, LENGTHS), lambda length: runs.solves("ppo-sr", f"Corridor-{length}", every)))
 
 
 def corridor_thresholds(results: Results) -> Verdict:
     """The longest corridor is solved with each further threshold."""
-    runs = Runs(results, "shapes")
+    runs = Runs(results, "corridors")
     others = {f"ε = {e}": _epsilon(e) for e in FIG6_EPSILONS if e != shapes_epsilon(LENGTHS[-1])}
     return all_of(judged(others, lambda name: runs.solves(others[name], LONGEST["corridor"], every)))
 
 
 def u_mazes(results: Results) -> Verdict:
     """Sibling Rivalry solves U mazes of every length but the longest in every run."""
-    runs = Runs(results, "shapes")
+    runs = Runs(results, "u-mazes")
     return all_of(judged(map(str, LENGTHS[:-1]), lambda length: runs.solves("ppo-sr", f"UMaze-{length}", every)))
 
 
 def narrow(results: Results) -> Verdict:
     """Most runs solve the longest U maze with some thresholds, but with no more than half of those tried."""
-    runs, env = Runs(results, "shapes"), LONGEST["U maze"]
+    runs, env = Runs(results, "u-mazes"), LONGEST["U maze"]
     solved = {e: runs.solved(_epsilon(e), env) for e in FIG6_EPSILONS}
     good = sum(most(of_one.sum(), len(of_one)) for of_one in solved.values())
     text = ", ".join(f"ε = {e}: {of_one.sum()} of {len(of_one)} runs" for e, of_one in solved.items())
@@ -69,7 +69,7 @@ def narrow(results: Results) -> Verdict:
 
 def others_fail(results: Results) -> Verdict:
     """Curiosity and hindsight fail on the longest of both."""
-    runs = Runs(results, "shapes")
+    runs = Runs(results, "corridors+u-mazes")
     parts = {f"{label(m)}, {name}": (m, env) for name, env in LONGEST.items() for m in ("ppo-icm", "ddpg-her")}
     return all_of(judged(parts, lambda name: runs.fails(*parts[name], none)))
 
@@ -187,20 +187,20 @@ def oracle_less_consistent(results: Results) -> Verdict:
 CLAIMS = [
     Claim(
         "fig6-corridor", "fig6", "PPO+SR (ε: half the length) solves corridors of every length in every run",
-        "curves, no numbers", corridors,
+        "curves, no numbers", corridors, reads="corridors",
     ),
     Claim(
         "fig6-corridor-epsilon", "fig6", "PPO+SR solves the longest corridor in every run with each other threshold, "
-        "too", "each", corridor_thresholds,
+        "too", "each", corridor_thresholds, reads="corridors",
     ),
     Claim(
         "fig6-u", "fig6", "PPO+SR (ε: half the length) solves U mazes of every length but the longest in every run",
-        "curves, no numbers", u_mazes,
+        "curves, no numbers", u_mazes, reads="u-mazes",
     ),
     Claim(
         "fig6-u-epsilon", "fig6", f"The longest U maze is solved in most runs with some of the thresholds "
         f"{', '.join(map(str, FIG6_EPSILONS))}, but with at most half of them", "decent, if carefully chosen",
-        narrow, kind="own",
+        narrow, kind="own", reads="u-mazes",
     ),
     Claim("fig6-others", "fig6", "PPO+ICM and DDPG+HER solve the longest of both in no run", "both fail", others_fail),
     Claim(

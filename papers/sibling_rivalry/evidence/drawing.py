@@ -188,7 +188,8 @@ def scatter(ax: Axes, data: Data, env: str, method: str) -> None:
 
 
 def heat_map(ax: Axes, data: Data, env: str, metric: str, thresholds: dict[str, int], text: str) -> None:
-    """Means over runs of a metric: thresholds upwards, episodes to the right; what was not run is left white."""
+    """Means over runs of a metric: thresholds upwards, episodes to the right; rows of what was not run are white and
+    have no tick."""
     rows = {}
     for method, threshold in thresholds.items():
         try:
@@ -207,6 +208,6 @@ def heat_map(ax: Axes, data: Data, env: str, metric: str, thresholds: dict[str, 
         table.to_numpy(), origin="lower", aspect="auto", cmap="viridis", norm=norm, interpolation="nearest",
         extent=(0, table.columns[-1], low - 0.5, high + 0.5),
     )  # fmt: skip
-    ax.set(ylabel="ε", xlabel=EPISODES_LABEL, yticks=range(low, high + 1, 2))
+    ax.set(ylabel="ε", xlabel=EPISODES_LABEL, yticks=list(rows))
     _episodes(ax)
     cast(Canvas, ax.figure).colorbar(ScalarMappable(norm, "viridis"), ax=ax, label=text)

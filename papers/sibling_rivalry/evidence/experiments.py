@@ -18,7 +18,7 @@ HEADLINE: dict[str, Callable[[Entry], bool]] = {
 """What `make reproduce` trains: figures, and which of their runs fit into it beside the other papers."""
 
 SEEDS = {"smoke": 1, "quick": 5, "full": 5}
-QUICK_SEEDS = {"track": 3, "shapes": 3, "epsilon": 3}
+QUICK_SEEDS = {"track": 3, "corridors": 3, "u-mazes": 3, "epsilon": 3}
 """Of quick, where there are many variants, and statements are about single runs; and on the track as it was run."""
 SCHEDULES: dict[str, dict] = {
     "smoke": dict(epochs=2, eval_episodes=4),
@@ -123,18 +123,25 @@ def whole_grid(scale: str) -> list[Entry]:
     return found
 
 
-def shapes(scale: str) -> list[Entry]:
-    """Fig. 6: corridors and U mazes of growing length; inclusion thresholds, curiosity and hindsight on the longest."""
-    found = []
-    common: dict = SHAPES_SCHEDULES[scale] | {"seeds": quick_seeds(scale, "shapes")}
-    for name in ("Corridor", "UMaze"):
-        for length in LENGTHS:
-            found += entries(scale, f"{name}-{length}", ["ppo-sr"], epsilon=shapes_epsilon(length), **common)
-        longest = f"{name}-{LENGTHS[-1]}"
-        for value in FIG6_EPSILONS:
-            found += entries(scale, longest, ["ppo-sr"], f" (epsilon {value})", epsilon=float(value), **common)
-        found += entries(scale, longest, ["ppo-icm", "ddpg-her"], **common)
-    return found
+def corridors(scale: str) -> list[Entry]:
+    """Fig. 6, upper row: corridors of growing length."""
+    return _of_growing_length(scale, "Corridor", quick_seeds(scale, "corridors"))
+
+
+def u_mazes(scale: str) -> list[Entry]:
+    """Fig. 6, lower row: U mazes of growing length."""
+    return _of_growing_length(scale, "UMaze", quick_seeds(scale, "u-mazes"))
+
+
+def _of_growing_length(scale: str, name: str, seeds: int | None) -> list[Entry]:
+    """Sibling Rivalry on mazes of growing length; inclusion thresholds, curiosity and hindsight on the longest."""
+    found, longest = [], f"{name}-{LENGTHS[-1]}"
+    common: dict = SHAPES_SCHEDULES[scale] | {"seeds": seeds}
+    for length in LENGTHS:
+        found += entries(scale, f"{name}-{length}", ["ppo-sr"], epsilon=shapes_epsilon(length), **common)
+    for value in FIG6_EPSILONS:
+        found += entries(scale, longest, ["ppo-sr"], f" (epsilon {value})", epsilon=float(value), **common)
+    return found + entries(scale, longest, ["ppo-icm", "ddpg-her"], **common)
 
 
 def epsilon(scale: str) -> list[Entry]:
@@ -239,7 +246,8 @@ EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "grid": grid,
     "whole-grid": whole_grid,
     "construction": construction,
-    "shapes": shapes,
+    "corridors": corridors,
+    "u-mazes": u_mazes,
     "epsilon": epsilon,
     "starts": starts,
     "oracle": oracle,

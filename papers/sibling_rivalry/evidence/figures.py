@@ -95,7 +95,7 @@ def fig6(results: Results, scale: str, out: Path) -> None:
     from papers.sibling_rivalry.evidence.experiments import LENGTHS
     from papers.sibling_rivalry.tasks import make_task
 
-    data = Data(results, "shapes", scale=scale)
+    data = Data(results, "corridors", "u-mazes", scale=scale)
     canvas, axes = data.canvas(2, 3, "Figure 6: corridors and U mazes", HOW, (4.0, 2.5))
     shades = dict(zip(LENGTHS, colormaps["viridis"](np.linspace(0, 0.9, len(LENGTHS)))))
     others = styles(method for method in data.methods if method != "ppo-sr")
@@ -125,7 +125,8 @@ def fig7(results: Results, scale: str, out: Path) -> None:
     """Fig. 7: success, distance to the goal and distance between siblings for every threshold, as lines and as maps."""
     data = Data(results, "epsilon", scale=scale)
     [env] = data.envs
-    canvas, axes = data.canvas(3, 2, "Figure 7: the inclusion threshold ε on the point maze", HOW, (4.4, 2.3))
+    note = f"{HOW}; white rows of the maps: not run"
+    canvas, axes = data.canvas(3, 2, "Figure 7: the inclusion threshold ε on the point maze", note, (4.4, 2.3))
     thresholds = {method: int(method.strip(")").split()[-1]) for method in data.methods}
     shades = colormaps["viridis"](np.linspace(0, 0.95, len(thresholds)))
     looks = {method: {"color": shade, "linestyle": "-"} for method, shade in zip(thresholds, shades)}
@@ -205,7 +206,7 @@ FIGURES: dict[str, Figure] = {
     "fig3": Figure(("maze", "ant"), fig3, "point maze and ant maze: shaping, curiosity and hindsight"),
     "fig4": Figure(("grid",), fig4, "the pixel grid: shaping, curiosity and hindsight"),
     "fig5": Figure(("construction",), _elsewhere("figures_build", "fig5"), "construction: building what is shown"),
-    "fig6": Figure(("shapes",), fig6, "corridors and U mazes of growing length"),
+    "fig6": Figure(("corridors", "u-mazes"), fig6, "corridors and U mazes of growing length"),
     "fig7": Figure(("epsilon",), fig7, "the inclusion threshold on the point maze"),
     "fig8": Figure(("starts",), fig8, "siblings with independent starts"),
     "fig9": Figure(("oracle", "ant-oracle"), fig9, "the Grid Oracle in point maze and ant maze"),

@@ -15,7 +15,7 @@ from papers.sibling_rivalry.evidence.figures import FIGURES
 SCALES = ("smoke", "quick", "full")
 SEEDS = {"smoke": 1, "quick": 5, "full": 5}
 OTHER_SEEDS = {  # experiment, kind of task, at quick; one run each on the whole grid at any scale
-    ("track", "CircularTrack"): 3, ("shapes", "Corridor"): 3, ("shapes", "UMaze"): 3, ("epsilon", "PointMaze"): 3,
+    ("track", "CircularTrack"): 3, ("corridors", "Corridor"): 3, ("u-mazes", "UMaze"): 3, ("epsilon", "PointMaze"): 3,
 }  # fmt: skip
 ANTS = ("ant", "ant-oracle")
 GRID = {"smoke": "PixelGrid-5-12", "quick": "PixelGrid-7-25", "full": "PixelGrid-13"}
@@ -38,8 +38,8 @@ def seeds_of(experiment, method, env, scale) -> int:
 
 def variants(experiment, scale) -> int:
     """Methods and tasks of an experiment."""
-    found = {"track": 3, "maze": 5, "grid": 6, "whole-grid": 3, "shapes": 24, "starts": 4, "oracle": 4, "weighting": 2}
-    found |= {"construction": 2, "ant": 4, "ant-oracle": 2, "low-level": 1}
+    found = {"track": 3, "maze": 5, "grid": 6, "whole-grid": 3, "starts": 4, "oracle": 4, "weighting": 2}
+    found |= {"corridors": 12, "u-mazes": 12, "construction": 2, "ant": 4, "ant-oracle": 2, "low-level": 1}
     return len(THRESHOLDS[scale]) if experiment == "epsilon" else found[experiment]
 
 
@@ -104,8 +104,8 @@ def test_runs_that_figures_share_are_trained_once(scale):
     assert of("grid", "ppo-sr", GRID[scale]) == of("starts", "ppo-sr", GRID[scale])
     some = of("epsilon", "ppo-sr (epsilon 5)")
     assert of("maze", "ppo-sr")[: len(some)] == some
-    for env in ("Corridor-10", "UMaze-10"):
-        assert of("shapes", "ppo-sr", env) == of("shapes", "ppo-sr (epsilon 5)", env)
+    for experiment, env in (("corridors", "Corridor-10"), ("u-mazes", "UMaze-10")):
+        assert of(experiment, "ppo-sr", env) == of(experiment, "ppo-sr (epsilon 5)", env)
 
 
 def test_construction_is_the_papers_arena_with_a_picture_and_at_quick_a_small_one_without():
@@ -151,14 +151,13 @@ def test_the_readme_counts_runs_and_episodes_as_they_are():
     rows = readme_rows()
     assert set(rows) == {name for name in FIGURES if name.startswith("fig")}
     for name, cells in rows.items():
-        experiment, *ant = FIGURES[name].experiments  # of the ant, there are lines of their own
-        assert set(ant) < set(ANTS)
+        there = [one for one in FIGURES[name].experiments if one not in ANTS]  # the ant has lines of its own
         for cell, scale in zip(cells, ("quick", "full")):
             count, seeds = re.match(r"(\d+)(?: \w+)? x (\d+)", cell).groups()
-            entries = EXPERIMENTS[experiment](scale)
-            wanted = {seeds_of(experiment, entry.method, entry.env, scale) for entry in entries}
-            assert int(count) == variants(experiment, scale), f"{name} at {scale}"
+            entries = [(one, entry) for one in there for entry in EXPERIMENTS[one](scale)]
+            wanted = {seeds_of(one, entry.method, entry.env, scale) for one, entry in entries}
+            assert int(count) == sum(variants(one, scale) for one in there), f"{name} at {scale}"
             assert {int(seeds)} == wanted, f"{name} at {scale}"
             said = {int(number.replace(",", "")) for number in re.findall(r"\d+,000", cell)}
             if said:  # all numbers of thousands are of episodes
-                assert said == {episodes(entry.config) for entry in entries}, name
+                assert said == {episodes(entry.config) for _, entry in entries}, name

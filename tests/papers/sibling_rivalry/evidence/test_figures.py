@@ -119,9 +119,10 @@ def test_end_points_by_hand():
 
 
 def test_fig6_has_lengths_and_thresholds_of_both_mazes(draw, tmp_path):
+    write(tmp_path, "u-mazes", "smoke", **NUMBERS)
     axes = np.array(draw("fig6", **NUMBERS)).reshape(2, 3)
-    frame = frame_of(tmp_path, "shapes")
-    methods = [entry.method for entry in EXPERIMENTS["shapes"]("smoke") if entry.env == "UMaze-10"]
+    frame = frame_of(tmp_path, "corridors+u-mazes")
+    methods = [entry.method for entry in EXPERIMENTS["u-mazes"]("smoke") if entry.env == "UMaze-10"]
     for (pictures, by_length, longest), name in zip(axes, ("Corridor", "UMaze")):
         for length in LENGTHS:
             steps, values = matrix(frame, "success", "ppo-sr", f"{name}-{length}")
@@ -151,6 +152,7 @@ def test_fig7_maps_are_means_with_the_thresholds_upwards_and_white_where_nothing
         means = [matrix(frame, metric, method, "PointMaze")[1].mean(axis=0) for method in keep]
         np.testing.assert_allclose(rows[run], means)
         assert np.isnan(rows[[2, 4, 6, 8, 9]]).all()
+        assert list(heat.get_yticks()) == run
         assert image.origin == "lower" and tuple(image.get_extent()) == (0, 200_000, -0.5, 10.5)
         assert image.norm.vmin == 0 and image.norm.vmax == (1 if metric == "success" else np.max(means))
         names = {f"ppo-sr (epsilon {e})": f"ε = {e}" for e in run}
@@ -183,7 +185,7 @@ def test_our_own_figures_draw_every_method(draw, tmp_path):
 # ---- names, styles and the paper's values ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("experiment", ["maze", "grid", "shapes", "starts", "oracle", "weighting"])
+@pytest.mark.parametrize("experiment", ["maze", "grid", "corridors", "u-mazes", "starts", "oracle", "weighting"])
 def test_no_two_methods_look_the_same(experiment):
     entries = EXPERIMENTS[experiment]("full")
     for env in {entry.env for entry in entries}:
