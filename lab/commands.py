@@ -118,7 +118,7 @@ def collect(paper: Paper, entries: Entries, scale: str, stale: str = "again") ->
     """Bring the finished runs of each experiment into the paper's results; returns the files there are now and a line,
     shown on stderr, too, for every run that is refused.
 
-    Committed results are merged with, and a run that differs is an error. A machine's own are a function of its runs.
+    Committed results are merged with, and shared among experiments; a machine's own are a function of its runs.
     """
     from lab import results
 
@@ -132,7 +132,20 @@ def collect(paper: Paper, entries: Entries, scale: str, stale: str = "again") ->
     refused = list(dict.fromkeys(line for one in found for line in one.refused))  # experiments share runs
     for line in refused:
         print(line, file=sys.stderr)
+    if committed:
+        share(paper, scale, entries)
     return [one.path for one in found if one.path is not None], refused
+
+
+def share(paper: Paper, scale: str, wanted: Iterable[str] | None = None) -> None:
+    """Let experiments (None: all) have the committed runs of the paper's other ones that are theirs, too; one line for
+    each that has got some."""
+    from lab import results
+
+    everything = entries_of(paper, None, scale)
+    for name in everything if wanted is None else wanted:
+        if brought := results.share(name, scale, everything[name], everything, paper.results):
+            print(f"{paper.name} {name}: {len(brought)} runs are committed runs of other experiments")
 
 
 # ---- draw ------------------------------------------------------------------------------------------------------------

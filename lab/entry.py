@@ -6,19 +6,22 @@ from pathlib import Path
 from typing import Any
 
 from lab import provenance
-from lab.identity import State, run_name, state
+from lab.identity import State, difference, outdated, run_name, state
+from lab.sources import Files
 
 
 @dataclass(frozen=True)
 class Entry:
     """One run of an experiment. method, env, seed: labels in the results. target: "module:function" with the
-    signature main(config, run_dir, *, tensorboard=False, progress=False). config: its dataclass."""
+    signature main(config, run_dir, *, tensorboard=False, progress=False). config: its dataclass. shared: the committed
+    run of another experiment with this config will do; not where the last bit counts, in which machines differ."""
 
     method: str
     env: str
     seed: int
     target: str
     config: Any
+    shared: bool = True
 
     @property
     def module(self) -> str:
@@ -31,7 +34,14 @@ class Entry:
 
     def state(self, runs_root: Path) -> State:
         """What its directory holds, against the sources that this process has first seen."""
-        return state(self.run_dir(runs_root), self.config, provenance.take([self.module])[self.module]["files"])
+        return state(self.run_dir(runs_root), self.config, self._files())
+
+    def made_by_other_code(self, content: dict[str, Any]) -> str:
+        """How the run that a config.json describes differs from what today's code would make; "": it does not."""
+        return difference(content["config"], self.config) or outdated(content, self._files())
+
+    def _files(self) -> Files:
+        return provenance.take([self.module])[self.module]["files"]
 
 
 @dataclass(frozen=True)

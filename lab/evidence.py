@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from lab.commands import collect, entries_of, placed
+from lab.commands import collect, entries_of, placed, share
 from lab.errors import UserError
 from lab.prices import Prices
 from lab.rooms import Paper, judge, plain
@@ -99,6 +99,9 @@ def gather(
     """
     from lab.sweep import sweep
 
+    if not dry:
+        for paper in papers:
+            share(paper, SCALE)
     before = verdicts_of(papers)
     everything = gaps(papers, before, device)
     if not everything:

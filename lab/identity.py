@@ -103,17 +103,24 @@ def state(directory: Path, config: Any, files: Files) -> State:
     if other := difference(content["config"], config):
         return State("stale", done, other, True)
     if done or any((directory / name).exists() for name in CHECKPOINTS):  # else nothing of the old code is left
-        for attempt in attempts(content):
-            if "files" not in attempt:
-                return State("stale", done, "its sources are unknown")
-            if other := changes(attempt["files"], files):
-                return State("stale", done, other)
+        if other := outdated(content, files):
+            return State("stale", done, other)
     return State("finished" if done else "begun", done)
 
 
 def attempts(content: dict[str, Any]) -> list[dict[str, Any]]:
     """The provenance of a run's first start and of those after which something had changed."""
     return [content, *content.get("resumed", [])]
+
+
+def outdated(content: dict[str, Any], files: Files) -> str:
+    """How the sources of the run that a config.json describes differ from `files`, in words; "": they do not."""
+    for attempt in attempts(content):
+        if "files" not in attempt:
+            return "its sources are unknown"
+        if other := changes(attempt["files"], files):
+            return other
+    return ""
 
 
 def difference(stored: dict[str, Any], config: Any) -> str:

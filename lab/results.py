@@ -1,8 +1,9 @@
 """Tidy results: one CSV per experiment and scale, merged from finished runs of any machine.
 
 `collect` turns run directories into `<results>/<scale>/<experiment>.csv` (one row per logged number) with a
-`<experiment>.provenance.json` beside it (where each run comes from). `merge_trees` merges two such trees. `Results` is
-how claims and figures read them; `matrix` and `final` cut one metric of one method out of a frame.
+`<experiment>.provenance.json` beside it (where each run comes from). `share` brings there what another experiment has
+of it. `merge_trees` merges two such trees. `Results` is how claims and figures read them; `matrix` and `final` cut one
+metric of one method out of a frame.
 
 Who changes a tree holds the lock of its file `.lock`, so that two processes lose nothing of each other.
 """
@@ -14,7 +15,7 @@ import fcntl
 import functools
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ import pandas as pd
 from lab.checkpoints import write_atomically
 from lab.entry import Entry
 from lab.errors import UserError
-from lab.identity import attempts
+from lab.identity import attempts, run_name
 from lab.provenance import UNKNOWN
 
 COLUMNS = ["experiment", "scale", "method", "env", "seed", "step", "metric", "value", "hours"]
@@ -141,7 +142,7 @@ def _difference(old: pd.DataFrame, new: pd.DataFrame) -> str | None:
     return None
 
 
-def _merge(path: Path, sources: list[tuple[Path, pd.DataFrame]], remedy: str) -> pd.DataFrame:
+def _merge(path: Path, sources: list[tuple[Path, pd.DataFrame]]) -> pd.DataFrame:
     """All rows of `sources` (each with the file it comes from). Of two equal copies of a run, the first stays."""
     runs: dict[tuple, tuple[Path, pd.DataFrame]] = {}
     for source, frame in sources:
@@ -151,7 +152,7 @@ def _merge(path: Path, sources: list[tuple[Path, pd.DataFrame]], remedy: str) ->
             elif difference := _difference(runs[run][1], rows):
                 raise UserError(
                     f"run {_run_key(run)} of {path.stem} has two different results, {runs[run][0]} and {source}: "
-                    f"{difference}; {remedy}"
+                    f"{difference}; keep one of the two: remove the run's rows from the other file"
                 )
     return pd.concat([rows for _, rows in runs.values()])[COLUMNS] if runs else pd.DataFrame(columns=COLUMNS)
 
@@ -177,11 +178,11 @@ def collect(
 ) -> Collected:
     """Merge the finished runs among `entries` into `<results_root>/<scale>/<experiment>.csv`.
 
-    Rows of runs that are not in `runs_root` (other machines, deleted runs) stay. Refused are runs of other sources than
-    today's (unless stale="keep"), with uncommitted changes and of an unknown commit.
+    Rows of runs that are in the file already stay, also where they are not in `runs_root` (other machines, deleted
+    runs). Refused are runs of other sources than today's (unless stale="keep"), with uncommitted changes, of an unknown
+    commit, and those that are in the file with other values.
     own: a machine's own results, a function of the runs that are there: what was in the file does not count, and
     uncommitted changes are welcome.
-    Raises UserError when a run is already there with other values: nothing is written then.
     """
     path, runs_root = _csv_path(results_root, experiment, scale), Path(runs_root)
     directories: dict[str, Path] = {}
@@ -194,9 +195,6 @@ def collect(
             done[run] = entry
     if not done and not path.exists():
         return Collected(None, [])
-    remedy = (
-        "to take the second, delete the first file and collect again; to keep the first, delete the run's directory"
-    )
     with _changing(Path(results_root)):
         old = None if own else read(results_root, experiment, scale)
         sources = [] if old is None else [(path, old)]
@@ -211,15 +209,66 @@ def collect(
                 continue
             rows = _read_csv(directory / "metrics.csv", RUN_COLUMNS, again)
             rows = rows.assign(experiment=experiment, scale=scale, method=entry.method, env=entry.env, seed=entry.seed)
+            had = rows if old is None else _rows_of(old, entry)
+            if len(had) and (other := _difference(had, rows)):
+                why = f"run {run} of {experiment} is in {path} (first) with other values than here (second)"
+                refused.append(
+                    f"{directory} is left out: {why}, {other}; to take it, delete that file and collect again"
+                )
+                continue
             sources.append((directory / "metrics.csv", rows))
             provenance[run] = content
         if sources:
-            merged = _merge(path, sources, remedy)
+            merged = _merge(path, sources)
             _write(path, merged, provenance if own else {**provenance, **_read_provenance(path)})
         else:
             for there in (path, path.with_suffix(".provenance.json")):
                 there.unlink(missing_ok=True)
     return Collected(path if sources else None, refused)
+
+
+def share(
+    experiment: str, scale: str, entries: Iterable[Entry], others: Mapping[str, Iterable[Entry]], results_root: Path
+) -> list[str]:
+    """Bring into an experiment's results what it lacks and another experiment has: a run of the same config, which is
+    the same run under another label. Returns the labels of the runs that were brought, as "method|env|seed".
+
+    others: experiment -> entries. Left alone are runs that today's code would not make, and entries that are not
+    `shared`.
+    """
+    path, brought, provenance = _csv_path(results_root, experiment, scale), [], {}
+    with _changing(Path(results_root)):
+        old = read(results_root, experiment, scale)
+        there = set() if old is None else set(old[["method", "env", "seed"]].itertuples(index=False, name=None))
+        lacking = [e for e in entries if e.shared and (e.method, e.env, e.seed) not in there]
+        names = {run_name(entry.config) for entry in lacking}
+        found: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {}  # by name of the run
+        for other in sorted(others.keys() - {experiment}):
+            donors = [entry for entry in others[other] if run_name(entry.config) in names]
+            frame = read(results_root, other, scale) if donors else None
+            if frame is None:
+                continue
+            contents = _read_provenance(_csv_path(results_root, other, scale))
+            for donor in donors:
+                content = contents.get(_run_key((donor.method, donor.env, donor.seed)))
+                if content is not None and not donor.made_by_other_code(content):
+                    found[run_name(donor.config)] = _rows_of(frame, donor), content
+        for entry in lacking:
+            if (name := run_name(entry.config)) in found:
+                rows, content = found[name]
+                run = _run_key((entry.method, entry.env, entry.seed))
+                label = {"experiment": experiment, "method": entry.method, "env": entry.env, "seed": entry.seed}
+                brought.append((path, rows.assign(**label)))
+                provenance[run] = content
+        if brought:
+            merged = _merge(path, brought if old is None else [(path, old), *brought])
+            _write(path, merged, {**provenance, **_read_provenance(path)})
+    return list(provenance)
+
+
+def _rows_of(frame: pd.DataFrame, entry: Entry) -> pd.DataFrame:
+    here = (frame["method"] == entry.method) & (frame["env"] == entry.env) & (frame["seed"] == entry.seed)
+    return frame[here]
 
 
 def _why_not(entry: Entry, runs_root: Path, content: dict[str, Any], own: bool, keep: bool) -> str:
@@ -264,7 +313,7 @@ def merge_trees(source: Path, target: Path) -> list[Path]:
             path = _csv_path(target, experiment, scale)
             frames = [(p, read(root, experiment, scale)) for p, root in ((path, target), (origin, source))]
             sources = [(p, frame) for p, frame in frames if frame is not None]
-            frame = _merge(path, sources, "keep one of the two: remove the run's rows from the other file")
+            frame = _merge(path, sources)
             merged.append((path, frame, {**_read_provenance(origin), **_read_provenance(path)}))
         for path, frame, provenance in merged:
             _write(path, frame, provenance)

@@ -1,6 +1,7 @@
 """lab/evidence.py, on the house of small papers: what is missing, in which order, and what becomes of it."""
 
 import dataclasses
+import shutil
 
 import pytest
 
@@ -141,6 +142,20 @@ def test_it_trains_collects_and_says_which_verdicts_changed(house, capsys):
     assert not (house.root / "RESULTS.md").exists()
     assert main(["evidence", "coins"], house) == 0
     assert capsys.readouterr().out == "nothing to run: no undecided claim lacks a quick run\n"
+
+
+def test_what_other_experiments_have_is_not_trained_again(house, capsys):
+    (house.root / "house_of_tests/coins/evidence/claims.py").write_text(toy_house.CLAIMS.replace("fig-4", "fig-3"))
+    coins = house.papers()["coins"]
+    main(["run", "coins", "fig-1", "--jobs", "2"], house)
+    results.collect("again", "quick", coins.experiments["again"]("quick"), coins.runs, coins.results)
+    shutil.rmtree(house.runs)  # as if they had been another machine's
+    capsys.readouterr()
+    assert main(["evidence", "coins", "--jobs", "1"], house) == 0
+    assert "coins compare: 3 runs are committed runs of other experiments" in capsys.readouterr().out
+    trained = (house.runs / "trained.txt").read_text().split()
+    assert len(trained) == 3 and all("fixed" in name for name in trained)
+    assert [len(results.read(committed(house), name, "quick")) for name in ("compare", "fails")] == [6, 3]
 
 
 @pytest.mark.parametrize(

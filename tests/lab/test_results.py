@@ -24,6 +24,7 @@ from lab.results import (
     matrix,
     merge_trees,
     read,
+    share,
 )
 from lab.runs import Run
 
@@ -216,15 +217,15 @@ def test_the_same_run_with_other_hours_is_fine_and_the_old_hours_stay(tmp_path):
 def test_two_results_of_one_run_are_refused(tmp_path, rows, words):
     write_run(tmp_path / "runs", entry(), curve(1.0))
     path, _ = collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "results")
-    before = snapshot(tmp_path / "results")
+    before = read(tmp_path / "results", "e", "quick")
     directory = write_run(tmp_path / "runs", entry(), rows)
     write_run(tmp_path / "runs", entry(1), curve(1.0))
-    with pytest.raises(UserError) as error:
-        collect("e", "quick", [entry(1), entry()], tmp_path / "runs", tmp_path / "results")
-    message = one_line(error)
-    for part in ("run ter|Chain|0 of e", str(path), str(directory), words, "delete"):
-        assert part in message
-    assert snapshot(tmp_path / "results") == before
+    _, [line] = collect("e", "quick", [entry(1), entry()], tmp_path / "runs", tmp_path / "results")
+    for part in (f"{directory} is left out: run ter|Chain|0 of e is in {path} (first)", words, "delete that file"):
+        assert part in line and "\n" not in line
+    frame = read(tmp_path / "results", "e", "quick")
+    assert frame["seed"].unique().tolist() == [0, 1], "the others are taken"
+    pd.testing.assert_frame_equal(frame[frame["seed"] == 0], before)
 
 
 def test_two_configs_under_one_label_are_a_bug_of_the_experiment(tmp_path):
@@ -236,6 +237,68 @@ def test_the_same_entry_twice_is_one_run(tmp_path):
     write_run(tmp_path / "runs", entry(), curve(1.0))
     collect("e", "quick", [entry(), entry()], tmp_path / "runs", tmp_path / "results")
     assert len(read(tmp_path / "results", "e", "quick")) == 2
+
+
+# ---- runs that two experiments share ---------------------------------------------------------------------------------
+
+
+def called(label: str, run: Entry, **changes) -> Entry:
+    """The same run under another label."""
+    return dataclasses.replace(run, method=label, **changes)
+
+
+def donors(tmp_path, *runs: Entry, **provenance) -> None:
+    """Results of the experiment "donor", whose runs are on another machine now."""
+    for run in runs:
+        write_run(tmp_path / "elsewhere", run, curve(run.seed), **provenance)
+    collect("donor", "quick", runs, tmp_path / "elsewhere", tmp_path / "results")
+
+
+def test_an_experiment_gets_what_another_one_has_of_it(tmp_path):
+    theirs = [entry(0), entry(1), entry(2)]
+    donors(tmp_path, *theirs)
+    mine = [called("ter (as usual)", run) for run in (*theirs[:2], entry(7))] + [entry(0, rate=0.3)]
+    write_run(tmp_path / "runs", mine[3], curve(50.0))
+    collect("e", "quick", mine, tmp_path / "runs", tmp_path / "results")
+    others = {"donor": theirs, "e": mine, "nothing of it was run": theirs}
+    brought = share("e", "quick", mine, others, tmp_path / "results")
+    assert brought == ["ter (as usual)|Chain|0", "ter (as usual)|Chain|1"]
+    frame = read(tmp_path / "results", "e", "quick")
+    assert frame.groupby(["method", "seed"], observed=True)["value"].first().to_dict() == {
+        ("ter", 0): 150.0, ("ter (as usual)", 0): 100.0, ("ter (as usual)", 1): 101.0,
+    }  # fmt: skip
+    of_donor, of_mine = (
+        json.loads((tmp_path / f"results/quick/{name}.provenance.json").read_text()) for name in ("donor", "e")
+    )
+    assert [of_mine[run] for run in brought] == [of_donor[f"ter|Chain|{seed}"] for seed in (0, 1)]
+    before = snapshot(tmp_path / "results")
+    assert share("e", "quick", mine, others, tmp_path / "results") == [] and snapshot(tmp_path / "results") == before
+
+
+def test_two_labels_of_one_run_both_get_it(tmp_path):
+    donors(tmp_path, entry())
+    mine = [called("a", entry()), called("b", entry())]
+    assert len(share("e", "quick", mine, {"donor": [entry()]}, tmp_path / "results")) == 2
+    assert len(read(tmp_path / "results", "e", "quick")) == 4
+
+
+@pytest.mark.parametrize("stale", [CHANGED, {"config": {"rate": 0.7}}])
+def test_what_today_s_code_would_not_make_is_not_shared(tmp_path, stale):
+    donors(tmp_path, entry(0))
+    path = tmp_path / "results/quick/donor.provenance.json"
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps({run: told | stale for run, told in content.items()}))
+    assert share("e", "quick", [entry(0)], {"donor": [entry(0)]}, tmp_path / "results") == []
+    assert not (tmp_path / "results/quick/e.csv").exists()
+
+
+def test_runs_that_are_compared_to_the_last_bit_are_not_shared(tmp_path):
+    donors(tmp_path, entry(0))
+    alone = called("d=3", entry(0), shared=False)
+    assert share("e", "quick", [alone], {"donor": [entry(0)]}, tmp_path / "results") == []
+
+
+# ---- trees -----------------------------------------------------------------------------------------------------------
 
 
 def test_merge_trees(tmp_path):

@@ -132,6 +132,10 @@ def test_seeds_at_quick_are_fresh_and_shared():
         assert (entry.run_dir(Path("runs")) in fig3) == entry.method.endswith("x0.25")
 
 
+def test_only_runs_that_are_compared_to_the_last_bit_are_not_taken_from_other_machines():
+    assert {name for name in EXPERIMENTS for entry in EXPERIMENTS[name]("quick") if not entry.shared} == {"fig-k13"}
+
+
 @pytest.mark.parametrize("name", [n for n in TRAINED if n not in ("fig6", "fig-f8", "fig-k13")])
 def test_minigrid_has_both_arms_of_ter(name):
     """The same runs but for the predecessors: 3 as printed, 1 as released; Sokoban, released with 3, has one arm."""
