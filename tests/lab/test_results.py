@@ -292,7 +292,7 @@ def test_what_today_s_code_would_not_make_is_not_shared(tmp_path, stale):
     assert not (tmp_path / "results/quick/e.csv").exists()
 
 
-def test_runs_that_are_compared_to_the_last_bit_are_not_shared(tmp_path):
+def test_runs_that_machines_make_in_different_ways_are_not_shared(tmp_path):
     donors(tmp_path, entry(0))
     alone = called("d=3", entry(0), shared=False)
     assert share("e", "quick", [alone], {"donor": [entry(0)]}, tmp_path / "results") == []

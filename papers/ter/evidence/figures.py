@@ -211,7 +211,8 @@ FIGURES: dict[str, Figure] = {
         note="; small: 50,000 of a million, as in the released scripts, and the same share of a shorter run",
     ),
     "own-network": learning_curves(
-        "own-network", "", "the small network on tile codes, and the paper's on pictures, with the same budget"
+        "own-network", "", "tile codes, and the paper's network on pictures",
+        note="; nature: the paper's network; codes: the small one, which sees the tiles' numbers",
     ),
     "own-levels": learning_curves("own-levels", "", "unseen levels of Sokoban after training on 64 levels"),
     "own-predecessors": Figure(
