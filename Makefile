@@ -34,7 +34,7 @@ torture:          ##  15 | kill -9 of N=100 runs at random moments: each ends as
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
 evidence:         ## 120 | train what undecided claims lack, for HOURS=2, and collect it: PAPER= DRY=1
-all:              ## 3870 | every figure and table of every paper
+all:              ## 3852 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
@@ -107,7 +107,7 @@ sibling-rivalry-own-weighting:  ##  25 | not in the paper: means over workers or
 sibling-rivalry-own-low-level:  ##  15 | not in the paper: the ant's low level alone, without walls
 sibling-rivalry-own-tasks: ##   0 | not in the paper: pictures of all tasks
 
-ter:              ## 625 | Topological Experience Replay: every figure below
+ter:              ## 607 | Topological Experience Replay: every figure below
 ter-fig2:         ##   1 | NChain: backups until the greedy path is right, and value error
 ter-fig3a:        ##  70 | MiniGrid: TER against UER, PER, EBU and DisCor
 ter-fig3b:        ##  50 | Sokoban: TER against UER, PER, EBU and DisCor
@@ -122,13 +122,13 @@ ter-fig-g9:       ##  40 | 10 % random actions
 ter-fig-h10:      ##  85 | worlds that do not end at the goal
 ter-fig-i11:      ##  12 | EBU with PER mixed in
 ter-fig-j12:      ##  12 | EBU without episodes that ran out of time
-ter-fig-k13:      ##   8 | length of the random projection
+ter-fig-k13:      ##   4 | length of the random projection
 ter-fig-l14:      ## 180 | DreamerV2 beside TER, by steps and by time; installs .venv-dreamer
 ter-fig-m15:      ##   5 | Atari: TER against UER, PER, EBU and DisCor
 ter-own-target:   ##  80 | not in the paper: how often the target network is copied
 ter-own-network:  ##  55 | not in the paper: the small network on tile codes, and the paper's on pictures
 ter-own-memory:   ##  36 | not in the paper: Sokoban's baselines with a memory of 50,000
-ter-own-levels:   ##  25 | not in the paper: Sokoban with two boxes trained on 64 levels
+ter-own-levels:   ##  11 | not in the paper: Sokoban with two boxes trained on 64 levels
 ter-own-predecessors: ## 5 | not in the paper: sweeps with 1 and with 3 predecessors, without a network
 
 TARGETS := $(shell awk -F: '/^[a-z][a-z0-9-]*: *\#\#/ {print $$1}' $(firstword $(MAKEFILE_LIST)))

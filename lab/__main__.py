@@ -235,7 +235,7 @@ class Merge:
     """Where they go, e.g. papers/ter/evidence/results."""
 
     def __call__(self, house: House) -> int:
-        from lab.results import merge_trees
+        from lab.collecting import merge_trees
 
         for path in merge_trees(self.source, self.target):
             print(f"merged: {commands.shown(path)}")

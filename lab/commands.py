@@ -120,14 +120,14 @@ def collect(paper: Paper, entries: Entries, scale: str, stale: str = "again") ->
 
     Committed results are merged with, and shared among experiments; a machine's own are a function of its runs.
     """
-    from lab import results
+    from lab import collecting
 
     committed = paper.house.committed
     if scale == "smoke" and committed:
         raise UserError("smoke proves only the wiring and is not kept as evidence; collect quick or full")
-    there = paper.runs, paper.results
     found = [
-        results.collect(name, scale, of_it, *there, own=not committed, stale=stale) for name, of_it in entries.items()
+        collecting.collect(name, scale, of_it, paper.runs, paper.results, own=not committed, stale=stale)
+        for name, of_it in entries.items()
     ]
     refused = list(dict.fromkeys(line for one in found for line in one.refused))  # experiments share runs
     for line in refused:
@@ -140,11 +140,11 @@ def collect(paper: Paper, entries: Entries, scale: str, stale: str = "again") ->
 def share(paper: Paper, scale: str, wanted: Iterable[str] | None = None) -> None:
     """Let experiments (None: all) have the committed runs of the paper's other ones that are theirs, too; one line for
     each that has got some."""
-    from lab import results
+    from lab import collecting
 
     everything = entries_of(paper, None, scale)
     for name in everything if wanted is None else wanted:
-        if brought := results.share(name, scale, everything[name], everything, paper.results):
+        if brought := collecting.share(name, scale, everything[name], everything, paper.results):
             print(f"{paper.name} {name}: {len(brought)} runs are committed runs of other experiments")
 
 

@@ -1,24 +1,13 @@
-"""Tidy results: one CSV per experiment and scale, merged from finished runs of any machine.
+"""Tidy results, read: one CSV per experiment and scale, one row per logged number; collecting.py writes them.
 
-`collect` turns run directories into `<results>/<scale>/<experiment>.csv` (one row per logged number) with a
-`<experiment>.provenance.json` beside it (where each run comes from). `share` brings there what another experiment has
-of it. `merge_trees` merges two such trees. `Results` is how claims and figures read them; `matrix` and `final` cut one
-metric of one method out of a frame.
-
-Who changes a tree holds the lock of its file `.lock`, so that two processes lose nothing of each other.
+`Results` is how claims and figures read them; `matrix` and `final` cut one metric of one method out of a frame.
 """
 
 from __future__ import annotations
 
-import csv
-import fcntl
 import functools
-import io
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,15 +15,13 @@ import pandas as pd
 from lab.checkpoints import write_atomically
 from lab.entry import Entry
 from lab.errors import UserError
-from lab.identity import attempts, run_name
-from lab.provenance import UNKNOWN
 
 COLUMNS = ["experiment", "scale", "method", "env", "seed", "step", "metric", "value", "hours"]
 RUN_COLUMNS = ["step", "metric", "value", "hours"]  # of a run's own metrics.csv
 EVIDENCE = ("full", "quick")  # best first; smoke runs only show that everything is wired
 REMEDY = "restore the file or delete it"
 
-_KEY = COLUMNS[:7]  # what makes a row unique, and the order of the file
+KEY = COLUMNS[:7]  # what makes a row unique, and the order of the file
 _NUMBERS = {"seed": int, "step": int, "value": float, "hours": float}
 
 
@@ -54,7 +41,7 @@ def write_if_changed(path: Path, data: bytes) -> bool:
     return True
 
 
-def _read_csv(path: Path, columns: list[str], remedy: str) -> pd.DataFrame:
+def read_csv(path: Path, columns: list[str], remedy: str) -> pd.DataFrame:
     """Rows of `path`, every number parsed by Python's own int and float, hence exactly what was written."""
     try:
         frame = pd.read_csv(path, dtype=str, na_filter=False, skip_blank_lines=False)
@@ -71,7 +58,7 @@ def _read_csv(path: Path, columns: list[str], remedy: str) -> pd.DataFrame:
     for name in columns:
         if name in _NUMBERS:
             frame = frame.assign(**{name: _parse(path, name, frame[name], remedy)})
-    key = [name for name in columns if name in _KEY]
+    key = [name for name in columns if name in KEY]
     twice = frame.duplicated(key)
     if twice.any():
         row = frame.loc[twice, key].iloc[0]
@@ -91,233 +78,8 @@ def _parse(path: Path, name: str, texts: pd.Series, remedy: str) -> np.ndarray:
     return np.array(numbers, dtype=np.int64 if kind is int else np.float64)
 
 
-def _read_json(path: Path, remedy: str) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read ({error}); {remedy}") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{path} holds no JSON object; {remedy}")
-    return content
-
-
-def _csv_path(root: Path, experiment: str, scale: str) -> Path:
+def csv_path(root: Path, experiment: str, scale: str) -> Path:
     return Path(root) / scale / f"{experiment}.csv"
-
-
-def _read_provenance(path: Path) -> dict[str, Any]:
-    beside = path.with_suffix(".provenance.json")
-    return _read_json(beside, REMEDY) if beside.exists() else {}
-
-
-def _write(path: Path, frame: pd.DataFrame, provenance: dict[str, Any]) -> None:
-    # One line per run, so that a diff shows runs. Written first: a crash in between leaves a run too many, not too few.
-    rows = sorted(frame[COLUMNS].itertuples(index=False, name=None), key=lambda row: row[: len(_KEY)])
-    runs = dict.fromkeys(_run_key(row[2:5]) for row in rows)
-    lines = [f"{json.dumps(run)}: {json.dumps(provenance[run], sort_keys=True)}" for run in runs if run in provenance]
-    write_if_changed(path.with_suffix(".provenance.json"), ("{\n" + ",\n".join(lines) + "\n}\n").encode())
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *rows])  # floats by repr: they read back the same
-    write_if_changed(path, text.getvalue().encode())
-
-
-# ------------------------------------------------------------------------------------------------ merging
-
-
-def _run_key(run: tuple) -> str:
-    method, env, seed = run
-    return f"{method}|{env}|{seed}"
-
-
-def _difference(old: pd.DataFrame, new: pd.DataFrame) -> str | None:
-    """First (step, metric) in which two copies of a run differ, in words; hours may differ. None: the same run."""
-    first, second = (
-        {(step, metric): repr(value) for step, metric, value in zip(f["step"], f["metric"], f["value"])}
-        for f in (old, new)
-    )
-    for step, metric in sorted(first.keys() | second.keys()):
-        a, b = first.get((step, metric), "nothing"), second.get((step, metric), "nothing")
-        if a != b:
-            return f"{metric} at step {step} is {a} in the first and {b} in the second"
-    return None
-
-
-def _merge(path: Path, sources: list[tuple[Path, pd.DataFrame]]) -> pd.DataFrame:
-    """All rows of `sources` (each with the file it comes from). Of two equal copies of a run, the first stays."""
-    runs: dict[tuple, tuple[Path, pd.DataFrame]] = {}
-    for source, frame in sources:
-        for run, rows in frame.groupby(["method", "env", "seed"], sort=False):
-            if run not in runs:
-                runs[run] = source, rows
-            elif difference := _difference(runs[run][1], rows):
-                raise UserError(
-                    f"run {_run_key(run)} of {path.stem} has two different results, {runs[run][0]} and {source}: "
-                    f"{difference}; keep one of the two: remove the run's rows from the other file"
-                )
-    return pd.concat([rows for _, rows in runs.values()])[COLUMNS] if runs else pd.DataFrame(columns=COLUMNS)
-
-
-class Collected(NamedTuple):
-    """What `collect` has made of an experiment."""
-
-    path: Path | None
-    """The file with its results; None: there are none."""
-    refused: list[str]
-    """A line for every finished run that was left out: which, and why."""
-
-
-def collect(
-    experiment: str,
-    scale: str,
-    entries: Iterable[Entry],
-    runs_root: Path,
-    results_root: Path,
-    *,
-    own: bool = False,
-    stale: str = "again",
-) -> Collected:
-    """Merge the finished runs among `entries` into `<results_root>/<scale>/<experiment>.csv`.
-
-    Rows of runs that are in the file already stay, also where they are not in `runs_root` (other machines, deleted
-    runs). Refused are runs of other sources than today's (unless stale="keep"), with uncommitted changes, of an unknown
-    commit, and those that are in the file with other values.
-    own: a machine's own results, a function of the runs that are there: what was in the file does not count, and
-    uncommitted changes are welcome.
-    """
-    path, runs_root = _csv_path(results_root, experiment, scale), Path(runs_root)
-    directories: dict[str, Path] = {}
-    done: dict[str, Entry] = {}
-    for entry in entries:
-        run, directory = _run_key((entry.method, entry.env, entry.seed)), entry.run_dir(runs_root)
-        if directories.setdefault(run, directory) != directory:
-            raise ValueError(f"{experiment} lists two configs as {run}: {directories[run].name} and {directory.name}")
-        if (directory / "done.json").exists():
-            done[run] = entry
-    if not done and not path.exists():
-        return Collected(None, [])
-    with _changing(Path(results_root)):
-        old = None if own else read(results_root, experiment, scale)
-        sources = [] if old is None else [(path, old)]
-        provenance: dict[str, Any] = {}
-        refused = []
-        for run, entry in done.items():
-            directory = directories[run]
-            again = f"delete {directory} and run it again"
-            content = _read_json(directory / "config.json", again)
-            if reason := _why_not(entry, runs_root, content, own, stale == "keep"):
-                refused.append(f"{directory} is left out: {reason}")
-                continue
-            rows = _read_csv(directory / "metrics.csv", RUN_COLUMNS, again)
-            rows = rows.assign(experiment=experiment, scale=scale, method=entry.method, env=entry.env, seed=entry.seed)
-            had = rows if old is None else _rows_of(old, entry)
-            if len(had) and (other := _difference(had, rows)):
-                why = f"run {run} of {experiment} is in {path} (first) with other values than here (second)"
-                refused.append(
-                    f"{directory} is left out: {why}, {other}; to take it, delete that file and collect again"
-                )
-                continue
-            sources.append((directory / "metrics.csv", rows))
-            provenance[run] = content
-        if sources:
-            merged = _merge(path, sources)
-            _write(path, merged, provenance if own else {**provenance, **_read_provenance(path)})
-        else:
-            for there in (path, path.with_suffix(".provenance.json")):
-                there.unlink(missing_ok=True)
-    return Collected(path if sources else None, refused)
-
-
-def share(
-    experiment: str, scale: str, entries: Iterable[Entry], others: Mapping[str, Iterable[Entry]], results_root: Path
-) -> list[str]:
-    """Bring into an experiment's results what it lacks and another experiment has: a run of the same config, which is
-    the same run under another label. Returns the labels of the runs that were brought, as "method|env|seed".
-
-    others: experiment -> entries. Left alone are runs that today's code would not make, and entries that are not
-    `shared`.
-    """
-    path, brought, provenance = _csv_path(results_root, experiment, scale), [], {}
-    with _changing(Path(results_root)):
-        old = read(results_root, experiment, scale)
-        there = set() if old is None else set(old[["method", "env", "seed"]].itertuples(index=False, name=None))
-        lacking = [e for e in entries if e.shared and (e.method, e.env, e.seed) not in there]
-        names = {run_name(entry.config) for entry in lacking}
-        found: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {}  # by name of the run
-        for other in sorted(others.keys() - {experiment}):
-            donors = [entry for entry in others[other] if run_name(entry.config) in names]
-            frame = read(results_root, other, scale) if donors else None
-            if frame is None:
-                continue
-            contents = _read_provenance(_csv_path(results_root, other, scale))
-            for donor in donors:
-                content = contents.get(_run_key((donor.method, donor.env, donor.seed)))
-                if content is not None and not donor.made_by_other_code(content):
-                    found[run_name(donor.config)] = _rows_of(frame, donor), content
-        for entry in lacking:
-            if (name := run_name(entry.config)) in found:
-                rows, content = found[name]
-                run = _run_key((entry.method, entry.env, entry.seed))
-                label = {"experiment": experiment, "method": entry.method, "env": entry.env, "seed": entry.seed}
-                brought.append((path, rows.assign(**label)))
-                provenance[run] = content
-        if brought:
-            merged = _merge(path, brought if old is None else [(path, old), *brought])
-            _write(path, merged, {**provenance, **_read_provenance(path)})
-    return list(provenance)
-
-
-def _rows_of(frame: pd.DataFrame, entry: Entry) -> pd.DataFrame:
-    here = (frame["method"] == entry.method) & (frame["env"] == entry.env) & (frame["seed"] == entry.seed)
-    return frame[here]
-
-
-def _why_not(entry: Entry, runs_root: Path, content: dict[str, Any], own: bool, keep: bool) -> str:
-    """Why a finished run is no result; "" when it is one. content: of its config.json."""
-    reason = entry.state(runs_root).reason
-    if reason and not keep:
-        return f"it is stale, {reason}"
-    if not own and any(attempt.get("commit", UNKNOWN) == UNKNOWN for attempt in attempts(content)):
-        return "nobody knows its commit"
-    if not own and any(attempt.get("dirty", True) for attempt in attempts(content)):
-        return "its code was not committed"
-    return ""
-
-
-@contextmanager
-def _changing(root: Path) -> Iterator[None]:
-    """The lock of a results tree: one process at a time reads, merges and writes. Waits for its turn."""
-    root.mkdir(parents=True, exist_ok=True)
-    with (root / ".lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for left in root.glob("*/*.tmp"):  # by a process that was killed while it wrote
-            left.unlink(missing_ok=True)
-        yield
-
-
-def merge_trees(source: Path, target: Path) -> list[Path]:
-    """Merge a results tree (`<scale>/<experiment>.csv`, from another machine say) into another; returns files written.
-
-    The rule of `collect`: rows are added, equal runs stay, a run with two different results is a UserError and then
-    nothing is written.
-    """
-    source, target = Path(source), Path(target)
-    if not source.is_dir():
-        raise UserError(f"{source} is not a directory; expected a results tree, <scale>/<experiment>.csv")
-    origins = sorted(source.glob("*/*.csv"))
-    if not origins:
-        raise UserError(f"{source} holds no results; expected <scale>/<experiment>.csv below it")
-    merged = []
-    with _changing(target):
-        for origin in origins:
-            experiment, scale = origin.stem, origin.parent.name
-            path = _csv_path(target, experiment, scale)
-            frames = [(p, read(root, experiment, scale)) for p, root in ((path, target), (origin, source))]
-            sources = [(p, frame) for p, frame in frames if frame is not None]
-            frame = _merge(path, sources)
-            merged.append((path, frame, {**_read_provenance(origin), **_read_provenance(path)}))
-        for path, frame, provenance in merged:
-            _write(path, frame, provenance)
-    return [path for path, _, _ in merged]
 
 
 # ------------------------------------------------------------------------------------------------ reading
@@ -328,10 +90,10 @@ def read(results_root: Path, experiment: str, scale: str) -> pd.DataFrame | None
 
     Raises UserError naming file and column (or line) when the file is damaged or is another experiment's.
     """
-    path = _csv_path(results_root, experiment, scale)
+    path = csv_path(results_root, experiment, scale)
     if not path.exists():
         return None
-    frame = _read_csv(path, COLUMNS, REMEDY)
+    frame = read_csv(path, COLUMNS, REMEDY)
     for name, expected in (("experiment", experiment), ("scale", scale)):
         other = frame.loc[frame[name] != expected, name]
         if len(other):
@@ -343,7 +105,7 @@ def best_scale(results_root: Path, experiment: str, order: tuple[str, ...] = EVI
     """The first scale of `order` that has results of an experiment, or of any of "a+b". Smoke is not in the default
     order: it is never evidence."""
     names = experiment.split("+")
-    return next((s for s in order if any(_csv_path(results_root, name, s).exists() for name in names)), None)
+    return next((s for s in order if any(csv_path(results_root, name, s).exists() for name in names)), None)
 
 
 class Results:

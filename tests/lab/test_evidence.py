@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from lab import evidence, provenance, results
+from lab import collecting, evidence, provenance, results
 from lab.__main__ import main
 from lab.claims import full_only, ours_of, scale_of
 from lab.prices import priced, usual_hours
@@ -148,7 +148,7 @@ def test_what_other_experiments_have_is_not_trained_again(house, capsys):
     (house.root / "house_of_tests/coins/evidence/claims.py").write_text(toy_house.CLAIMS.replace("fig-4", "fig-3"))
     coins = house.papers()["coins"]
     main(["run", "coins", "fig-1", "--jobs", "2"], house)
-    results.collect("again", "quick", coins.experiments["again"]("quick"), coins.runs, coins.results)
+    collecting.collect("again", "quick", coins.experiments["again"]("quick"), coins.runs, coins.results)
     shutil.rmtree(house.runs)  # as if they had been another machine's
     capsys.readouterr()
     assert main(["evidence", "coins", "--jobs", "1"], house) == 0

@@ -38,7 +38,7 @@ GRID_BATCH = 256
 LENGTHS = (2, 4, 6, 8, 10)
 """Side lengths of corridors and U mazes in Fig. 6; the paper's are in its picture only."""
 SHAPES_SCHEDULES: dict[str, dict] = {"smoke": {}, "quick": dict(epochs=10), "full": {}}
-"""40,000 episodes at quick are three times as many as PPO needs to solve the longest corridor."""
+"""40,000 episodes at quick are five times as many as PPO needs to solve the longest corridor."""
 FIG6_EPSILONS = (0, 1, 2, 3, 5)
 FIG7_EPSILONS = {"smoke": tuple(range(11)), "quick": (0, 1, 2, 3, 5, 7, 10), "full": tuple(range(11))}
 SIDES = (1.0, 2.0, 3.0)

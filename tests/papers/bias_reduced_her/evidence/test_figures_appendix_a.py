@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.results import Results, collect
+from lab.collecting import collect
+from lab.results import Results
 from papers.bias_reduced_her.appendix_a import SMALL_FLOOR, entries, main
 from papers.bias_reduced_her.evidence import figures_appendix_a
 from papers.bias_reduced_her.evidence.figures_appendix_a import appendix_a

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from lab.results import Results, collect, matrix
+from lab.collecting import collect
+from lab.results import Results, matrix
 from papers.bias_reduced_her.bitflip import entries, main
 from papers.bias_reduced_her.evidence import figures_bitflip
 from papers.bias_reduced_her.evidence.figures import styles

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from envs.voxel_build import VoxelBuild
-from lab.results import Results, collect, matrix
+from lab.collecting import collect
+from lab.results import Results, matrix
 from papers.sibling_rivalry import build
 from papers.sibling_rivalry.evidence import figures_build, watch
 from papers.sibling_rivalry.evidence.experiments import construction

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from envs.circular_track import GOAL, LOCAL_OPTIMUM
-from lab.results import Results, collect
+from lab.collecting import collect
+from lab.results import Results
 from papers.sibling_rivalry.evidence import figures_track
 from papers.sibling_rivalry.evidence.ends import histograms
 from papers.sibling_rivalry.evidence.experiments import on_track
