@@ -1,11 +1,10 @@
 """Memory: a million transitions of a task of tiles with every structure that TER keeps for them.
 
-Each measurement has a process of its own: ``.venv/bin/python -m benchmarks.memory minigrid`` prints it as JSON.
+Each measurement has a process of its own, two at a time.
 """
 
-import json
-import subprocess
-import sys
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import numpy as np
 
 from benchmarks.rows import Row
 
-ROOT = Path(__file__).resolve().parents[1]
 STATUS = Path("/proc/self/status")  # Linux only; nothing is measured elsewhere
 STEPS = 1_000_000
 MINIGRID = "SimpleCrossing-Hard"  # of its seven tasks the one with the most states
@@ -26,14 +24,16 @@ LIMIT = 1.5  # GB resident
 def measure() -> list[Row]:
     if not STATUS.exists():
         return []
-    return [
-        _row(MINIGRID, "minigrid", "minigrid_peer"),
-        _row(f"Sokoban {SOKOBAN}", "sokoban", "sokoban_peer"),
-    ]
+    fresh = multiprocessing.get_context("spawn")  # not a copy of this process, which holds everything measured so far
+    with ProcessPoolExecutor(2, fresh, max_tasks_per_child=1) as pool:
+        weighed = [
+            pool.submit(weigh) for weigh in (weigh_minigrid, weigh_sokoban, weigh_minigrid_peer, weigh_sokoban_peer)
+        ]
+        minigrid, sokoban, minigrid_peer, sokoban_peer = (weights.result() for weights in weighed)
+    return [_row(MINIGRID, minigrid, minigrid_peer), _row(f"Sokoban {SOKOBAN}", sokoban, sokoban_peer)]
 
 
-def _row(task: str, name: str, peer_name: str) -> Row:
-    ours, peer = _in_own_process(name), _in_own_process(peer_name)
+def _row(task: str, ours: dict[str, float], peer: dict[str, float]) -> Row:
     whole_peer = peer["before"] + (peer["after"] - peer["before"]) / PEER_STEPS * STEPS
     graph = ours["filled"] - ours["before"] - ours["ring"] - ours["tree"]
     parts = {
@@ -55,11 +55,6 @@ def resident(key: str = "VmRSS") -> float:
     """Bytes of this process in memory: now (VmRSS), or at most so far (VmHWM)."""
     lines = dict(line.split(":", 1) for line in STATUS.read_text().splitlines())
     return int(lines[key].split()[0]) * 1024.0
-
-
-def _in_own_process(name: str) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.memory", name]
-    return json.loads(subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
 def weigh_minigrid() -> dict[str, float]:
@@ -125,13 +120,3 @@ def _weigh_peer(env: Any, n_actions: int) -> dict[str, float]:
             buffer.stop_current_episode()
             frame, _ = env.reset()
     return {"before": before, "after": resident()}
-
-
-if __name__ == "__main__":
-    weigh = {
-        "minigrid": weigh_minigrid,
-        "minigrid_peer": weigh_minigrid_peer,
-        "sokoban": weigh_sokoban,
-        "sokoban_peer": weigh_sokoban_peer,
-    }
-    print(json.dumps(weigh[sys.argv[1]]()))
