@@ -26,5 +26,8 @@ def low_level(results: Results, scale: str, out: Path) -> None:
         ax.set_ylim(0, 1.02 if metric == "success" else None)
     before = matrix(data.of(env), "before", "low-level", env)[1].mean()
     axes[0, 1].axhline(before, color=BLACK, linewidth=0.8, linestyle=":")
-    axes[0, 1].annotate("when it was set", (0, before), (4, -10), textcoords="offset points", fontsize="small")
+    axes[0, 1].annotate(
+        "when it was set", (1, before), (-4, -4), xycoords=("axes fraction", "data"),
+        textcoords="offset points", ha="right", va="top", fontsize="small",
+    )  # fmt: skip
     save(canvas, out)
