@@ -20,7 +20,7 @@ OTHER_SEEDS = {  # experiment, kind of task, at quick; one run each on the whole
 ANTS = ("ant", "ant-oracle")
 GRID = {"smoke": "PixelGrid-5-12", "quick": "PixelGrid-7-25", "full": "PixelGrid-13"}
 THRESHOLDS = {"smoke": range(11), "quick": (0, 1, 2, 3, 5, 7, 10), "full": range(11)}
-QUICK = {"PointMaze": 25, "Corridor": 10, "UMaze": 10, "PixelGrid": 10, "AntMazeSmall": 12}
+QUICK = {"PointMaze": 25, "Corridor": 10, "UMaze": 10, "PixelGrid": 10, "AntMazeSmall": 30}
 """Epochs at quick, by kind of task; at full there are 50."""
 MAZES = [name for name in EXPERIMENTS if name not in ("track", "construction", "low-level")]
 README = Path(experiments.__file__).parents[1] / "README.md"
@@ -31,6 +31,8 @@ def seeds_of(experiment, method, env, scale) -> int:
         return 1
     if experiment == "low-level":
         return SEEDS["smoke"] if scale == "smoke" else 3
+    if experiment == "ant-short":
+        return SEEDS[scale]
     if experiment in ANTS and scale == "quick":
         return 5 if method in ("ppo", "ppo-sr") else 3
     return OTHER_SEEDS.get((experiment, env.split("-")[0]), 5) if scale == "quick" else SEEDS[scale]
@@ -39,7 +41,15 @@ def seeds_of(experiment, method, env, scale) -> int:
 def variants(experiment, scale) -> int:
     """Methods and tasks of an experiment."""
     found = {"track": 3, "maze": 5, "grid": 6, "whole-grid": 3, "starts": 4, "oracle": 4, "weighting": 2}
-    found |= {"corridors": 12, "u-mazes": 12, "construction": 2, "ant": 4, "ant-oracle": 2, "low-level": 1}
+    found |= {
+        "corridors": 12,
+        "u-mazes": 12,
+        "construction": 2,
+        "ant": 4,
+        "ant-oracle": 2,
+        "ant-short": 2,
+        "low-level": 1,
+    }
     return len(THRESHOLDS[scale]) if experiment == "epsilon" else found[experiment]
 
 
@@ -49,6 +59,8 @@ def settings_of(entry, scale, experiment) -> dict:
     found: dict = dict(epochs=50 if scale == "full" else QUICK[kind])
     if experiment == "whole-grid":
         found = dict(epochs=10)
+    if experiment == "ant-short":
+        found = dict(epochs=12, eval_episodes=50)
     if entry.method.startswith("dqn") and (scale == "quick" or experiment == "whole-grid"):
         found |= dict(batch_size=256)
     if kind in ("Corridor", "UMaze") and entry.method == "ppo-sr":
@@ -66,7 +78,7 @@ def settings_of(entry, scale, experiment) -> dict:
             found |= dict(cell_side=1.0)
         if entry.method == "ddpg-her" and scale == "quick":
             most = 5 * 20 * 1_600 * found["epochs"]  # a transition and four in hindsight for each of 20 decisions
-            found |= dict(capacity=2_000_000)
+            found |= dict(capacity=5_000_000)
             assert most <= found["capacity"]
     if experiment == "epsilon" and found["epsilon"] == 5:
         del found["epsilon"]  # the default, as in Fig. 3
@@ -115,10 +127,17 @@ def test_construction_is_the_papers_arena_with_a_picture_and_at_quick_a_small_on
         assert entry.config == BuildConfig("VoxelBuildSmall", entry.method, entry.seed, episodes=100_000)
 
 
-def test_quick_and_full_share_the_runs_of_track_whole_grid_and_low_level_alone():
+def test_quick_and_full_share_the_runs_of_track_whole_grid_short_ants_and_low_level_alone():
     quick, full = ({e.config for build in EXPERIMENTS.values() for e in build(scale)} for scale in ("quick", "full"))
-    grid = {entry.config for entry in EXPERIMENTS["whole-grid"]("full")}
-    assert {type(c) for c in (quick & full) - grid} == {track.Config, train_low_level.Config} and grid < quick & full
+    same = {entry.config for name in ("whole-grid", "ant-short") for entry in EXPERIMENTS[name]("full")}
+    assert {type(c) for c in (quick & full) - same} == {track.Config, train_low_level.Config} and same < quick & full
+
+
+def test_seeds_of_short_ants_are_not_used_again():
+    short, long = (
+        {entry.seed for name in names for entry in EXPERIMENTS[name]("quick")} for names in (["ant-short"], ANTS)
+    )
+    assert short == set(range(5)) and not short & long
 
 
 def test_the_headline_is_the_point_maze_with_and_without_sibling_rivalry():

@@ -78,6 +78,15 @@ def test_fig9_has_a_row_for_each_world(draw, tmp_path):
     assert [ax.get_title() for ax in panels[::2]] == ["PointMaze", "AntMazeSmall"]
 
 
+def test_short_runs_of_the_ant(draw, tmp_path):
+    write(tmp_path, "ant-short", "smoke", **NUMBERS)
+    (success, distance, *ends), _ = draw("own-ant-short")
+    frame = Results(tmp_path).at("ant-short", "smoke")
+    for ax, metric in ((success, "success"), (distance, "distance")):
+        assert_curves(ax, frame, "AntMazeSmall", metric, ["ppo", "ppo-sr"])
+    assert [ax.get_title() for ax in ends] == [f"{label(method)}: ends, seed 0" for method in ("ppo", "ppo-sr")]
+
+
 def test_the_low_levels_figure(draw, tmp_path):
     rows = [
         ("low-level", "smoke", "low-level", "AntArena", 0, step, metric, value, 0.1)
