@@ -215,7 +215,7 @@ ANT_SIDE = {"smoke": 1.0, "quick": 1.0, "full": 2.0}
 ANT_FIRST = ("ppo", "ppo-sr")
 """With five seeds at quick; the others have three."""
 ANT_CAPACITY = 5_000_000
-"""Transitions that hindsight keeps at quick: all of them, 2.4 GB."""
+"""Transitions that hindsight keeps at quick: all of them, 2.5 GB."""
 ANT_SMOKE: dict[str, dict] = {
     "on-policy": dict(updates=1, rollouts=4, eval_episodes=1),
     "off-policy": dict(cycles=1, episodes=4, updates=2, batch_size=16, warmup=20, capacity=5_000, eval_episodes=1),

@@ -41,15 +41,8 @@ def seeds_of(experiment, method, env, scale) -> int:
 def variants(experiment, scale) -> int:
     """Methods and tasks of an experiment."""
     found = {"track": 3, "maze": 5, "grid": 6, "whole-grid": 3, "starts": 4, "oracle": 4, "weighting": 2}
-    found |= {
-        "corridors": 12,
-        "u-mazes": 12,
-        "construction": 2,
-        "ant": 4,
-        "ant-oracle": 2,
-        "ant-short": 2,
-        "low-level": 1,
-    }
+    found |= {"corridors": 12, "u-mazes": 12, "construction": 2, "low-level": 1}
+    found |= {"ant": 4, "ant-oracle": 2, "ant-short": 2}
     return len(THRESHOLDS[scale]) if experiment == "epsilon" else found[experiment]
 
 
