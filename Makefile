@@ -34,7 +34,7 @@ torture:          ##  15 | kill -9 of N=100 runs at random moments: each ends as
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
 evidence:         ## 120 | train what undecided claims lack, for HOURS=2, and collect it: PAPER= DRY=1
-all:              ## 4247 | every figure and table of every paper
+all:              ## 4256 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
@@ -63,7 +63,7 @@ bias-reduced-her-own-grid:   ##  10 | not in the paper: IBS with the other readi
 bias-reduced-her-own-penalty:##  30 | not in the paper: the filter with a penalty on actions
 bias-reduced-her-own-her:    ##  25 | not in the paper: three settings in which the filter could matter more, or less
 
-ners:            ## 690 | Neural experience replay sampler: every figure and table below
+ners:            ## 683 | Neural experience replay sampler: every figure and table below
 ners-own-why:    ##   5 | not in the paper: why its scores are alike, what its networks do to inputs
 ners-fig1:       ##  20 | transitions of the pendulum drawn by TD error, by Q and uniformly
 ners-fig3:       ## 220 | SAC and TD3 with four samplers on sparse pendulum, lander and walker
@@ -74,7 +74,7 @@ ners-table2:     ##  60 | Rainbow with four samplers on Atari
 ners-table3:     ##  30 | spread of TD errors and Q of what is replayed on the pendulum
 ners-fig-c1:     ## 300 | learning curves of table1
 ners-fig-c2:     ##  60 | learning curves of table2
-ners-own-law:    ##  30 | not in the paper: NERS by every reading of the paper, how far from uniform
+ners-own-law:    ##  23 | not in the paper: NERS by every reading of the paper, how far from uniform
 ners-own-distance: ## 570 | not in the paper: how far each sampler is from uniform
 ners-own-td3-lr: ##  20 | not in the paper: the learning rate of TD3 with uniform sampling
 
@@ -108,13 +108,13 @@ sibling-rivalry-own-ant-short:  ##  90 | not in the paper: half the ant maze for
 sibling-rivalry-own-low-level:  ##  15 | not in the paper: the ant's low level alone, without walls
 sibling-rivalry-own-tasks: ##   0 | not in the paper: pictures of all tasks
 
-ter:              ## 607 | Topological Experience Replay: every figure below
+ter:              ## 623 | Topological Experience Replay: every figure below
 ter-fig2:         ##   1 | NChain: backups until the greedy path is right, and value error
-ter-fig3a:        ##  70 | MiniGrid: TER against UER, PER, EBU and DisCor
+ter-fig3a:        ##  80 | MiniGrid: TER against UER, PER, EBU and DisCor
 ter-fig3b:        ##  50 | Sokoban: TER against UER, PER, EBU and DisCor
 ter-fig4:         ##  75 | baselines that learn more often than TER, and their over-estimation
 ter-fig5:         ##  25 | share of PER in TER's batches
-ter-fig6:         ##  27 | TER reduced to EBU's setting: one root, one predecessor
+ter-fig6:         ##  33 | TER reduced to EBU's setting: one root, one predecessor
 ter-table-b1:     ##   6 | seconds to build one batch
 ter-fig-d1:       ##   1 | pictures of the worlds
 ter-fig-e7:       ##  50 | Sokoban: mean Q against the largest return (the runs of fig3b)
