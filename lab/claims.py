@@ -149,7 +149,7 @@ def sentences(judged: Iterable[tuple[Claim, Verdict]]) -> list[str]:
     for claim, verdict in counted:
         by_status[verdict.status].append(claim.text)
     partly, undecided, unrun = (len(by_status[status]) for status in ("partly", "inconclusive", "not run"))
-    dear = sum(claim.scale == "full" and verdict.status == "not run" for claim, verdict in counted)
+    dear = sum(_dear(claim, verdict) for claim, verdict in counted)
     n = sum(map(len, by_status.values()))
     of_these = f", {dear} of them `full` only" if dear else ""
     return [
@@ -193,7 +193,7 @@ def _row(claim: Claim, verdict: Verdict, room: str, root: Path, limit: float, in
     after = status_after(verdict, limit)
     return [
         link(claim.figure, picture),
-        f"{claim.text} (`{claim.id}`" + (f"; counted with `{claim.counted_with}`)" if claim.counted_with else ")"),
+        _with_id(claim),
         claim.paper_value,
         ours_of(verdict),
         str(verdict.seeds) if verdict.seeds else "",
@@ -203,6 +203,27 @@ def _row(claim: Claim, verdict: Verdict, room: str, root: Path, limit: float, in
         "" if after == verdict.status else after,
         ", ".join(places),
     ]
+
+
+def _with_id(claim: Claim) -> str:
+    counted = f"; counted with `{claim.counted_with}`" if claim.counted_with else ""
+    return f"{claim.text} (`{claim.id}`{counted})"
+
+
+def _dear(claim: Claim, verdict: Verdict) -> bool:
+    """Whether nothing was run and no run at `quick` could decide it."""
+    return claim.scale == "full" and verdict.status == "not run"
+
+
+def dear_table(judged: Iterable[tuple[Claim, Verdict]]) -> str:
+    """Markdown: what was not run because it is dear, one row per figure and price."""
+    rows: dict[tuple[str, str], list[Claim]] = {}
+    for claim, verdict in judged:
+        rows.setdefault((claim.figure, verdict.price), []).append(claim)
+    return _table(
+        ["figure", "claims", "runs that their figure lacks, hours of one core", "verdict"],
+        ([figure, "; ".join(map(_with_id, claims)), price, "not run"] for (figure, price), claims in rows.items()),
+    )
 
 
 def ours_of(verdict: Verdict) -> str:
@@ -247,11 +268,11 @@ EXPLANATION = """\
 streams) lies where the claim says. **Not reproduced**: it lies on the other side. **Inconclusive**: it allows both,
 fewer than {seeds} seeds were run, neither side clearly learns at this budget, or, of a claim that something never
 happens, nothing in the figure succeeds. **Partly**: some parts (tasks) hold. **Not run**: data are missing; the row
-names the runs that it lacks and their hours on one core, by what similar runs took ("at least" where some are like
-none that was timed), and says "full only" where no run at `quick` can decide it. Parts that were not run do not count
-against a claim. "Not worse" and "the same" mean within {margin:.0%} of what the better side gained over its score
-before learning, where a claim names no factor. Own claims (what only we ask, or chose after seeing data) and wiring are
-not counted among the papers'.
+names the runs that it lacks and their hours on one core, by what similar runs took ("at least" where some are like none
+that was timed). What no run at `quick` can decide is "full only"; RESULTS.md has it below each paper's table, one row
+for what the same runs would decide. Parts that were not run do not count against a claim. "Not worse" and "the same"
+mean within {margin:.0%} of what the better side gained over its score before learning, where a claim names no factor.
+Own claims (what only we ask, or chose after seeing data) and wiring are not counted among the papers'.
 
 {n} comparisons stand behind {whose} claims, {decided} of them decided. If there were no difference at all anywhere,
 about {false:.0f} of {n} would be decided nevertheless, half of them in favour. The column "after BH" (Benjamini and
@@ -280,8 +301,11 @@ def results_markdown(by_paper: ByPaper, root: Path, package: str = "papers", ins
         explanation(by_paper),
     ]
     for paper, judged in by_paper.items():
-        parts += [f"## {paper}\n", claims_table(judged, f"{package}/{paper}", root, limit, inside) + "\n"]
-        notes = [f"- `{claim.id}`: {' '.join(verdict.note.split())}\n" for claim, verdict in judged if verdict.note]
+        near = [(claim, verdict) for claim, verdict in judged if not _dear(claim, verdict)]
+        parts += [f"## {paper}\n", claims_table(near, f"{package}/{paper}", root, limit, inside) + "\n"]
+        if dear := [(claim, verdict) for claim, verdict in judged if _dear(claim, verdict)]:
+            parts += ["### What only runs at `full` can decide\n", dear_table(dear) + "\n"]
+        notes = [f"- `{claim.id}`: {' '.join(verdict.note.split())}\n" for claim, verdict in near if verdict.note]
         parts += ["### Notes\n", "".join(notes)] if notes else []
     return "\n".join(parts)
 

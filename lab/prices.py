@@ -111,8 +111,12 @@ def _length(entry: Entry) -> int:
 
 def usual_hours(entry: Entry, known: Iterable[tuple[Entry, float]]) -> float | None:
     """Median hours of the runs most like `entry`: of its script and kind of network, then task, then method; None
-    without any. Those of a shorter run are scaled up to its length, and of a longer one down."""
+    without any. Those of a shorter run are scaled up to its length, and of a longer one down. Where its script was
+    never run with its kind of network, those that another script of the room made with it count."""
+    known, network = list(known), _kind(entry)[1]
     alike = [(e, hours) for e, hours in known if _kind(e) == _kind(entry)]
+    if not alike and network is not None:
+        alike = [(e, hours) for e, hours in known if _kind(e)[1] == network]
     for likeness in (lambda e: (e.env, e.method), lambda e: e.env, lambda e: None):
         if nearest := [h * _length(entry) / _length(e) for e, h in alike if likeness(e) == likeness(entry)]:
             return statistics.median(nearest)

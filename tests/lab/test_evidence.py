@@ -8,6 +8,7 @@ import pytest
 from lab import collecting, evidence, provenance, results
 from lab.__main__ import main
 from lab.claims import full_only, ours_of, scale_of
+from lab.entry import Entry
 from lab.prices import priced, usual_hours
 from lab.sweep import Report, sweep
 from tests.lab import toy_house
@@ -91,6 +92,21 @@ def test_a_run_of_more_steps_takes_more(house):
     assert usual_hours(entry, [(longer, 1.25), (entry, 0.25), (entry, 0.25)]) == 0.25
     sizes = dataclasses.replace(entry, config=dataclasses.replace(entry.config, steps=(10, 100)))
     assert usual_hours(sizes, [(sizes, 0.25)]) == 0.25, "a list of sizes is no length"
+
+
+def test_a_run_like_none_of_its_script_costs_what_another_script_takes_with_its_network():
+    @dataclasses.dataclass(frozen=True)
+    class Config:
+        network: str
+        steps: int = 100
+
+    def entry(script, *config):
+        return Entry("uer", "Chain", 0, f"{script}:main", Config(*config))
+
+    known = [(entry("sokoban", "pictures", 50), 2.0), (entry("minigrid", "codes"), 0.1)]
+    assert usual_hours(entry("minigrid", "pictures"), known) == 4.0
+    assert usual_hours(entry("sokoban", "codes"), known) == 0.1
+    assert usual_hours(entry("atari", "vectors"), known) is None
 
 
 def test_what_is_not_run_says_its_price_and_what_only_full_can_decide_is_not_planned(house):
