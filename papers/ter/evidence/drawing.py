@@ -32,12 +32,6 @@ DASHES: dict[str, Any] = {  # variants of a method
     "(codes)": ":",
     "(1 predecessor) (nature)": "--",
     "(1 predecessor) (codes)": (0, (5, 1, 1, 1, 1, 1)),
-    "(interval 200)": ":",
-    "(interval 20)": ":",
-    "(1 predecessor) (interval 1000)": "--",
-    "(1 predecessor) (interval 100)": "--",
-    "(1 predecessor) (interval 200)": (0, (5, 1, 1, 1, 1, 1)),
-    "(1 predecessor) (interval 20)": (0, (5, 1, 1, 1, 1, 1)),
     "(small memory)": "--",
 }
 REFERENCES = {"eta=0.5": "ter", "d=3": "ter", "beta=0.5": "ebu"}  # in a sweep, the setting that other figures use
@@ -47,7 +41,14 @@ YLABELS = {
     "success": "success rate",
     "q_overestimation": "(mean Q - $R_{max}$) / $R_{max}$",
 }
+SHARES = ("normalized_return", "success")
+"""Metrics that lie in 0..1; the intervals of few seeds may reach beyond, their panels do not."""
 HOW = "mean, 95 % interval, single seeds thin"
+
+
+def without_interval(method: str) -> str:
+    """Its name without the interval between two copies of the target network, which has panels of its own."""
+    return method.partition(" (interval")[0]
 
 
 def styles(methods: Iterable[str]) -> dict[str, dict]:
@@ -55,7 +56,7 @@ def styles(methods: Iterable[str]) -> dict[str, dict]:
     spare = iter([colour for colour in colours.PALETTE if colour not in (COLOURS["ter"], COLOURS["ebu"])])
     own, found = dict(COLOURS), {}
     for method in methods:
-        base, _, variant = method.partition(" ")
+        base, _, variant = without_interval(method).partition(" ")
         base = REFERENCES.get(base, base)
         if base not in own:
             own[base] = next(spare)
@@ -79,13 +80,17 @@ def canvas_for(
     return new_figure(rows, cols, title, caption=caption(grid, note, unit=unit, label=label, place=place), size=size)
 
 
-def panel(ax: Axes, grid: Grid, env: str, methods: list[str], metric: str, title: str) -> None:
-    """One metric of one task over environment steps."""
+def panel(ax: Axes, grid: Grid, env: str, methods: list[str], metric: str, title: str, called=label) -> None:
+    """One metric of one task over environment steps. called: a method's name in the legend."""
+    names = {method: called(method) for method in methods}
     curves(
-        ax, grid.of(env), metric, kind="mean-ci95", order=methods, labels={method: label(method) for method in methods},
-        styles=styles(methods), ylabel=YLABELS[metric],
+        ax, grid.of(env), metric, kind="mean-ci95", order=methods, labels=names, styles=styles(methods),
+        ylabel=YLABELS[metric],
     )  # fmt: skip
     ax.set_title(title)
+    if metric in SHARES and ax.lines:
+        low, high = ax.get_ylim()
+        ax.set_ylim(max(low, -0.02), min(high, 1.02))
     if metric == "q_overestimation" and ax.lines:
         ax.axhline(0, color="0.3", linewidth=0.8)
         ax.set_yscale("symlog", linthresh=1)  # from -2 to an explosion, in one picture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lab.plotting import Figure, curves, legend, save, shown
 from lab.results import MissingData, Results, final
-from papers.ter.evidence.drawing import HOW, canvas_for, grid_of, panel, styles, tidy
+from papers.ter.evidence.drawing import HOW, canvas_for, grid_of, panel, styles, tidy, without_interval
 from papers.ter.evidence.labels import NAMES, label, place
 from papers.ter.evidence.paper_values import STATISTICS, TABLE_B1
 
@@ -72,13 +72,17 @@ def fig_h10(results: Results, scale: str, out: Path) -> None:
 
 
 def own_target(results: Results, scale: str, out: Path) -> None:
-    """Not in the paper: success and over-estimation with the target network copied every 1000 or every 200 steps."""
+    """Not in the paper: success and over-estimation; a column per interval between copies into the target network."""
     grid = grid_of(results, "own-target", scale)
     [env] = grid.envs
+    intervals = list(dict.fromkeys(method.removeprefix(without_interval(method)) for method in grid.methods))
     title = "TER, own experiment: environment steps between two copies into the target network"
-    canvas, axes = canvas_for(grid, 1, 2, title, HOW, (3.8, 2.8))
-    for ax, metric in zip(axes[0], ("success", "q_overestimation")):
-        panel(ax, grid, env, grid.methods, metric, place(env))
+    canvas, axes = canvas_for(grid, 2, len(intervals), title, HOW, (3.3, 2.3))
+    for column, interval in enumerate(intervals):
+        methods = [method for method in grid.methods if method.endswith(interval)]
+        for ax, metric in zip(axes[:, column], ("success", "q_overestimation")):
+            panel(ax, grid, env, methods, metric, place(env) + interval, lambda method: label(without_interval(method)))
+    tidy(axes)
     legend(canvas)
     save(canvas, out)
 

@@ -4,7 +4,7 @@ import pytest
 
 from lab.results import Results
 from papers.ter.evidence import figures
-from papers.ter.evidence.drawing import COLOURS, styles
+from papers.ter.evidence.drawing import COLOURS, styles, without_interval
 from papers.ter.evidence.experiments import EXPERIMENTS
 from papers.ter.evidence.figures import FIGURES
 from papers.ter.evidence.labels import label
@@ -65,11 +65,21 @@ def test_table_b1_holds_the_papers_numbers_and_ours(draw):
     assert rows[3][:4] == ["EBU", "0.002", "not run", "not run"]
 
 
+def test_intervals_of_the_target_network_have_columns_of_their_own_and_shares_stay_in_their_range(draw):
+    canvas = draw("own-target", "quick", noise=0.6)
+    success, q = canvas.axes[:2], canvas.axes[2:4]
+    assert [ax.get_title() for ax in success] == [f"SimpleCrossing-Easy (interval {n})" for n in (1000, 200)]
+    assert {len(ax.get_legend_handles_labels()[1]) for ax in (*success, *q)} == {6}
+    assert all(-0.02 <= ax.get_ylim()[0] < ax.get_ylim()[1] <= 1.02 for ax in success)
+    assert success[0].get_ylim() == success[1].get_ylim()
+
+
 @pytest.mark.parametrize("experiment", [name for name in EXPERIMENTS if name != "table-b1"])
 def test_a_method_keeps_its_colour_and_no_two_look_the_same(experiment):
     methods = list(dict.fromkeys(entry.method for entry in EXPERIMENTS[experiment]("full")))
     found = styles(methods)
-    assert len({tuple(style.values()) for style in found.values()}) == len(methods)
+    looks = {without_interval(method): tuple(style.values()) for method, style in found.items()}
+    assert len({tuple(style.values()) for style in found.values()}) == len(looks) == len(set(looks.values()))
     for method, style in found.items():
         family = method.split()[0]
         if family in COLOURS:
