@@ -34,7 +34,7 @@ torture:          ##  15 | kill -9 of N=100 runs at random moments: each ends as
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
 evidence:         ## 120 | train what undecided claims lack, for HOURS=2, and collect it: PAPER= DRY=1
-all:              ## 4256 | every figure and table of every paper
+all:              ## 4323 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
@@ -108,25 +108,25 @@ sibling-rivalry-own-ant-short:  ##  90 | not in the paper: half the ant maze for
 sibling-rivalry-own-low-level:  ##  15 | not in the paper: the ant's low level alone, without walls
 sibling-rivalry-own-tasks: ##   0 | not in the paper: pictures of all tasks
 
-ter:              ## 623 | Topological Experience Replay: every figure below
+ter:              ## 690 | Topological Experience Replay: every figure below
 ter-fig2:         ##   1 | NChain: backups until the greedy path is right, and value error
 ter-fig3a:        ##  80 | MiniGrid: TER against UER, PER, EBU and DisCor
 ter-fig3b:        ##  50 | Sokoban: TER against UER, PER, EBU and DisCor
 ter-fig4:         ##  75 | baselines that learn more often than TER, and their over-estimation
 ter-fig5:         ##  25 | share of PER in TER's batches
 ter-fig6:         ##  33 | TER reduced to EBU's setting: one root, one predecessor
-ter-table-b1:     ##   6 | seconds to build one batch
+ter-table-b1:     ##  11 | seconds to build one batch (committed: with JOBS=1)
 ter-fig-d1:       ##   1 | pictures of the worlds
 ter-fig-e7:       ##  50 | Sokoban: mean Q against the largest return (the runs of fig3b)
 ter-fig-f8:       ##  25 | EBU's diffusion factor
 ter-fig-g9:       ##  40 | 10 % random actions
-ter-fig-h10:      ##  85 | worlds that do not end at the goal
+ter-fig-h10:      ## 115 | worlds that do not end at the goal
 ter-fig-i11:      ##  12 | EBU with PER mixed in
 ter-fig-j12:      ##  12 | EBU without episodes that ran out of time
 ter-fig-k13:      ##   4 | length of the random projection
 ter-fig-l14:      ## 180 | DreamerV2 beside TER, by steps and by time; installs .venv-dreamer
 ter-fig-m15:      ##   5 | Atari: TER against UER, PER, EBU and DisCor
-ter-own-target:   ##  80 | not in the paper: how often the target network is copied
+ter-own-target:   ## 100 | not in the paper: how often the target network is copied
 ter-own-network:  ##  55 | not in the paper: the small network on tile codes, and the paper's on pictures
 ter-own-memory:   ##  36 | not in the paper: Sokoban's baselines with a memory of 50,000
 ter-own-levels:   ##  11 | not in the paper: Sokoban with two boxes trained on 64 levels
