@@ -16,7 +16,7 @@ from lab.__main__ import read_command
 from lab.cli import cli
 
 ROOT = Path(__file__).resolve().parents[1]
-OTHERS = {".venv", "runs", "GUIDE.md"}  # test_guide.py follows the guide, with the files that it adds
+OTHERS = {".venv", ".venv-dreamer", "runs", "GUIDE.md"}  # test_guide.py follows the guide, with the files that it adds
 READMES = sorted(path for path in ROOT.rglob("*.md") if not OTHERS & set(path.relative_to(ROOT).parts))
 
 
