@@ -119,7 +119,7 @@ ter-table-b1:     ##  11 | seconds to build one batch (committed: with JOBS=1)
 ter-fig-d1:       ##   1 | pictures of the worlds
 ter-fig-e7:       ##  50 | Sokoban: mean Q against the largest return (the runs of fig3b)
 ter-fig-f8:       ##  25 | EBU's diffusion factor
-ter-fig-g9:       ##  40 | 10 % random actions
+ter-fig-g9:       ##  50 | 10 % random actions
 ter-fig-h10:      ## 115 | worlds that do not end at the goal
 ter-fig-i11:      ##  12 | EBU with PER mixed in
 ter-fig-j12:      ##  12 | EBU without episodes that ran out of time
