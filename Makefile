@@ -76,7 +76,7 @@ ners-fig-c1:     ## 300 | learning curves of table1
 ners-fig-c2:     ##  60 | learning curves of table2
 ners-own-law:    ##  23 | not in the paper: NERS by every reading of the paper, how far from uniform
 ners-own-distance: ## 570 | not in the paper: how far each sampler is from uniform
-ners-own-td3-lr: ##  20 | not in the paper: the learning rate of TD3 with uniform sampling
+ners-own-td3-lr: ##  12 | not in the paper: the learning rate of TD3 with uniform sampling
 
 ref-er:        ## 1410 | Remember and Forget for Experience Replay: every figure below
 ref-er-fig1:   ## 270 | DDPG: returns with plain and prioritised replay and with ReF-ER, rule by rule
