@@ -34,7 +34,7 @@ torture:          ##  15 | kill -9 of N=100 runs at random moments: each ends as
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
 evidence:         ## 120 | train what undecided claims lack, for HOURS=2, and collect it: PAPER= DRY=1
-all:              ## 4333 | every figure and table of every paper
+all:              ## 4325 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
@@ -63,7 +63,7 @@ bias-reduced-her-own-grid:   ##  10 | not in the paper: IBS with the other readi
 bias-reduced-her-own-penalty:##  30 | not in the paper: the filter with a penalty on actions
 bias-reduced-her-own-her:    ##  25 | not in the paper: three settings in which the filter could matter more, or less
 
-ners:            ## 683 | Neural experience replay sampler: every figure and table below
+ners:            ## 675 | Neural experience replay sampler: every figure and table below
 ners-own-why:    ##   5 | not in the paper: why its scores are alike, what its networks do to inputs
 ners-fig1:       ##  20 | transitions of the pendulum drawn by TD error, by Q and uniformly
 ners-fig3:       ## 220 | SAC and TD3 with four samplers on sparse pendulum, lander and walker
