@@ -65,7 +65,8 @@ def fig4(results: Results, scale: str, out: Path) -> None:
 def own_td3_lr(results: Results, scale: str, out: Path) -> None:
     """Not in the paper: TD3 with RANDOM at the learning rate it prints and at two lower ones, beside its number."""
     data = Data(results, ["own-td3-lr"], scale)
-    note = f"{HOW}; dashed: RANDOM in the paper's Table 1, after 500,000 steps"
+    papers = any(side in TABLE1 for side in data.cells)
+    note = HOW + ("; dashed: RANDOM in the paper's Table 1, after 500,000 steps" if papers else "")
     title = "own experiment: TD3's learning rate, uniform sampling"
     canvas, axes = data.canvas(1, len(data.cells), title, note, (4.6, 3.0))
     for ax, (agent, env) in zip(axes[0], data.cells):
