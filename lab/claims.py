@@ -217,12 +217,13 @@ def _dear(claim: Claim, verdict: Verdict) -> bool:
 
 def dear_table(judged: Iterable[tuple[Claim, Verdict]]) -> str:
     """Markdown: what was not run because it is dear, one row per figure and price."""
-    rows: dict[tuple[str, str], list[Claim]] = {}
+    rows: dict[tuple[str, str], list[str]] = {}
     for claim, verdict in judged:
-        rows.setdefault((claim.figure, verdict.price), []).append(claim)
+        kind = "" if claim.kind == "paper" else f" ({claim.kind})"
+        rows.setdefault((claim.figure, verdict.price), []).append(_with_id(claim) + kind)
     return _table(
         ["figure", "claims", "runs that their figure lacks, hours of one core", "verdict"],
-        ([figure, "; ".join(map(_with_id, claims)), price, "not run"] for (figure, price), claims in rows.items()),
+        ([figure, "; ".join(claims), price, "not run"] for (figure, price), claims in rows.items()),
     )
 
 

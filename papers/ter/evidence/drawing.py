@@ -1,6 +1,6 @@
 """How this paper's figures look: colours, the canvas with its caption, a panel of curves."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,9 @@ def canvas_for(
     return new_figure(rows, cols, title, caption=caption(grid, note, unit=unit, label=label, place=place), size=size)
 
 
-def panel(ax: Axes, grid: Grid, env: str, methods: list[str], metric: str, title: str, called=label) -> None:
+def panel(
+    ax: Axes, grid: Grid, env: str, methods: list[str], metric: str, title: str, called: Callable[[str], str] = label
+) -> None:
     """One metric of one task over environment steps. called: a method's name in the legend."""
     names = {method: called(method) for method in methods}
     curves(
