@@ -1,7 +1,7 @@
 """What Appendix L says of DreamerV2, as a check: TER equals it at convergence, in three of four tasks.
 
-Ends are compared, each at the length of its own runs, and only where DreamerV2 has converged: the last fifth of its
-training is not clearly above the fifth before.
+Ends are compared, each at the length of its own runs, and only where DreamerV2 has converged: it has learned, and the
+last fifth of its training is not clearly above the fifth before. A curve that has not begun to rise is no end.
 """
 
 from collections.abc import Callable
@@ -35,10 +35,11 @@ def equal(ter: str, wanted: Callable[[str], bool] = lambda env: True) -> Callabl
         def on(env: str) -> Verdict:
             ends = [runs.last(METRIC, method, env, LAST) for method in (ter, DREAMER)]
             steps = runs.steps(env, ter, DREAMER)
-            if not converged(runs.curve(METRIC, DREAMER, env)[1]):
-                seeds = min(map(len, ends))
-                return Verdict("inconclusive", "DreamerV2 is still learning", "", seeds, steps, runs.scale)
             learnt = {name: runs.learning(METRIC, name, env) for name in (ter, DREAMER)}
+            if not learnt[DREAMER].learns or not converged(runs.curve(METRIC, DREAMER, env)[1]):
+                seeds = min(map(len, ends))
+                why = "DreamerV2 is still learning" if learnt[DREAMER].learns else "DreamerV2 has not learned"
+                return Verdict("inconclusive", why, "", seeds, steps, runs.scale)
             rule = same(margin_of(*(side.gain for side in learnt.values())))
             return gated(
                 decide(difference(*ends), rule, steps=steps, scale=runs.scale),

@@ -31,7 +31,7 @@ def fig_l14(results: Results, scale: str, out: Path) -> None:
             rows = grid.frame[(grid.frame["method"] == method) & (grid.frame["env"] == env)]
             hours = rows[rows["metric"] == "normalized_return"].groupby("step")["hours"].mean()
             below.plot(hours.loc[steps], np.mean(values, axis=0), **looks[method], linewidth=1.6, label=label(method))
-        below.set(xlabel="hours of one core", ylabel="normalised return")
+        below.set(xlabel="hours of one core", ylabel="normalised return", xscale="log")
     tidy(axes, shared=False)
     legend(canvas)
     save(canvas, out)

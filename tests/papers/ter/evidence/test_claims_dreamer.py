@@ -43,6 +43,12 @@ def test_who_still_learns_is_not_judged(tmp_path):
     assert {part.effect for part in found["fig-l14"].parts.values()} == {"DreamerV2 is still learning"}
 
 
+def test_who_has_not_learned_is_not_judged(tmp_path):
+    found = verdicts(tmp_path, lambda method, env: 0.0 if method == "dreamer" else 0.9)
+    assert [verdict.status for verdict in found.values()] == ["inconclusive"] * 2
+    assert {part.effect for part in found["fig-l14"].parts.values()} == {"DreamerV2 has not learned"}
+
+
 @pytest.mark.parametrize(("slope", "expected"), [(0.0, True), (0.05, False), (-0.05, True)])
 def test_converged_is_no_clear_rise_at_the_end(slope, expected):
     noise = np.random.default_rng(0).normal(0, 0.02, (6, 40))
