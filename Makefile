@@ -34,7 +34,7 @@ torture:          ##  15 | kill -9 of N=100 runs at random moments: each ends as
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
 evidence:         ## 120 | train what undecided claims lack, for HOURS=2, and collect it: PAPER= DRY=1
-all:              ## 4275 | every figure and table of every paper
+all:              ## 4405 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
@@ -92,7 +92,7 @@ ref-er-own-memory:    ##  25 | not in the paper: DDPG's divergence with a larger
 ref-er-own-annealing: ##  50 | not in the paper: DDPG and PPO without annealing
 ref-er-own-million:   ##  60 | not in the paper: V-RACER's first million steps with the paper's settings
 
-sibling-rivalry:     ## 1270 | Sibling Rivalry: every figure below
+sibling-rivalry:     ## 1420 | Sibling Rivalry: every figure below
 sibling-rivalry-fig1: ##   1 | a track on which the distance to the goal is a trap, and a way out
 sibling-rivalry-fig2: ##   1 | Sibling Rivalry on the track, sibling by sibling (the runs of fig1)
 sibling-rivalry-fig3: ## 475 | point maze and ant maze: PPO, Sibling Rivalry, ICM, RND, DDPG+HER
@@ -102,13 +102,13 @@ sibling-rivalry-fig6: ##  50 | corridors and U mazes of growing length
 sibling-rivalry-fig7: ##  30 | the inclusion threshold: 0, 1, 2, 3, 5, 7, 10
 sibling-rivalry-fig8: ##  55 | siblings with starts of their own
 sibling-rivalry-fig9: ## 240 | the Grid Oracle in point maze and ant maze
-sibling-rivalry-own-whole-grid: ## 110 | not in the paper's length: one run each on 13 x 13 pixels
+sibling-rivalry-own-whole-grid: ## 260 | not in the paper's length: one run each on 13 x 13 pixels
 sibling-rivalry-own-weighting:  ##  25 | not in the paper: means over workers or over one pool
 sibling-rivalry-own-ant-short:  ##  90 | not in the paper: half the ant maze for 19,200 episodes
 sibling-rivalry-own-low-level:  ##  15 | not in the paper: the ant's low level alone, without walls
 sibling-rivalry-own-tasks: ##   0 | not in the paper: pictures of all tasks
 
-ter:              ## 650 | Topological Experience Replay: every figure below
+ter:              ## 630 | Topological Experience Replay: every figure below
 ter-fig2:         ##   1 | NChain: backups until the greedy path is right, and value error
 ter-fig3a:        ##  80 | MiniGrid: TER against UER, PER, EBU and DisCor
 ter-fig3b:        ##  50 | Sokoban: TER against UER, PER, EBU and DisCor
@@ -124,7 +124,7 @@ ter-fig-h10:      ## 115 | worlds that do not end at the goal
 ter-fig-i11:      ##  12 | EBU with PER mixed in
 ter-fig-j12:      ##  12 | EBU without episodes that ran out of time
 ter-fig-k13:      ##   4 | length of the random projection
-ter-fig-l14:      ## 130 | DreamerV2 beside TER, by steps and by time; installs .venv-dreamer
+ter-fig-l14:      ## 110 | DreamerV2 beside TER, by steps and by time; installs .venv-dreamer
 ter-fig-m15:      ##  10 | Atari: TER against UER, PER, EBU and DisCor
 ter-own-target:   ## 100 | not in the paper: how often the target network is copied
 ter-own-network:  ##  55 | not in the paper: the small network on tile codes, and the paper's on pictures
