@@ -274,7 +274,7 @@ DREAMER: dict[str, dict] = {
     "quick": dict(steps=10_000, capacity=10_000, log_every=1_000, size="small"),
     "full": {},
 }  # fmt: skip
-"""DreamerV2's budgets. At quick: the steps that an hour of one core is enough for, with small networks (0.4 s each)."""
+"""DreamerV2's budgets. At quick: the steps that an hour of one core is enough for, with small networks (0.3 s each)."""
 DREAMER_TASKS = {
     "quick": ("5x5-1",),
     "full": ("SimpleCrossing-Easy", "LavaCrossing-Hard", "5x5-1", "6x6-2"),
