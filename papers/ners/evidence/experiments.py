@@ -35,12 +35,11 @@ QUICK_STEPS = {
     ("sac", "Hopper-v4"): 100_000,
     ("td3", "Hopper-v4"): 100_000,
 }
-"""Lengths at which RANDOM solves the task, chosen on RANDOM alone (README.md says which are provisional); on Hopper a
-fifth of the paper's."""
+"""Lengths at which RANDOM solves the task, chosen on RANDOM alone; on Hopper a fifth of the paper's."""
 RAINBOW: dict[str, dict[str, Any]] = {
     "smoke": dict(steps=120, random_steps=50, batch_size=16, eval_every=24, eval_episodes=1, target_every=50,
                   sampling=SMALL),
-    "quick": dict(steps=20_000, eval_every=1_000, eval_episodes=3, sampling=QUICK_SAMPLING),
+    "quick": dict(steps=40_000, eval_every=1_000, eval_episodes=3, sampling=QUICK_SAMPLING),
     "full": dict(),
 }  # fmt: skip
 TD3_RATES = (5e-3, 1e-3)
