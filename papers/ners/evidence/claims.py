@@ -17,6 +17,7 @@ from papers.ners.evidence import claims_returns as returns
 from papers.ners.evidence import claims_why as why
 from papers.ners.evidence.claims_returns import ero_apart, ordering
 from papers.ners.evidence.paper_values import TABLE1, TABLE2, margin
+from papers.ners.evidence.plan import read_as
 
 CURVES = "curves, no numbers"
 LIKE = f"(within {MARGIN:.0%} of what was learned)"
@@ -203,12 +204,12 @@ CLAIMS = full_only([
     Claim(
         "own-ners-random", "fig3", f"Our prediction: NERS ends where RANDOM does {LIKE}, {OF_TASKS} of Fig. 3 and "
         "Tables 1 and 2", "-", partial(returns.ners_like, other="random"), kind="own",
-        reads="+".join(returns.OF_RETURNS),
+        reads=read_as(*returns.OF_RETURNS),
     ),
     Claim(
         "own-ners-per", "fig3", f"For comparison: NERS ends where PER does {LIKE}, {OF_TASKS} of Fig. 3 and Tables 1 "
         "and 2", "-", partial(returns.ners_like, other="per"), kind="own",
-        reads="+".join(returns.OF_RETURNS),
+        reads=read_as(*returns.OF_RETURNS),
     ),
     Claim(
         "own-fig5-early", "fig5", "On other tasks than the paper's, too, NERS replays higher TD errors than RANDOM "

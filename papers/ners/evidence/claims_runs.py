@@ -39,7 +39,7 @@ from lab.verdicts import (
 )
 from papers.ners.evidence.labels import SAMPLERS, cell, score_metric, split, task
 from papers.ners.evidence.paper_values import RANDOM_STEPS
-from papers.ners.evidence.plan import cells, seeds
+from papers.ners.evidence.plan import cells, read_as, seeds
 
 LAST = 10
 """Scores at the end of a run that make its one score. The paper does not say how it reads its curves' ends."""
@@ -119,7 +119,7 @@ def parts(
         experiment, agent, env = planned[name]
         if (count := len(seeds(scale, experiment))) < MIN_SEEDS:
             raise MissingData(f"{scale} has {count} seeds of {task(env)}, a verdict needs {MIN_SEEDS}")
-        return judge(Runs.of(results, experiment), agent, env, **asked)
+        return judge(Runs.of(results, read_as(experiment)), agent, env, **asked)
 
     return judged(planned, of)
 

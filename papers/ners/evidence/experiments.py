@@ -6,11 +6,12 @@ the released code's widths of NERS's networks. At any scale, beta reaches 1 at t
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from lab.entry import Entry
 from papers.ners import pendulum_draws, shrinkage, train, train_rainbow
-from papers.ners.evidence.plan import FIRST_SEED, PENDULUM, WALKER, cells, seeds, tasks
+from papers.ners.evidence.plan import FIRST_SEED, PENDULUM, SEEDS_PER_FILE, WALKER, cells, files, seeds, tasks
 from papers.ners.samplers import Settings
 from papers.ners.td3 import LR as TD3_LR
 
@@ -177,13 +178,23 @@ def own_why(scale: str) -> list[Entry]:
     return found
 
 
+def in_files(name: str, make: Callable[[str], list[Entry]]) -> dict[str, Callable[[str], list[Entry]]]:
+    """An experiment as the parts that its results are kept in."""
+
+    def part(k: int, scale: str) -> list[Entry]:
+        first = seeds(scale, name)[0]
+        return [entry for entry in make(scale) if (entry.seed - first) // SEEDS_PER_FILE == k]
+
+    return {file: partial(part, k) for k, file in enumerate(files(name))}
+
+
 EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "own-why": own_why,
     "fig1": fig1,
     "table3": table3,
-    "fig3": fig3,
+    **in_files("fig3", fig3),
     "own-law": own_law,
-    "fig4": fig4,
+    **in_files("fig4", fig4),
     "own-td3-lr": own_td3_lr,
     "table2": table2,
     "table1": table1,

@@ -16,6 +16,7 @@ from papers.ners.evidence.figures_tables import comparison, table3
 from papers.ners.evidence.figures_why import own_why
 from papers.ners.evidence.labels import INDEPENDENT, cell, score_metric, split
 from papers.ners.evidence.paper_values import BASELINES, TABLE1, TABLE2
+from papers.ners.evidence.plan import files
 
 RETURN = "mean return of a policy"
 ALL = ("ners", *BASELINES)
@@ -25,7 +26,7 @@ def learning_curves(experiment: str, number: str, title: str) -> Figure:
     """Returns over steps: a row for each agent and a column for each task; one agent's tasks go on in further rows."""
 
     def draw(results: Results, scale: str, out: Path) -> None:
-        data = Data(results, [experiment], scale)
+        data = Data(results, files(experiment), scale)
         envs = list(dict.fromkeys(env for _, env in data.cells))
         cols = len(envs) if len(data.agents) > 1 else min(len(envs), 4)
         rows = len(data.agents) if len(data.agents) > 1 else -(-len(envs) // cols)
@@ -42,12 +43,12 @@ def learning_curves(experiment: str, number: str, title: str) -> Figure:
         legend(canvas)
         save(canvas, out)
 
-    return Figure((experiment,), draw, title)
+    return Figure(files(experiment), draw, title)
 
 
 def fig4(results: Results, scale: str, out: Path) -> None:
     """Fig. 4: (a) NERS with parts left out, then NERS* beside all samplers; SAC, on the tasks there are."""
-    data = Data(results, ["fig4"], scale)
+    data = Data(results, files("fig4"), scale)
     parts, rewards = ("ners", "ners few", "ners no-global"), ("ners", "ners*", *BASELINES, INDEPENDENT)
     panels = [
         *((env, parts) for _, env in data.cells if data.has("sac ners few", env)),
@@ -85,8 +86,8 @@ def own_td3_lr(results: Results, scale: str, out: Path) -> None:
 FIGURES: dict[str, Figure] = {
     "fig1": Figure(("fig1",), fig1, "what is drawn by TD error, by Q and uniformly"),
     "fig3": learning_curves("fig3", "3", "four samplers on classical and Box2D tasks"),
-    "fig4": Figure(("fig4",), fig4, "NERS without parts of it, and NERS*"),
-    "fig5": Figure(("fig3", "table1"), fig5, "Q and TD error of the replayed transitions"),
+    "fig4": Figure(files("fig4"), fig4, "NERS without parts of it, and NERS*"),
+    "fig5": Figure((*files("fig3"), "table1"), fig5, "Q and TD error of the replayed transitions"),
     "table1": comparison("table1", "1", "returns of TD3 and SAC on MuJoCo", TABLE1),
     "table2": comparison("table2", "2", "returns of Rainbow on Atari", TABLE2),
     "table3": Figure(("table3",), table3, "statistics of replayed transitions, Pendulum"),
@@ -97,7 +98,7 @@ FIGURES: dict[str, Figure] = {
         ("own-law",), own_law, "not in the paper: NERS by every reading of the paper, how far from uniform"
     ),
     "own-distance": Figure(
-        ("fig3", "table1", "table2"), own_distance, "not in the paper: how far the samplers are from uniform"
+        (*files("fig3"), "table1", "table2"), own_distance, "not in the paper: how far the samplers are from uniform"
     ),
     "own-td3-lr": Figure(("own-td3-lr",), own_td3_lr, "not in the paper: TD3's learning rate"),
 }

@@ -13,11 +13,12 @@ from papers.ners.evidence.figures_data import HOW, Data, averaged, outer_labels,
 from papers.ners.evidence.labels import AGENTS, COLOURS, READING_COLOURS, READINGS, SAMPLERS, cell, task
 from papers.ners.evidence.paper_values import FIG5, scorer_updates
 from papers.ners.evidence.paper_values import SAMPLERS as FOUR
+from papers.ners.evidence.plan import files
 
 
 def fig5(results: Results, scale: str, out: Path) -> None:
     """Fig. 5: mean Q (first row) and mean log TD error (second) of what SAC replays, a column for each task."""
-    data = Data(results, ["fig3", "table1"], scale).only("sac")
+    data = Data(results, [*files("fig3"), "table1"], scale).only("sac")
     envs = sorted((env for _, env in data.cells), key=lambda env: FIG5.index(env) if env in FIG5 else len(FIG5))
     absent = [task(env) for env in FIG5 if env not in data.envs]
     note = f"{HOW}; the paper's tasks {', '.join(absent)} are run at full only" if absent else HOW
@@ -81,7 +82,7 @@ def law_panel(ax: Axes, data: Data, agent: str, metric: str) -> None:
 
 def own_distance(results: Results, scale: str, out: Path) -> None:
     """Not in the paper: how far the laws of the draws are from uniform; rows are agents, columns measures."""
-    data = Data(results, ["fig3", "table1", "table2"], scale)
+    data = Data(results, [*files("fig3"), "table1", "table2"], scale)
     logged = set(data.frame["metric"])
     shown = [metric for metric in MEASURES if metric in logged or scale != "quick"]
     absent = [" ".join(text.split()) for metric, text in MEASURES.items() if metric not in shown]

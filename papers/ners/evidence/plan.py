@@ -41,6 +41,8 @@ FIRST_SEED = 10
 """At quick: lower ones were used by runs before those that are registered."""
 QUICK_SEEDS = {"fig1": 3, "fig3": 20, "fig4": 10, "table1": 5, "table2": 3, "table3": 5, "own-law": 3, "own-td3-lr": 5,
                "own-why": 3}  # fmt: skip
+SEEDS_PER_FILE = 5
+"""Seeds whose results one file holds: those of twenty would be several megabytes."""
 CHOSEN_WITH = range(2)
 """Seeds by which TD3's learning rate was chosen, on Hopper. They are no evidence about that rate."""
 
@@ -60,3 +62,14 @@ def seeds(scale: str, experiment: str) -> range:
     if scale == "quick":
         return range(FIRST_SEED, FIRST_SEED + QUICK_SEEDS[experiment])
     return range({"smoke": 1, "full": 5}[scale])
+
+
+def files(experiment: str) -> tuple[str, ...]:
+    """Names of the parts that hold an experiment's runs, SEEDS_PER_FILE seeds each: itself, then itself-2, ..."""
+    count = -(-QUICK_SEEDS[experiment] // SEEDS_PER_FILE)
+    return (experiment, *(f"{experiment}-{k}" for k in range(2, count + 1)))
+
+
+def read_as(*experiments: str) -> str:
+    """All parts of some experiments, as lab.results reads them as one."""
+    return "+".join(part for experiment in experiments for part in files(experiment))

@@ -24,13 +24,17 @@ VARIANTS = {
 
 
 def configs(name: str, scale: str) -> dict:
-    return {(entry.method, entry.env, entry.seed): entry.config for entry in EXPERIMENTS[name](scale)}
+    """All that is run of an experiment, whatever parts its results are kept in."""
+    entries = [entry for part in plan.files(name) for entry in EXPERIMENTS[part](scale)]
+    found = {(entry.method, entry.env, entry.seed): entry.config for entry in entries}
+    assert len(found) == len(entries)
+    return found
 
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_what_is_run_is_what_is_planned(scale):
     """Every agent and task with every sampler (with variants in Fig. 4) and the same seeds for each."""
-    for name in EXPERIMENTS:
+    for name in plan.AGENTS:
         found = configs(name, scale)
         assert {(split(method)[0], env) for method, env, _ in found} == {*plan.cells(name, scale)}
         for env in plan.tasks(name, scale):
@@ -41,6 +45,15 @@ def test_what_is_run_is_what_is_planned(scale):
             assert {(m, env, seed) for m in methods for seed in seeds} == {key for key in found if key[1] == env}
     assert {env for name in ("fig3", "fig4", "table1", "table3") for env in plan.FULL[name]} <= {*TASKS}
     assert {name for figure in FIGURES.values() for name in figure.experiments} == set(EXPERIMENTS)
+
+
+def test_results_are_kept_in_parts_of_five_seeds_with_every_agent_and_sampler_in_each():
+    assert plan.files("fig1") == ("fig1",) and plan.files("fig4") == ("fig4", "fig4-2")
+    assert plan.read_as("fig3", "fig1") == "fig3+fig3-2+fig3-3+fig3-4+fig1"
+    runs = {part: {(e.method, e.seed) for e in EXPERIMENTS[part]("quick")} for part in plan.files("fig3")}
+    methods = {f"{agent} {sampler}" for agent in ("sac", "td3") for sampler in experiments.FOUR}
+    for k, found in enumerate(runs.values()):
+        assert found == {(method, seed) for method in methods for seed in range(10 + 5 * k, 15 + 5 * k)}
 
 
 def test_the_games_are_those_of_table_2_and_quick_has_the_one_where_ners_gains_the_largest_share():
@@ -99,7 +112,7 @@ def test_a_label_says_what_is_run_and_samplers_differ_in_nothing_else(scale):
 @pytest.mark.parametrize("scale", SCALES)
 def test_runs_that_are_the_same_are_shared(scale):
     """Fig. 4 and own-law take what Fig. 3 has, and the learning rates their default from Fig. 3 and Table 1."""
-    names = {name: {run_name(config) for config in configs(name, scale).values()} for name in EXPERIMENTS}
+    names = {name: {run_name(config) for config in configs(name, scale).values()} for name in plan.AGENTS}
     fig3, fig4 = configs("fig3", scale), configs("fig4", scale)
     shared = fig3.keys() & fig4.keys()
     assert {method for method, _, _ in shared} == {f"sac {method}" for method in experiments.FOUR}
@@ -125,11 +138,11 @@ def test_quick_changes_lengths_widths_and_evaluations_only():
     for (method, env, seed), c in configs("table3", "quick").items():
         full = train.Config(env, c.method, "sac", seed, 10_000, random_steps=1_000, sampling=sampling)
         assert c == replace(full, timeout_terminal=method.endswith("terminal"))
-    assert min(seed for name in EXPERIMENTS for _, _, seed in configs(name, "quick")) == plan.FIRST_SEED == 10
+    assert min(seed for name in plan.AGENTS for _, _, seed in configs(name, "quick")) == plan.FIRST_SEED == 10
 
 
 def test_smoke_is_tiny_and_still_learns():
-    for name in EXPERIMENTS:
+    for name in plan.AGENTS:
         for c in configs(name, "smoke").values():
             if name != "own-why":
                 assert c.steps <= 300

@@ -9,7 +9,6 @@ from matplotlib.patches import Rectangle
 from lab.plotting import new_figure
 from lab.results import COLUMNS, MissingData, Results
 from papers.ners.evidence import figures, figures_draws, figures_law, figures_tables, figures_why
-from papers.ners.evidence.experiments import EXPERIMENTS
 from papers.ners.evidence.figures import ALL, FIGURES
 from papers.ners.evidence.figures_data import averaged
 from papers.ners.evidence.figures_draws import FRAMES, RED, pendulum
@@ -17,13 +16,14 @@ from papers.ners.evidence.figures_law import LOGARITHMIC, MEASURES
 from papers.ners.evidence.figures_tables import with_share
 from papers.ners.evidence.labels import COLOURS, READINGS, SAMPLERS
 from papers.ners.evidence.paper_values import TABLE1, TABLE3
+from papers.ners.evidence.plan import AGENTS
 from tests.papers.ners.evidence.synthetic import HOPPER, PENDULUM, right, write
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     root = tmp_path_factory.mktemp("results")
-    for experiment in EXPERIMENTS:
+    for experiment in AGENTS:
         steps = 20_000 if experiment != "fig1" else None
         write(root, experiment, right(experiment), "quick", seeds=3, first=10, steps=steps)
     write(root, "fig4", right("fig4"), seeds=2)
