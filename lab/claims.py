@@ -205,9 +205,9 @@ def _row(claim: Claim, verdict: Verdict, room: str, root: Path, limit: float, in
     ]
 
 
-def _with_id(claim: Claim) -> str:
+def _with_id(claim: Claim, more: str = "") -> str:
     counted = f"; counted with `{claim.counted_with}`" if claim.counted_with else ""
-    return f"{claim.text} (`{claim.id}`{counted})"
+    return f"{claim.text} (`{claim.id}`{counted}{more})"
 
 
 def _dear(claim: Claim, verdict: Verdict) -> bool:
@@ -220,7 +220,8 @@ def dear_table(judged: Iterable[tuple[Claim, Verdict]]) -> str:
     rows: dict[tuple[str, str], list[str]] = {}
     for claim, verdict in judged:
         kind = "" if claim.kind == "paper" else f" ({claim.kind})"
-        rows.setdefault((claim.figure, verdict.price), []).append(_with_id(claim) + kind)
+        value = "" if claim.paper_value in ("", "-") else f"; paper: {claim.paper_value}"
+        rows.setdefault((claim.figure, verdict.price), []).append(_with_id(claim, value) + kind)
     return _table(
         ["figure", "claims", "runs that their figure lacks, hours of one core", "verdict"],
         ([figure, "; ".join(claims), price, "not run"] for (figure, price), claims in rows.items()),

@@ -1,4 +1,5 @@
 import functools
+from dataclasses import replace
 
 import pytest
 
@@ -175,12 +176,13 @@ def test_pages(tmp_path):
 def test_what_only_full_can_decide_stands_apart_by_figure_and_price(tmp_path):
     lacks = Verdict("not run", note="no runs", price="9 runs, about 40 core-hours")
     dear = [(claim(name, scale="full"), lacks) for name in ("four", "five")]
-    dear.append((claim("seven", scale="full", kind="own"), lacks))
+    dear.append((replace(claim("seven", scale="full", kind="own"), paper_value="-"), lacks))
     run = (claim("six", scale="full"), Verdict("reproduced", scale="full"))
     text = results_markdown({"ter": [*BY_PAPER["ter"], *dear, run]}, tmp_path)
     table, below = text.split("### What only runs at `full` can decide")
     assert all(f"| {name} holds (" in table for name in ("never", "six")) and "| four holds (" not in table
-    named = "four holds (`four`); five holds (`five`); seven holds (`seven`) (own)"
+    paper = r"; paper: 0.9 \| 0.1"
+    named = f"four holds (`four`{paper}); five holds (`five`{paper}); seven holds (`seven`) (own)"
     row = f"| fig-2 | {named} | 9 runs, about 40 core-hours | not run |\n"
     assert row in below and "no runs" not in below
     assert "| ter | 6 | 2 | 0 | 1 | 0 | 3 | 1 reproduced, 1 not run |" in text, "they are counted as any other"
