@@ -220,7 +220,7 @@ def dear_table(judged: Iterable[tuple[Claim, Verdict]]) -> str:
     rows: dict[tuple[str, str], list[str]] = {}
     for claim, verdict in judged:
         kind = "" if claim.kind == "paper" else f" ({claim.kind})"
-        value = "" if claim.paper_value in ("", "-") else f"; paper: {claim.paper_value}"
+        value = "" if claim.paper_value == "-" else f"; paper: {claim.paper_value}"
         rows.setdefault((claim.figure, verdict.price), []).append(_with_id(claim, value) + kind)
     return _table(
         ["figure", "claims", "runs that their figure lacks, hours of one core", "verdict"],
