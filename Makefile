@@ -34,7 +34,7 @@ torture:          ##  15 | kill -9 of N=100 runs at random moments: each ends as
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
 evidence:         ## 120 | train what undecided claims lack, for HOURS=2, and collect it: PAPER= DRY=1
-all:              ## 4465 | every figure and table of every paper
+all:              ## 4560 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
@@ -63,19 +63,19 @@ bias-reduced-her-own-grid:   ##  10 | not in the paper: IBS with the other readi
 bias-reduced-her-own-penalty:##  30 | not in the paper: the filter with a penalty on actions
 bias-reduced-her-own-her:    ##  25 | not in the paper: three settings in which the filter could matter more, or less
 
-ners:            ## 735 | Neural experience replay sampler: every figure and table below
+ners:            ## 830 | Neural experience replay sampler: every figure and table below
 ners-own-why:    ##   5 | not in the paper: why its scores are alike, what its networks do to inputs
 ners-fig1:       ##  20 | transitions of the pendulum drawn by TD error, by Q and uniformly
-ners-fig3:       ## 220 | SAC and TD3 with four samplers on sparse pendulum, lander and walker
+ners-fig3:       ## 230 | SAC and TD3 with four samplers on sparse pendulum, lander and walker
 ners-fig4:       ## 150 | NERS with few features, without global context, with training returns
-ners-fig5:       ## 520 | Q and TD errors of what is replayed (the runs of fig3 and table1)
-ners-table1:     ## 300 | SAC and TD3 with four samplers on MuJoCo
+ners-fig5:       ## 480 | Q and TD errors of what is replayed (the runs of fig3 and table1)
+ners-table1:     ## 250 | SAC and TD3 with four samplers on MuJoCo
 ners-table2:     ## 120 | Rainbow with four samplers on Atari
 ners-table3:     ##  30 | spread of TD errors and Q of what is replayed on the pendulum
-ners-fig-c1:     ## 300 | learning curves of table1
+ners-fig-c1:     ## 250 | learning curves of table1
 ners-fig-c2:     ## 120 | learning curves of table2
 ners-own-law:    ##  23 | not in the paper: NERS by every reading of the paper, how far from uniform
-ners-own-distance: ## 630 | not in the paper: how far each sampler is from uniform
+ners-own-distance: ## 600 | not in the paper: how far each sampler is from uniform
 ners-own-td3-lr: ##  12 | not in the paper: the learning rate of TD3 with uniform sampling
 
 ref-er:        ## 1410 | Remember and Forget for Experience Replay: every figure below
@@ -104,7 +104,7 @@ sibling-rivalry-fig8: ##  55 | siblings with starts of their own
 sibling-rivalry-fig9: ## 240 | the Grid Oracle in point maze and ant maze
 sibling-rivalry-own-whole-grid: ## 260 | not in the paper's length: one run each on 13 x 13 pixels
 sibling-rivalry-own-weighting:  ##  25 | not in the paper: means over workers or over one pool
-sibling-rivalry-own-ant-short:  ##  90 | not in the paper: half the ant maze for 19,200 episodes
+sibling-rivalry-own-ant-short:  ##  90 | not in the paper: half the ant maze, short runs
 sibling-rivalry-own-low-level:  ##  15 | not in the paper: the ant's low level alone, without walls
 sibling-rivalry-own-tasks: ##   0 | not in the paper: pictures of all tasks
 

@@ -180,7 +180,7 @@ def ant_short(results: Results, scale: str, out: Path) -> None:
     data = Data(results, "ant-short", scale=scale)
     [env] = data.envs
     note = f"{HOW}; ends: dark to bright with the epochs"
-    canvas, axes = data.canvas(1, 4, "Half the ant maze for 19,200 episodes", note, (2.9, 2.6))
+    canvas, axes = data.canvas(1, 4, "Half the ant maze, short runs", note, (2.9, 2.6))
     for ax, metric, text in zip(axes[0], ("success", "distance"), (SUCCESS, DISTANCE)):
         panel(ax, data.of(env), metric, text, styles(data.methods))
     for ax, method in zip(axes[0, 2:], data.methods):
@@ -226,7 +226,7 @@ FIGURES: dict[str, Figure] = {
     "fig9": Figure(("oracle", "ant-oracle"), fig9, "the Grid Oracle in point maze and ant maze"),
     "own-whole-grid": Figure(("whole-grid",), whole_grid, "not in the paper: one run each on the grid of 13 x 13"),
     "own-weighting": Figure(("weighting",), weighting, "not in the paper: means over workers or over one pool"),
-    "own-ant-short": Figure(("ant-short",), ant_short, "not in the paper: half the ant maze for 19,200 episodes"),
+    "own-ant-short": Figure(("ant-short",), ant_short, "not in the paper: half the ant maze, short runs"),
     "own-low-level": Figure(
         ("low-level",), _elsewhere("figures_low_level", "low_level"), "not in the paper: the ant's low level alone"
     ),
