@@ -2,13 +2,8 @@
 
     .venv/bin/python -m benchmarks.ners_curves [PICTURE]
 
-Trains 3 seeds of each for 30,000 steps, writes the curves into one picture (runs/ners_curves.png) and the numbers
-beside it (.csv). About 30 minutes; no part of `make bench`, which times.
-
-Equal are networks, batch, step sizes, discount, memory, random steps, noise, one gradient step per environment step,
-uniform and independent draws, bootstrapping at time limits, and the ten starts from which scores are measured, without
-noise. One thing differs: our target networks of TD3 follow after every gradient step, as the NERS paper has it, the
-peer's after every second. Seeds mean other numbers there, so that runs are compared in the mean only.
+Trains 3 seeds of each for 30,000 steps, writes the curves into one picture (benchmarks/ners_curves.png), and beside it
+the numbers (.csv) and a page with the means (.md). About 40 minutes; no part of `make bench`, which times.
 """
 
 import contextlib
@@ -22,10 +17,12 @@ import numpy as np
 import pandas as pd
 from torch import nn
 
+from benchmarks.rows import aligned
 from lab.colours import BLUE, VERMILLION
 from lab.errors import UserError, guard
 from lab.plotting import curves, legend, new_figure, save
 from lab.threads import one_thread
+from lab.verdicts import Estimate, difference, mean_of, number
 from papers.ners import train
 from papers.ners.sac import LR as SAC_LR
 from papers.ners.tasks import make_env
@@ -35,8 +32,28 @@ ENV = "Hopper-v5"
 AGENTS = {"sac": "SAC", "td3": "TD3"}
 SEEDS = range(3)
 STEPS, EVERY, STARTS = 30_000, 2_000, 10
-PICTURE = Path("runs/ners_curves.png")
-LOOKS = {"ours": BLUE, "Stable-Baselines3": VERMILLION}
+PICTURE = Path("benchmarks/ners_curves.png")
+OURS, PEER = "ours", "Stable-Baselines3"
+LOOKS = {OURS: BLUE, PEER: VERMILLION}
+LAST = 5
+"""Measurements at the end of a run whose mean is its final score."""
+PAGE = """# SAC and TD3 beside Stable-Baselines3's
+
+Written by `.venv/bin/python -m benchmarks.ners_curves`; do not edit. {env}, {steps:,} steps, {seeds} seeds of each;
+numbers in [{csv}]({csv}).
+
+Equal are networks, batch, step sizes, discount, memory, random steps, noise, one gradient step per environment step,
+uniform and independent draws, bootstrapping at time limits, and the {starts} starts from which scores are measured,
+without noise. One thing differs: our target networks of TD3 follow after every gradient step, as the NERS paper has it,
+the peer's after every second. Seeds mean other numbers there, so that means are compared and not pairs.
+
+{table}
+
+Means over seeds, with 95 % intervals (Student's, of the difference Welch's). So few seeds show whether one of the two
+learns and the other does not, not small differences.
+
+![curves]({picture})
+"""
 
 Policy = Callable[[np.ndarray], np.ndarray]
 """A state -> the action without noise."""
@@ -53,7 +70,7 @@ def main(arguments: list[str]) -> None:
     rows = []
     for agent in AGENTS:
         for seed in SEEDS:
-            for name, learner in (("ours", ours(agent, seed)), ("Stable-Baselines3", theirs(peers, agent, seed))):
+            for name, learner in ((OURS, ours(agent, seed)), (PEER, theirs(peers, agent, seed))):
                 for step, policy in learner:
                     rows.append((ENV, name, agent, seed, step, "score", score(policy)))
                     print(f"{AGENTS[agent]} {name}, seed {seed}: {step:6,} steps, {rows[-1][-1]:7.1f}", flush=True)
@@ -61,7 +78,8 @@ def main(arguments: list[str]) -> None:
     picture.parent.mkdir(parents=True, exist_ok=True)
     frame.to_csv(picture.with_suffix(".csv"), index=False)
     draw(frame, picture)
-    print(f"written: {picture} and {picture.with_suffix('.csv')}")
+    picture.with_suffix(".md").write_text(page(frame, picture.name))
+    print(f"written: {picture}, and beside it .csv and .md")
 
 
 def library() -> Any:
@@ -125,6 +143,29 @@ def score(policy: Policy) -> float:
             total, over = total + float(reward), terminated or truncated
         totals.append(total)
     return float(np.mean(totals))
+
+
+def page(frame: pd.DataFrame, picture: str) -> str:
+    """Markdown: final scores and those of all of training, and their differences; `picture`: its file's name."""
+    steps = np.sort(frame["step"].unique())
+    lines = [["agent", "mean return", *LOOKS, "difference"]]
+    for agent, title in AGENTS.items():
+        for what, of in (("all of training", steps), (f"from {steps[-LAST:][0]:,} steps on", steps[-LAST:])):
+            rows = frame[(frame["agent"] == agent) & frame["step"].isin(of)]
+            runs = rows.groupby(["method", "seed"])["value"].mean()
+            means = [said(mean_of(runs[name])) for name in LOOKS]
+            lines.append([title, what, *means, said(difference(runs[OURS], runs[PEER]), "+")])
+    csv = Path(picture).with_suffix(".csv").name
+    return PAGE.format(
+        env=ENV, steps=steps[-1], seeds=frame["seed"].nunique(), starts=STARTS, table=aligned(lines), csv=csv,
+        picture=picture,
+    )  # fmt: skip
+
+
+def said(estimate: Estimate, sign: str = "") -> str:
+    """An estimate with its interval."""
+    low, high = estimate.interval()
+    return f"{number(estimate.value, sign)} [{number(low, sign)}, {number(high, sign)}]"
 
 
 def draw(frame: pd.DataFrame, picture: Path) -> None:

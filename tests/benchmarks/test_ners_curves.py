@@ -46,6 +46,23 @@ def test_the_picture_has_both_learners_of_both_agents(tmp_path):
     assert (tmp_path / "a.png").stat().st_size > 10_000
 
 
+def test_the_page_has_means_and_differences_with_their_intervals():
+    """Final scores of three runs, by hand: 1, 2, 3 and 3, 4, 5; before, all are 0."""
+    rows = [
+        ("Hopper-v5", name, agent, seed, step, "score", (more + seed) * (step > 1))
+        for name, more in (("ours", 1.0), ("Stable-Baselines3", 3.0))
+        for agent in ners_curves.AGENTS for seed in range(3) for step in range(7)
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["env", "method", "agent", "seed", "step", "metric", "value"])
+    text = ners_curves.page(frame, "a.png")
+    # Student's t at 0.975 is 4.303 with 2 and 2.776 with 4 degrees of freedom
+    cells = [[cell.strip() for cell in line.split("|")[2:-1]] for line in text.splitlines() if line.startswith("|")]
+    final = ["from 2 steps on", "2 [-0.484, 4.48]", "4 [1.52, 6.48]", "-2 [-4.27, +0.267]"]
+    assert cells[3] == cells[5] == final
+    assert cells[2][:2] == ["all of training", "1.43 [-0.346, 3.2]"]  # five sevenths of it
+    assert "](a.csv)" in text and "](a.png)" in text and "6 steps, 3 seeds" in text
+
+
 def test_the_peer_trains_with_our_settings(monkeypatch):
     sb3 = pytest.importorskip("stable_baselines3")
     for name, value in dict(STEPS=40, EVERY=20).items():
