@@ -11,7 +11,7 @@ from papers.ners.sac import SAC
 from papers.ners.tasks import make_env
 from papers.ners.td3 import TD3
 
-HEADLINE = ("LunarLanderContinuous-v3", "sac-ners")
+HEADLINE = ("SparsePendulum", "sac-ners")
 CONFIGS = (train.Config,)
 PART = "actor."
 """What the names of the acting network's parameters begin with."""

@@ -37,8 +37,8 @@ NAMES = ["-".join(key) for key in AGENTS]
 GAINS = {
     ("bias_reduced_her", "Hand", "filtered-her"): (60, 3.0),
     ("bias_reduced_her", "Hand", "her"): (60, 3.0),
-    ("ners", "LunarLanderContinuous-v3", "sac-ners"): (2, 250.0),
-    ("ners", "LunarLanderContinuous-v3", "sac-random"): (2, 250.0),
+    ("ners", "SparsePendulum", "sac-ners"): (3, 100.0),
+    ("ners", "SparsePendulum", "sac-random"): (3, 100.0),
     ("ref_er", "Hopper-v5", "vracer-er"): (1, 500.0),
     ("ref_er", "Hopper-v5", "vracer-refer"): (3, 500.0),
     ("ref_er", "WakeFlow-v0", "ddpg-er"): (10, 0.3),  # out of the box as soon as the others, but for no effort
@@ -54,7 +54,7 @@ GAINS = {
     ("ter", "5x5-1", "uer"): (40, 5.0),
 }
 """(paper, env, method) -> episodes to be played, and by how much their mean return exceeds that of random actions."""
-FIRST_SEEDS = {"5x5-1": 10, "Hand": 5, "AntMazeSmall": 10}
+FIRST_SEEDS = {"5x5-1": 10, "Hand": 5, "AntMazeSmall": 10, "SparsePendulum": 10}
 """Of an environment's runs, where it is not 0; an agent of another one is called after its seed."""
 
 
