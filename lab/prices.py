@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import statistics
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -109,18 +110,35 @@ def _length(entry: Entry) -> int:
     return next((length for length in named if isinstance(length, int)), 1)
 
 
+def _kin(entry: Entry) -> str:
+    """What tasks alike are called: the first word of the name, Ant of AntMaze and of AntMazeSmall; all of 5x5-1."""
+    word = re.match("[A-Z][a-z]*", entry.env)
+    return word[0] if word else entry.env
+
+
 def usual_hours(entry: Entry, known: Iterable[tuple[Entry, float]]) -> float | None:
     """Median hours of the runs most like `entry`: of its script and kind of network, then task, then method; None
-    without any. Those of a shorter run are scaled up to its length, and of a longer one down. Where its script was
-    never run with its kind of network, those that another script of the room made with it count."""
+    without any. Where its task was never run, those alike by name come before all others. Those of a shorter run are
+    scaled up to its length, and of a longer one down. Where its script was never run with its kind of network, those
+    that another script of the room made with it count."""
     known, network = list(known), _kind(entry)[1]
     alike = [(e, hours) for e, hours in known if _kind(e) == _kind(entry)]
     if not alike and network is not None:
         alike = [(e, hours) for e, hours in known if _kind(e)[1] == network]
-    for likeness in (lambda e: (e.env, e.method), lambda e: e.env, lambda e: None):
+    for likeness in LIKENESSES:
         if nearest := [h * _length(entry) / _length(e) for e, h in alike if likeness(e) == likeness(entry)]:
             return statistics.median(nearest)
     return None
+
+
+LIKENESSES: tuple[Callable[[Entry], Any], ...] = (
+    lambda e: (e.env, e.method),
+    lambda e: e.env,
+    lambda e: (_kin(e), e.method),
+    _kin,
+    lambda e: None,
+)
+"""What runs must have in common, the closest likeness first."""
 
 
 def in_two_digits(hours: float) -> str:

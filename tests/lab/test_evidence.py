@@ -109,6 +109,21 @@ def test_a_run_like_none_of_its_script_costs_what_another_script_takes_with_its_
     assert usual_hours(entry("atari", "vectors"), known) is None
 
 
+def test_a_task_that_was_never_run_costs_what_its_like_by_name_take():
+    @dataclasses.dataclass(frozen=True)
+    class Config:
+        epochs: int = 10
+
+    def entry(method, env, *config):
+        return Entry(method, env, 0, "mazes:main", Config(*config))
+
+    half = "AntMazeSmall"
+    known = [(entry("ppo", "PointMaze"), 0.1), (entry("ppo", half, 5), 1.0), (entry("her", half), 3.0)]
+    assert usual_hours(entry("ppo", "AntMaze"), known) == 2.0
+    assert usual_hours(entry("icm", "AntMaze"), known) == 2.5, "the median of its kin's"
+    assert usual_hours(entry("ppo", "Corridor-2"), known) == 2.0, "nothing like it: the median of all"
+
+
 def test_what_is_not_run_says_its_price_and_what_only_full_can_decide_is_not_planned(house):
     path = house.root / "house_of_tests/coins/evidence/claims.py"
     path.write_text(path.read_text() + '\nfrom lab.claims import full_only\nCLAIMS = full_only(CLAIMS, ["coins-1"])\n')

@@ -21,7 +21,7 @@ from tests.papers.judged import read_elsewhere
 from tests.papers.sibling_rivalry.evidence.synthetic import EPISODES, write
 
 ELSEWHERE = claims_track.CLAIMS + claims_build.CLAIMS + claims_ant.CLAIMS
-IDS = [claim.id for claim in CLAIMS if claim not in ELSEWHERE]
+IDS = [claim.id for claim in CLAIMS if claim.id not in {elsewhere.id for elsewhere in ELSEWHERE}]
 USES = {
     "fig3": "maze",
     "fig4": "grid",
