@@ -34,7 +34,7 @@ torture:          ##  15 | kill -9 of N=100 runs at random moments: each ends as
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
 reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
 evidence:         ## 120 | train what undecided claims lack, for HOURS=2, and collect it: PAPER= DRY=1
-all:              ## 4560 | every figure and table of every paper
+all:              ## 4300 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
@@ -92,16 +92,16 @@ ref-er-own-memory:    ##  25 | not in the paper: DDPG's divergence with a larger
 ref-er-own-annealing: ##  50 | not in the paper: DDPG and PPO without annealing
 ref-er-own-million:   ##  60 | not in the paper: V-RACER's first million steps with the paper's settings
 
-sibling-rivalry:     ## 1420 | Sibling Rivalry: every figure below
+sibling-rivalry:     ## 1160 | Sibling Rivalry: every figure below
 sibling-rivalry-fig1: ##   1 | a track on which the distance to the goal is a trap, and a way out
 sibling-rivalry-fig2: ##   1 | Sibling Rivalry on the track, sibling by sibling (the runs of fig1)
-sibling-rivalry-fig3: ## 475 | point maze and ant maze: PPO, Sibling Rivalry, ICM, RND, DDPG+HER
+sibling-rivalry-fig3: ## 400 | point maze and ant maze: PPO, Sibling Rivalry, ICM, RND, DDPG+HER
 sibling-rivalry-fig4: ## 165 | pixel grid: PPO, Sibling Rivalry, ICM, DQN, DQN+HER
 sibling-rivalry-fig5: ##  85 | construction: IMPALA with the naive reward and with Sibling Rivalry
 sibling-rivalry-fig6: ##  50 | corridors and U mazes of growing length
 sibling-rivalry-fig7: ##  30 | the inclusion threshold: 0, 1, 2, 3, 5, 7, 10
 sibling-rivalry-fig8: ##  55 | siblings with starts of their own
-sibling-rivalry-fig9: ## 240 | the Grid Oracle in point maze and ant maze
+sibling-rivalry-fig9: ## 170 | the Grid Oracle in point maze and ant maze
 sibling-rivalry-own-whole-grid: ## 260 | not in the paper's length: one run each on 13 x 13 pixels
 sibling-rivalry-own-weighting:  ##  25 | not in the paper: means over workers or over one pool
 sibling-rivalry-own-ant-short:  ##  90 | not in the paper: half the ant maze, short runs
