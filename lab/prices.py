@@ -116,6 +116,16 @@ def _kin(entry: Entry) -> str:
     return word[0] if word else entry.env
 
 
+LIKENESSES: tuple[Callable[[Entry], Any], ...] = (
+    lambda e: (e.env, e.method),
+    lambda e: e.env,
+    lambda e: (_kin(e), e.method),
+    _kin,
+    lambda e: None,
+)
+"""What runs must have in common, the closest likeness first."""
+
+
 def usual_hours(entry: Entry, known: Iterable[tuple[Entry, float]]) -> float | None:
     """Median hours of the runs most like `entry`: of its script and kind of network, then task, then method; None
     without any. Where its task was never run, those alike by name come before all others. Those of a shorter run are
@@ -129,16 +139,6 @@ def usual_hours(entry: Entry, known: Iterable[tuple[Entry, float]]) -> float | N
         if nearest := [h * _length(entry) / _length(e) for e, h in alike if likeness(e) == likeness(entry)]:
             return statistics.median(nearest)
     return None
-
-
-LIKENESSES: tuple[Callable[[Entry], Any], ...] = (
-    lambda e: (e.env, e.method),
-    lambda e: e.env,
-    lambda e: (_kin(e), e.method),
-    _kin,
-    lambda e: None,
-)
-"""What runs must have in common, the closest likeness first."""
 
 
 def in_two_digits(hours: float) -> str:
