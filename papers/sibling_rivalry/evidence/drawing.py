@@ -34,7 +34,8 @@ STYLES: dict[str, dict] = {  # dashes where several methods stay at 0, so that a
     "dqn": {"color": BLACK, "linestyle": "-"},
     "dqn-her": {"color": PURPLE, "linestyle": "-"},
 }
-VARIANTS: dict[str, dict] = {  # shades of Sibling Rivalry's and of the oracle's colour
+VARIANTS: dict[str, dict] = {  # shades of Sibling Rivalry's, the oracle's and HER's colour
+    "(batches of 2560)": {"color": "#7A3560", "linestyle": "--"},
     "(epsilon 0)": {"color": "#FBD9BF", "linestyle": "-"},
     "(epsilon 1)": {"color": "#F7B787", "linestyle": "-"},
     "(epsilon 2)": {"color": "#EE8A3C", "linestyle": "--"},

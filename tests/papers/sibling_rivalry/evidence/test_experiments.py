@@ -41,7 +41,8 @@ def seeds_of(experiment, method, env, scale) -> int:
 
 def variants(experiment, scale) -> int:
     """Methods and tasks of an experiment."""
-    found = {"track": 3, "maze": 5, "grid": 6, "whole-grid": 3, "starts": 4, "oracle": 4, "weighting": 2}
+    found = {"track": 3, "maze": 5, "grid": 6, "starts": 4, "oracle": 4, "weighting": 2}
+    found |= {"whole-grid": 3 if scale == "smoke" else 4}
     found |= {"corridors": 12, "u-mazes": 12, "construction": 2, "low-level": 1}
     found |= {"ant": 4, "ant-oracle": 2, "ant-short": 2}
     return len(THRESHOLDS[scale]) if experiment == "epsilon" else found[experiment]
@@ -56,7 +57,7 @@ def settings_of(entry, scale, experiment) -> dict:
     if experiment == "ant-short":
         found = dict(epochs=12, eval_episodes=50)
     if entry.method.startswith("dqn") and (scale == "quick" or experiment == "whole-grid"):
-        found |= dict(batch_size=256)
+        found |= {} if entry.method.endswith("(batches of 2560)") else dict(batch_size=256)
     if kind in ("Corridor", "UMaze") and entry.method == "ppo-sr":
         found |= dict(epsilon=int(length) / 2)
     if entry.method.endswith("(independent starts)"):
