@@ -86,7 +86,7 @@ ref-er-fig4:   ## 410 | V-RACER with ReF-ER, rule by rule, PPO and ACER: returns
 ref-er-fig5:   ## 410 | V-RACER, PPO and ACER: divergence (the runs of fig4)
 ref-er-fig6:   ## 150 | a swimmer in a cylinder's wake, recurrent networks: V-RACER, DDPG, ACER
 ref-er-fig7:   ## 200 | V-RACER: sensitivity to C, D, memory, batch, steps per update, learning rate
-ref-er-fig8:   ## 100 | V-RACER: sensitivity to annealing and width; closed-form advantages
+ref-er-fig8:   ## 105 | V-RACER: sensitivity to annealing and width; closed-form advantages
 ref-er-own-kl: ##  10 | not in the paper: the other direction of the divergence
 ref-er-own-memory:    ##  25 | not in the paper: DDPG's divergence with a larger memory
 ref-er-own-annealing: ##  50 | not in the paper: DDPG and PPO without annealing
@@ -100,7 +100,7 @@ sibling-rivalry-fig4: ## 165 | pixel grid: PPO, Sibling Rivalry, ICM, DQN, DQN+H
 sibling-rivalry-fig5: ##  85 | construction: IMPALA with the naive reward and with Sibling Rivalry
 sibling-rivalry-fig6: ##  50 | corridors and U mazes of growing length
 sibling-rivalry-fig7: ##  30 | the inclusion threshold: 0, 1, 2, 3, 5, 7, 10
-sibling-rivalry-fig8: ##  55 | siblings with starts of their own
+sibling-rivalry-fig8: ##  85 | siblings with starts of their own
 sibling-rivalry-fig9: ## 170 | the Grid Oracle in point maze and ant maze
 sibling-rivalry-own-whole-grid: ## 260 | not in the paper's length: one run each on 13 x 13 pixels
 sibling-rivalry-own-weighting:  ##  25 | not in the paper: means over workers or over one pool
