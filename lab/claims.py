@@ -28,7 +28,8 @@ class Claim:
     "own" for what only we ask, or choose afterwards; "wiring" for what holds by construction. Only the first are
     counted among the paper's. counted_with: id of the claim whose runs and question this one repeats; it is not counted
     again. scale: the smallest at which the runs that it needs are planned, "quick" or "full". reads: the experiments
-    that hold its runs, "a+b" where they are two, if they are not just those of its figure.
+    that hold its runs, "a+b" where they are two, if they are not just those of its figure. tasks: those (`Entry.env`)
+    that it is about, if it is not about all of them.
     """
 
     id: str
@@ -40,6 +41,7 @@ class Claim:
     counted_with: str = ""
     scale: str = "quick"
     reads: str = ""
+    tasks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

@@ -69,11 +69,12 @@ def gaps(papers: Iterable[Paper], verdicts: Verdicts, device: str = "cpu") -> li
 
 def _gaps_of(paper: Paper, verdicts: Verdicts, device: str) -> list[Gap]:
     prices, found = Prices(paper), []
-    undecided: dict[tuple[str, tuple[str, ...]], list[tuple[Any, Any]]] = {}
+    undecided: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[tuple[Any, Any]]] = {}
     for (name, _), (claim, verdict) in verdicts.items():
         if name == paper.name and verdict.status in UNDECIDED and claim.scale == SCALE and claim.kind != "wiring":
-            undecided.setdefault((plain(claim.figure), prices.experiments(claim)), []).append((claim, verdict))
-    for (figure, _), about_it in undecided.items():
+            about = plain(claim.figure), prices.experiments(claim), claim.tasks
+            undecided.setdefault(about, []).append((claim, verdict))
+    for (figure, _, _), about_it in undecided.items():
         if missing := [placed(entry, device) for entry in prices.missing(about_it[0][0], SCALE)]:
             runs = {entry.run_dir(paper.runs).name: entry for entry in missing}
             hours = {name: _hours(entry, prices) for name, entry in runs.items()}

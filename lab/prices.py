@@ -55,12 +55,12 @@ class Prices:
         return by_figure.get(plain(claim.figure), ())
 
     def missing(self, claim: Claim, scale: str) -> list[Entry]:
-        """The runs of the claim's experiments that the house's results lack, once each."""
+        """The runs of the claim's experiments, on its tasks, that the house's results lack, once each."""
         found: dict[Any, Entry] = {}
         for experiment in self.experiments(claim):
             there = self.taken(self.paper.results, experiment, scale)
             found |= {e.config: e for e in self.entries(experiment, scale) if _key(e) not in there}
-        return list(found.values())
+        return [entry for entry in found.values() if not claim.tasks or entry.env in claim.tasks]
 
     @cached_property
     def known(self) -> list[tuple[Entry, float]]:

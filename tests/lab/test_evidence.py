@@ -151,6 +151,15 @@ def test_a_claim_that_reads_a_part_of_its_figure_lacks_that_part_alone(house):
     assert told == {"coins-1": f"3 runs, {NOTHING}", "coins-4": f"6 runs, {NOTHING}"}
 
 
+def test_a_claim_about_some_tasks_lacks_the_runs_on_these_alone(house):
+    [task] = {entry.env for entry in house.papers()["coins"].experiments["compare"]("quick")}
+    path = house.root / "house_of_tests/coins/evidence/claims.py"
+    text = path.read_text().replace('"+10", check', f'"+10", check, tasks=("{task}",)')
+    path.write_text(text.replace('"-", check_slow', '"-", check_slow, tasks=("another",)'))
+    found = {gap.claims[0][0].id: len(gap.runs) for gap in gaps(house)}
+    assert found == {"coins-1": 6}, "of the other task there are no runs"
+
+
 def test_a_dry_run_trains_nothing(house, swept, capsys):
     assert main(["evidence", "--dry", "--hours", "0.2", "--jobs", "2"], house) == 0
     first, *figures = capsys.readouterr().out.splitlines()
