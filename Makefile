@@ -85,7 +85,7 @@ ref-er-fig3:   ## 180 | NAF: returns, as fig1
 ref-er-fig4:   ## 410 | V-RACER with ReF-ER, rule by rule, PPO and ACER: returns
 ref-er-fig5:   ## 410 | V-RACER, PPO and ACER: divergence (the runs of fig4)
 ref-er-fig6:   ## 150 | a swimmer in a cylinder's wake, recurrent networks: V-RACER, DDPG, ACER
-ref-er-fig7:   ## 230 | V-RACER: sensitivity to C, D, memory, batch, steps per update, learning rate
+ref-er-fig7:   ## 215 | V-RACER: sensitivity to C, D, memory, batch, steps per update, learning rate
 ref-er-fig8:   ## 105 | V-RACER: sensitivity to annealing and width; closed-form advantages
 ref-er-own-kl: ##  10 | not in the paper: the other direction of the divergence
 ref-er-own-memory:    ##  25 | not in the paper: DDPG's divergence with a larger memory
