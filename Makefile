@@ -32,9 +32,9 @@ lint:             ##   1 | ruff and mypy
 mutants:          ##   9 | write seeded faults into copies of the code, one by one: do the tests notice?
 torture:          ##  15 | kill -9 of N=100 runs at random moments: each ends as undisturbed; SEED=
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
-reproduce:        ##  50 | train and draw every paper's headline figures here, then judge their claims
+reproduce:        ##  30 | train and draw every paper's headline figures here, then judge their claims
 evidence:         ## 120 | train what undecided claims lack, for HOURS=2, and collect it: PAPER= DRY=1
-all:              ## 4300 | every figure and table of every paper
+all:              ## 4040 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
@@ -63,25 +63,25 @@ bias-reduced-her-own-grid:   ##  10 | not in the paper: IBS with the other readi
 bias-reduced-her-own-penalty:##  30 | not in the paper: the filter with a penalty on actions
 bias-reduced-her-own-her:    ##  25 | not in the paper: three settings in which the filter could matter more, or less
 
-ners:            ## 830 | Neural experience replay sampler: every figure and table below
+ners:            ## 680 | Neural experience replay sampler: every figure and table below
 ners-own-why:    ##   5 | not in the paper: why its scores are alike, what its networks do to inputs
 ners-fig1:       ##  20 | transitions of the pendulum drawn by TD error, by Q and uniformly
-ners-fig3:       ## 230 | SAC and TD3 with four samplers on sparse pendulum, lander and walker
-ners-fig4:       ## 150 | NERS with few features, without global context, with training returns
+ners-fig3:       ## 190 | SAC and TD3 with four samplers on sparse pendulum, lander and walker
+ners-fig4:       ## 120 | NERS with few features, without global context, with training returns
 ners-fig5:       ## 480 | Q and TD errors of what is replayed (the runs of fig3 and table1)
 ners-table1:     ## 250 | SAC and TD3 with four samplers on MuJoCo
-ners-table2:     ## 120 | Rainbow with four samplers on Atari
+ners-table2:     ##  95 | Rainbow with four samplers on Atari
 ners-table3:     ##  30 | spread of TD errors and Q of what is replayed on the pendulum
 ners-fig-c1:     ## 250 | learning curves of table1
-ners-fig-c2:     ## 120 | learning curves of table2
-ners-own-law:    ##  23 | not in the paper: NERS by every reading of the paper, how far from uniform
+ners-fig-c2:     ##  95 | learning curves of table2
+ners-own-law:    ##  20 | not in the paper: NERS by every reading of the paper, how far from uniform
 ners-own-distance: ## 600 | not in the paper: how far each sampler is from uniform
 ners-own-td3-lr: ##  12 | not in the paper: the learning rate of TD3 with uniform sampling
 
 ref-er:        ## 1410 | Remember and Forget for Experience Replay: every figure below
 ref-er-fig1:   ## 270 | DDPG: returns with plain and prioritised replay and with ReF-ER, rule by rule
 ref-er-fig2:   ## 270 | DDPG: divergence of the policy from the replayed behaviour (the runs of fig1)
-ref-er-fig3:   ## 180 | NAF: returns, as fig1
+ref-er-fig3:   ## 160 | NAF: returns, as fig1
 ref-er-fig4:   ## 410 | V-RACER with ReF-ER, rule by rule, PPO and ACER: returns
 ref-er-fig5:   ## 410 | V-RACER, PPO and ACER: divergence (the runs of fig4)
 ref-er-fig6:   ## 150 | a swimmer in a cylinder's wake, recurrent networks: V-RACER, DDPG, ACER
@@ -90,25 +90,25 @@ ref-er-fig8:   ## 105 | V-RACER: sensitivity to annealing and width; closed-form
 ref-er-own-kl: ##  10 | not in the paper: the other direction of the divergence
 ref-er-own-memory:    ##  25 | not in the paper: DDPG's divergence with a larger memory
 ref-er-own-annealing: ##  50 | not in the paper: DDPG and PPO without annealing
-ref-er-own-million:   ##  60 | not in the paper: V-RACER's first million steps with the paper's settings
+ref-er-own-million:   ##  45 | not in the paper: V-RACER's first million steps with the paper's settings
 
-sibling-rivalry:     ## 1160 | Sibling Rivalry: every figure below
+sibling-rivalry:     ## 1080 | Sibling Rivalry: every figure below
 sibling-rivalry-fig1: ##   1 | a track on which the distance to the goal is a trap, and a way out
 sibling-rivalry-fig2: ##   1 | Sibling Rivalry on the track, sibling by sibling (the runs of fig1)
 sibling-rivalry-fig3: ## 400 | point maze and ant maze: PPO, Sibling Rivalry, ICM, RND, DDPG+HER
-sibling-rivalry-fig4: ## 165 | pixel grid: PPO, Sibling Rivalry, ICM, DQN, DQN+HER
+sibling-rivalry-fig4: ## 130 | pixel grid: PPO, Sibling Rivalry, ICM, DQN, DQN+HER
 sibling-rivalry-fig5: ##  85 | construction: IMPALA with the naive reward and with Sibling Rivalry
 sibling-rivalry-fig6: ##  50 | corridors and U mazes of growing length
-sibling-rivalry-fig7: ##  30 | the inclusion threshold: 0, 1, 2, 3, 5, 7, 10
+sibling-rivalry-fig7: ##  25 | the inclusion threshold: 0, 1, 2, 3, 5, 7, 10
 sibling-rivalry-fig8: ##  85 | siblings with starts of their own
 sibling-rivalry-fig9: ## 170 | the Grid Oracle in point maze and ant maze
-sibling-rivalry-own-whole-grid: ## 260 | not in the paper's length: one run each on 13 x 13 pixels
-sibling-rivalry-own-weighting:  ##  25 | not in the paper: means over workers or over one pool
+sibling-rivalry-own-whole-grid: ## 180 | not in the paper's length: one run each on 13 x 13 pixels
+sibling-rivalry-own-weighting:  ##  20 | not in the paper: means over workers or over one pool
 sibling-rivalry-own-ant-short:  ##  90 | not in the paper: half the ant maze, short runs
-sibling-rivalry-own-low-level:  ##  15 | not in the paper: the ant's low level alone, without walls
+sibling-rivalry-own-low-level:  ##  12 | not in the paper: the ant's low level alone, without walls
 sibling-rivalry-own-tasks: ##   0 | not in the paper: pictures of all tasks
 
-ter:              ## 630 | Topological Experience Replay: every figure below
+ter:              ## 600 | Topological Experience Replay: every figure below
 ter-fig2:         ##   1 | NChain: backups until the greedy path is right, and value error
 ter-fig3a:        ##  80 | MiniGrid: TER against UER, PER, EBU and DisCor
 ter-fig3b:        ##  50 | Sokoban: TER against UER, PER, EBU and DisCor
@@ -118,19 +118,19 @@ ter-fig6:         ##  33 | TER reduced to EBU's setting: one root, one predecess
 ter-table-b1:     ##  11 | seconds to build one batch (committed: with JOBS=1)
 ter-fig-d1:       ##   1 | pictures of the worlds
 ter-fig-e7:       ##  50 | Sokoban: mean Q against the largest return (the runs of fig3b)
-ter-fig-f8:       ##  25 | EBU's diffusion factor
+ter-fig-f8:       ##  20 | EBU's diffusion factor
 ter-fig-g9:       ##  50 | 10 % random actions
 ter-fig-h10:      ## 115 | worlds that do not end at the goal
 ter-fig-i11:      ##  12 | EBU with PER mixed in
 ter-fig-j12:      ##  12 | EBU without episodes that ran out of time
 ter-fig-k13:      ##   4 | length of the random projection
-ter-fig-l14:      ## 110 | DreamerV2 beside TER, by steps and by time; installs .venv-dreamer
+ter-fig-l14:      ##  85 | DreamerV2 beside TER, by steps and by time; installs .venv-dreamer
 ter-fig-m15:      ##  10 | Atari: TER against UER, PER, EBU and DisCor
 ter-own-target:   ## 100 | not in the paper: how often the target network is copied
 ter-own-network:  ##  55 | not in the paper: the small network on tile codes, and the paper's on pictures
 ter-own-memory:   ##  36 | not in the paper: Sokoban's baselines with a memory of 50,000
 ter-own-levels:   ##  11 | not in the paper: Sokoban with two boxes trained on 64 levels
-ter-own-predecessors: ## 5 | not in the paper: sweeps with 1 and with 3 predecessors, without a network
+ter-own-predecessors: ## 3 | not in the paper: sweeps with 1 and with 3 predecessors, without a network
 
 TARGETS := $(shell awk -F: '/^[a-z][a-z0-9-]*: *\#\#/ {print $$1}' $(firstword $(MAKEFILE_LIST)))
 .PHONY: $(TARGETS)
@@ -260,7 +260,7 @@ smoke: $(VENV)/.run
 # Runs that failed (status 1) do not keep the others from being judged.
 reproduce: $(VENV)/.run
 	@$(LAB) run all --headline $(OPTIONS); status=$$?; [ $$status -le 1 ] || exit $$status; \
-	    $(LAB) claims --mine --show && exit $$status
+	    $(LAB) claims --mine --show && $(PY) -m lab.pages.mine --scale $(SCALE) && exit $$status
 
 evidence: $(VENV)/.run
 	@$(LAB) evidence $(or $(PAPER),all) --hours $(HOURS) $(if $(filter 1,$(DRY)),--dry) $(HOW)

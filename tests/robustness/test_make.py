@@ -110,9 +110,10 @@ def test_the_variables_reach_the_command(tmp_path):
 @pytest.mark.parametrize(("status", "judged"), [(0, True), (1, True), (2, False), (130, False)])
 def test_runs_that_failed_do_not_keep_the_others_from_being_judged(tmp_path, status, judged):
     """`reproduce` judges after status 0 and 1, and ends as its training did."""
-    command = installed(tmp_path / "venv", f'echo "$3"; [ "$3" = run ] && exit {status}; exit 0')
+    command = installed(tmp_path / "venv", f'echo "$2 $3"; [ "$3" = run ] && exit {status}; exit 0')
     done = subprocess.run([*command, "reproduce"], cwd=ROOT, env=fresh(), capture_output=True, text=True)
-    assert done.stdout.split() == (["run", "claims"] if judged else ["run"])
+    said = ["lab run", "lab claims", "lab.pages.mine --scale"]
+    assert done.stdout.splitlines() == (said if judged else said[:1])
     assert bool(done.returncode) == bool(status) and (f"Error {status}" in done.stderr) == bool(status)
 
 
