@@ -32,7 +32,7 @@ lint:             ##   1 | ruff and mypy
 mutants:          ##   9 | write seeded faults into copies of the code, one by one: do the tests notice?
 torture:          ##  15 | kill -9 of N=100 runs at random moments: each ends as undisturbed; SEED=
 smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
-reproduce:        ##  30 | train and draw every paper's headline figures here, then judge their claims
+reproduce:        ##  30 | train and draw the headline figures here, judge the claims: runs/report.html
 evidence:         ## 120 | train what undecided claims lack, for HOURS=2, and collect it: PAPER= DRY=1
 all:              ## 4040 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training

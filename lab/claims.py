@@ -225,7 +225,7 @@ def dear_table(judged: Iterable[tuple[Claim, Verdict]]) -> str:
         value = "" if claim.paper_value == "-" else f"; paper: {claim.paper_value}"
         rows.setdefault((claim.figure, verdict.price), []).append(_with_id(claim, value) + kind)
     return _table(
-        ["figure", "claims", "runs that their figure lacks, hours of one core", "verdict"],
+        ["figure", "claims", "runs that they lack, hours of one core", "verdict"],
         ([figure, "; ".join(claims), price, "not run"] for (figure, price), claims in rows.items()),
     )
 

@@ -1,5 +1,6 @@
-"""The HTML of the pages: Jinja templates, which lie beside the code that fills them."""
+"""The HTML of the pages: Jinja templates, which lie beside the code that fills them, and pictures."""
 
+import base64
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -14,3 +15,8 @@ def templates(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def png(path: Path) -> str:
+    """A PNG as a data URI, so that a page holds its pictures."""
+    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import provenance, results
+from lab import results
 from lab.__main__ import main
 from lab.commands import entries_of, usual_hours, write_claims
 from lab.rooms import every
@@ -23,8 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def house(tmp_path_factory):
     root = tmp_path_factory.mktemp("house")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(provenance, "_git", lambda: ("c" * 40, set()))  # the tests may run before they are committed
-        patch.setattr(provenance, "_taken", {})
+        toy_house.commit_sources(patch)
         yield toy_house.build(root, patch)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lab import provenance
 from lab.rooms import House
 
 TRAIN = """
@@ -87,6 +88,12 @@ CLAIMS = [
     Claim("coins-4", "fig-4", "slow ends", "-", check_slow),
 ]
 """
+
+
+def commit_sources(patch: pytest.MonkeyPatch) -> None:
+    """Let git say that all sources are committed: the tests may run before they are."""
+    patch.setattr(provenance, "_git", lambda: ("c" * 40, set()))
+    patch.setattr(provenance, "_taken", {})
 
 
 def build(root: Path, patch: pytest.MonkeyPatch) -> House:

@@ -156,9 +156,11 @@ def test_claims_are_judged_by_the_experiments_that_they_name(paper):
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=list(PAPERS))
 def test_claims_say_what_they_are(paper):
     """What only we ask is called own, and every claim is judged by a function that a reader can find."""
-    experiments = Prices(paper).experiments
+    prices = Prices(paper)
     for claim in paper.claims:
-        assert set(experiments(claim)) <= paper.experiments.keys(), claim.id
+        assert set(prices.experiments(claim)) <= paper.experiments.keys(), claim.id
+        runs = [entry for name in prices.experiments(claim) for entry in prices.entries(name, claim.scale)]
+        assert set(claim.tasks) <= {entry.env for entry in runs}, claim.id
         file, _ = claim.judge
         assert (Path(__file__).parents[2] / file).is_file(), claim.id
         assert claim.text and claim.paper_value and not claim.text.endswith("."), claim.id

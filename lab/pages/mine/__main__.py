@@ -7,7 +7,6 @@ Nothing is trained or drawn; the page holds its pictures and needs neither a ser
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import sys
 from collections import Counter
@@ -20,7 +19,7 @@ from lab.arguments import parse
 from lab.claims import Claim, ours_of
 from lab.commands import SCALES, shown
 from lab.errors import UserError, guard
-from lab.pages.templates import templates
+from lab.pages.templates import png, templates
 from lab.results import EVIDENCE, write_if_changed
 from lab.rooms import House, Paper, choose, judge
 from lab.verdicts import STATUSES, Verdict
@@ -96,7 +95,7 @@ def sentence(claims: Sequence[Compared]) -> str:
         return "No claim can be judged by these runs."
     return (
         f"These runs can judge {len(claims)} claim{'s' if len(claims) > 1 else ''}: "
-        f"{_counts(c.here for c in claims)}; by the committed runs, of which there are more: "
+        f"{_counts(c.here for c in claims)}. By the committed ones the same are: "
         f"{_counts(c.committed for c in claims)}."
     )
 
@@ -110,12 +109,14 @@ def _pair(here: Paper, committed: Paper, figure: str, scale: str) -> Pair:
     """The committed picture is that of the same scale, else of another that is there."""
     scales = dict.fromkeys((scale, *EVIDENCE[::-1]))
     found = next((each for each in scales if committed.picture(figure, each).is_file()), "")
-    picture = _uri(committed.picture(figure, found)) if found else ""
-    return Pair(figure, here.figures[figure].title, _uri(here.picture(figure, scale)), picture, found)
-
-
-def _uri(path: Path) -> str:
-    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode() if path.is_file() else ""
+    drawn = here.picture(figure, scale)
+    return Pair(
+        figure,
+        here.figures[figure].title,
+        png(drawn) if drawn.is_file() else "",
+        png(committed.picture(figure, found)) if found else "",
+        found,
+    )
 
 
 @guard
@@ -126,11 +127,8 @@ def main(argv: Sequence[str] | None = None, house: House | None = None) -> int:
     page = templates(Path(__file__).parent).get_template("page.html")
     text = page.render(rooms=gather(house, scale), scale=scale, ours=ours_of)
     out = house.runs / "report.html"
-    try:
-        write_if_changed(out, text.encode())
-    except OSError as error:
-        raise UserError(f"cannot write {out} ({error.strerror})") from None
-    print(f"written: {shown(out)}, all that beside the committed pictures and verdicts")
+    write_if_changed(out, text.encode())
+    print(f"written: {shown(out)}, with the committed pictures and verdicts beside these")
     return 0
 
 

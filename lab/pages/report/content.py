@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lab.claims import Claim, explanation, ours_of, scale_of, sentences, threshold
 from lab.pages.report import compute, readme
+from lab.pages.templates import png
 from lab.prices import priced
 from lab.results import EVIDENCE
 from lab.rooms import House, Paper, judge
@@ -204,9 +204,5 @@ def _judged(
 
 def _figure(paper: Paper, name: str) -> Figure:
     files = {scale: paper.picture(name, scale) for scale in EVIDENCE}
-    pictures = [
-        Picture(scale, "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode())
-        for scale, path in files.items()
-        if path.is_file()
-    ]
+    pictures = [Picture(scale, png(path)) for scale, path in files.items() if path.is_file()]
     return Figure(name, paper.figures[name].title, target(paper.name, name), pictures)

@@ -37,7 +37,7 @@ COMPLEX = ("Humanoid-v5", "Ant-v5")
 BANG_BANG = ("HumanoidStandup-v5", "Swimmer-v5")
 NAMED = (*COMPLEX, *BANG_BANG)
 BOTH = "fig1+fig1-rules"
-"""Where the claims are decided that name these: one set of runs."""
+"""Tasks that the paper names, and the experiments that decide the claims about them: one set of runs."""
 REST = tuple(env for env in ACTIONS if env not in NAMED)
 NEAR_MAXIMUM = 10.0
 """The divergence is of its maximum's order of magnitude from a tenth of it on."""
