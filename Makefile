@@ -44,7 +44,7 @@ report:           ##   0 | one page of HTML with all figures, claims and protoco
 watch:            ##   0 | see a trained agent: PAPER= ENV= METHOD= (none: a list); OUT=a.gif: no window
 read:             ##   0 | the methods' code beside its comments and equations: site/read/index.html
 notebook:         ##   5 | a Jupyter notebook about a paper in site/notebooks/, executed: PAPER=ter
-bench:            ##  12 | time the hot parts against their peers
+bench:            ##   8 | time the hot parts against their peers
 clean:            ##   0 | remove caches and site/; .venv, runs/ and results stay
 clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); results stay
 

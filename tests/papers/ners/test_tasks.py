@@ -101,6 +101,7 @@ BAD = [
 ]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:.* is out of date")
 @pytest.mark.parametrize(("name", "message"), BAD, ids=[name for name, _ in BAD])
 def test_what_cannot_be_learnt_is_an_error_of_one_line(name, message):
     with pytest.raises(UserError, match=message) as error:
