@@ -154,7 +154,7 @@ def whole_grid(results: Results, scale: str, out: Path) -> None:
     """One run each on the grid of 13 x 13 pixels, beside the paper's curves."""
     data = Data(results, "whole-grid", scale=scale)
     [env] = data.envs
-    canvas, axes = data.canvas(1, 3, f"One run each on the paper's own pixel grid ({env})", HOW, (3.2, 2.6))
+    canvas, axes = data.canvas(1, 3, f"own experiment: one run each on the paper's own pixel grid ({env})", HOW, (3.2, 2.6))
     panel(axes[0, 0], data.of(env), "success", SUCCESS, styles(data.methods))
     paper_panel(axes[0, 1], CURVES["fig4"])
     panel(axes[0, 2], data.of(env), "distance", "wrong pixels at the end", styles(data.methods))
@@ -168,7 +168,7 @@ def weighting(results: Results, scale: str, out: Path) -> None:
     """Sibling Rivalry with losses that are means over workers, and over one pool."""
     data = Data(results, "weighting", scale=scale)
     [env] = data.envs
-    canvas, axes = data.canvas(1, 2, "Means over workers or over one pool", HOW, (4.2, 2.5))
+    canvas, axes = data.canvas(1, 2, "own experiment: means over workers or over one pool", HOW, (4.2, 2.5))
     panel(axes[0, 0], data.of(env), "success", SUCCESS, styles(data.methods))
     panel(axes[0, 1], data.of(env), "kept", "share of rollouts learnt from", styles(data.methods))
     legend(canvas)
@@ -180,7 +180,7 @@ def ant_short(results: Results, scale: str, out: Path) -> None:
     data = Data(results, "ant-short", scale=scale)
     [env] = data.envs
     note = f"{HOW}; ends: dark to bright with the epochs"
-    canvas, axes = data.canvas(1, 4, "Half the ant maze, short runs", note, (2.9, 2.6))
+    canvas, axes = data.canvas(1, 4, "own experiment: half the ant maze, short runs", note, (2.9, 2.6))
     for ax, metric, text in zip(axes[0], ("success", "distance"), (SUCCESS, DISTANCE)):
         panel(ax, data.of(env), metric, text, styles(data.methods))
     for ax, method in zip(axes[0, 2:], data.methods):
