@@ -154,7 +154,8 @@ def whole_grid(results: Results, scale: str, out: Path) -> None:
     """One run each on the grid of 13 x 13 pixels, beside the paper's curves."""
     data = Data(results, "whole-grid", scale=scale)
     [env] = data.envs
-    canvas, axes = data.canvas(1, 3, f"own experiment: one run each on the paper's own pixel grid ({env})", HOW, (3.2, 2.6))
+    title = f"own experiment: one run each on the paper's own pixel grid ({env})"
+    canvas, axes = data.canvas(1, 3, title, HOW, (3.2, 2.6))
     panel(axes[0, 0], data.of(env), "success", SUCCESS, styles(data.methods))
     paper_panel(axes[0, 1], CURVES["fig4"])
     panel(axes[0, 2], data.of(env), "distance", "wrong pixels at the end", styles(data.methods))
