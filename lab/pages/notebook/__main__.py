@@ -5,7 +5,7 @@
     .venv/bin/python -m lab.pages.notebook ter --no-execute      without results, for Jupyter
 
 What it shows stands in the room: "The idea" of its README, entries of its EQUATIONS.md, and the code, commands and
-picture that evidence/notebook.py names.
+pictures that evidence/notebook.py names.
 """
 
 import importlib
@@ -50,7 +50,7 @@ class Options:
 
 def spec_of(paper: Paper) -> ModuleType:
     """The room's evidence/notebook.py: EQUATIONS, headings of EQUATIONS.md; CODE, "module:object"s; COMMANDS, scale ->
-    what to run, arguments of python; PICTURE, what they draw, with {scale}. UserError where there is none."""
+    what to run, arguments of python; PICTURES, what they draw, with {scale}. UserError where there is none."""
     name = f"{paper.house.package}.{paper.name}.evidence.notebook"
     try:
         return importlib.import_module(name)
@@ -90,7 +90,7 @@ def cells_of(paper: Paper, scale: str) -> list[tuple[str, str]]:
         cells.append(("code", f'from {module} import {first}\n\nCode(inspect.getsource({name}), language="python")'))
     cells.append(("markdown", "## A run"))
     cells += [("code", RUN.format(command=command)) for command in spec.COMMANDS[scale]]
-    cells.append(("code", f"Image({spec.PICTURE.format(scale=scale)!r})"))
+    cells += [("code", f"Image({picture.format(scale=scale)!r})") for picture in spec.PICTURES]
     return cells
 
 

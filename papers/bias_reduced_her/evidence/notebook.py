@@ -6,4 +6,4 @@ COMMANDS = {
     "smoke": ["-m lab run bias_reduced_her bitflip --scale smoke"],
     "quick": ["-m lab run bias_reduced_her bitflip --scale quick --seeds 3"],
 }
-PICTURE = "runs/figures/bias_reduced_her/{scale}/bitflip.png"
+PICTURES = ("runs/figures/bias_reduced_her/{scale}/bitflip.png",)

@@ -3,4 +3,4 @@
 EQUATIONS = ("Eq. (1)", "Eq. (4)", "Eq. (6)", "Eq. (7)")
 CODE = ("papers.ners.ners:ScoreNetwork.forward", "papers.ners.ners:NERS.learn", "papers.ners.ners:NERS.reinforce")
 COMMANDS = {scale: [f"-m lab run ners own-why --scale {scale}"] for scale in ("smoke", "quick")}
-PICTURE = "runs/figures/ners/{scale}/own-why.png"
+PICTURES = ("runs/figures/ners/{scale}/own-why.png",)

@@ -17,4 +17,4 @@ COMMANDS = {
     ]
     for scale, settings in SHORT.items()
 }
-PICTURE = "runs/notebook/{scale}/ref_er.png"
+PICTURES = ("runs/notebook/{scale}/ref_er.png",)

@@ -6,4 +6,4 @@ CODE = (
     "papers.sibling_rivalry.sibling_rivalry:rivalry",
 )
 COMMANDS = {scale: [f"-m lab run sibling_rivalry fig1 --scale {scale}"] for scale in ("smoke", "quick")}
-PICTURE = "runs/figures/sibling_rivalry/{scale}/fig1.png"
+PICTURES = ("runs/figures/sibling_rivalry/{scale}/fig1.png",)

@@ -43,7 +43,7 @@ def test_one_is_executed(tmp_path):
     assert done.returncode == 0, done.stderr
     cells = json.loads((tmp_path / "ter.ipynb").read_text())["cells"]
     outputs = [output for cell in cells if cell["cell_type"] == "code" for output in cell["outputs"]]
-    assert any("image/png" in output.get("data", {}) for output in outputs)
+    assert sum("image/png" in output.get("data", {}) for output in outputs) == len(spec_of(PAPERS["ter"]).PICTURES) == 2
     assert any("Algorithm 1, line 7" in str(output) for output in outputs)
 
 
