@@ -43,7 +43,7 @@ arena:            ## 330 | every replay idea on common tasks against uniform rep
 report:           ##   0 | one page of HTML with all figures, claims and protocols: site/report.html
 watch:            ##   0 | see a trained agent: PAPER= ENV= METHOD= (none: a list); OUT=a.gif: no window
 read:             ##   0 | the methods' code beside its comments and equations: site/read/index.html
-notebook:         ##   5 | a Jupyter notebook about a paper in site/notebooks/, executed: PAPER=ter
+notebook:         ##   6 | a Jupyter notebook about a paper in site/notebooks/, executed: PAPER=ter
 bench:            ##   8 | time the hot parts against their peers
 clean:            ##   0 | remove caches and site/; .venv, runs/ and results stay
 clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); results stay
