@@ -10,7 +10,7 @@ def one_thread() -> None:
     """Let PyTorch and BLAS, NumPy's and SciPy's, use one thread from now on, in this process.
 
     What is loaded later (numba loads SciPy's BLAS with the first kernel that multiplies matrices) reads the variable.
-    Its threads wait for each other: beside other work on the same cores a run would take ten times as long.
+    Threads of BLAS wait for each other: beside other work on the same cores a run took ten times as long.
     """
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     torch.set_num_threads(1)
