@@ -1,7 +1,7 @@
 """Tidy results, written: finished runs of any machine become `<results>/<scale>/<experiment>.csv`.
 
-`collect` takes run directories, `share` what another experiment has of the same runs, `merge_trees` another tree.
-Beside each CSV lies `<experiment>.provenance.json`: where each run comes from.
+`collect` takes run directories, `share` what another experiment, or another scale, has of the same runs, `merge_trees`
+another tree. Beside each CSV lies `<experiment>.provenance.json`: where each run comes from.
 
 Who changes a tree holds the lock of its file `.lock`, so that two processes lose nothing of each other.
 """
@@ -109,27 +109,37 @@ def _why_not(entry: Entry, runs_root: Path, content: dict[str, Any], own: bool, 
 
 
 def share(
-    experiment: str, scale: str, entries: Iterable[Entry], others: Mapping[str, Iterable[Entry]], results_root: Path
+    experiment: str,
+    scale: str,
+    entries: Iterable[Entry],
+    others: Mapping[tuple[str, str], Iterable[Entry]],
+    results_root: Path,
 ) -> list[str]:
-    """Bring into an experiment's results what it lacks and another experiment has: a run of the same config, which is
-    the same run under another label. Returns the labels of the runs that were brought, as "method|env|seed".
+    """Bring into an experiment's results what it lacks and another experiment, or another scale, has: a run of the same
+    config, which is the same run under another label. Returns the labels of the runs that were brought, as
+    "method|env|seed".
 
-    others: experiment -> entries. Left alone are runs that today's code would not make, and entries that are not
-    `shared`.
+    others: (experiment, scale) -> entries. Left alone are runs that today's code would not make, and entries that are
+    not `shared`. Where nothing was run at `scale` nothing comes from other scales: that a few runs are planned at both
+    does not mean that both were run.
     """
     path = csv_path(results_root, experiment, scale)
     with _changing(Path(results_root)):
         old = read(results_root, experiment, scale)
         lacking = [entry for entry in entries if entry.shared and (old is None or _rows_of(old, entry).empty)]
         names = {run_name(entry.config) for entry in lacking}
-        donors = {other: [e for e in of_it if run_name(e.config) in names] for other, of_it in others.items()}
-        found = _of_today(donors, scale, results_root)
+        donors = {place: [e for e in of_it if run_name(e.config) in names] for place, of_it in others.items()}
+        found = _of_today({place: of_it for place, of_it in donors.items() if place[1] == scale}, results_root)
+        if found or old is not None:
+            found = _of_today(donors, results_root) | found
         brought, provenance = [], {}
         for entry in lacking:
             if (name := run_name(entry.config)) in found:
                 rows, content = found[name]
-                label = {"experiment": experiment, "method": entry.method, "env": entry.env, "seed": entry.seed}
-                brought.append((path, rows.assign(**label)))
+                rows = rows.assign(
+                    experiment=experiment, scale=scale, method=entry.method, env=entry.env, seed=entry.seed
+                )
+                brought.append((path, rows))
                 provenance[_run_key((entry.method, entry.env, entry.seed))] = content
         if brought:
             merged = _merge(path, brought if old is None else [(path, old), *brought])
@@ -138,17 +148,17 @@ def share(
 
 
 def _of_today(
-    wanted: Mapping[str, list[Entry]], scale: str, results_root: Path
+    wanted: Mapping[tuple[str, str], list[Entry]], results_root: Path
 ) -> dict[str, tuple[pd.DataFrame, dict[str, Any]]]:
-    """Of the wanted entries of experiments, those whose results there are and today's code would make: name of the
-    run -> its rows and where they come from."""
+    """Of the wanted entries of (experiment, scale), those whose results there are and today's code would make: name of
+    the run -> its rows and where they come from."""
     found = {}
-    for experiment in sorted(wanted):
-        frame = read(results_root, experiment, scale) if wanted[experiment] else None
+    for (experiment, scale), entries in sorted(wanted.items(), key=lambda item: item[0]):
+        frame = read(results_root, experiment, scale) if entries else None
         if frame is None:
             continue
         provenance = _read_provenance(csv_path(results_root, experiment, scale))
-        for entry in wanted[experiment]:
+        for entry in entries:
             content = provenance.get(_run_key((entry.method, entry.env, entry.seed)))
             if content is not None and not entry.made_by_other_code(content):
                 found[run_name(entry.config)] = _rows_of(frame, entry), content

@@ -138,14 +138,16 @@ def collect(paper: Paper, entries: Entries, scale: str, stale: str = "again") ->
 
 
 def share(paper: Paper, scale: str, wanted: Iterable[str] | None = None) -> None:
-    """Let experiments (None: all) have the committed runs of the paper's other ones that are theirs, too; one line for
-    each that has got some."""
+    """Let experiments (None: all) have the committed runs of the paper's other ones, and of other scales, that are
+    theirs, too; one line for each that has got some."""
     from lab import collecting
+    from lab.results import EVIDENCE
 
-    everything = entries_of(paper, None, scale)
-    for name in everything if wanted is None else wanted:
-        if brought := collecting.share(name, scale, everything[name], everything, paper.results):
-            print(f"{paper.name} {name}: {len(brought)} runs are committed runs of other experiments")
+    planned = {at: entries_of(paper, None, at) for at in EVIDENCE}
+    everything = {(name, at): of_it for at, of_all in planned.items() for name, of_it in of_all.items()}
+    for name in planned[scale] if wanted is None else wanted:
+        if brought := collecting.share(name, scale, planned[scale][name], everything, paper.results):
+            print(f"{paper.name} {name}: {len(brought)} runs are committed runs of other experiments or scales")
 
 
 # ---- draw ------------------------------------------------------------------------------------------------------------

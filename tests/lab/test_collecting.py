@@ -249,7 +249,7 @@ def test_an_experiment_gets_what_another_one_has_of_it(tmp_path):
     mine = [called("ter (as usual)", run) for run in (*theirs[:2], entry(7))] + [entry(0, rate=0.3)]
     write_run(tmp_path / "runs", mine[3], curve(50.0))
     collect("e", "quick", mine, tmp_path / "runs", tmp_path / "results")
-    others = {"donor": theirs, "e": mine, "nothing of it was run": theirs}
+    others = {(name, "quick"): of_it for name, of_it in {"donor": theirs, "e": mine, "never run": theirs}.items()}
     brought = share("e", "quick", mine, others, tmp_path / "results")
     assert brought == ["ter (as usual)|Chain|0", "ter (as usual)|Chain|1"]
     frame = read(tmp_path / "results", "e", "quick")
@@ -264,10 +264,37 @@ def test_an_experiment_gets_what_another_one_has_of_it(tmp_path):
     assert share("e", "quick", mine, others, tmp_path / "results") == [] and snapshot(tmp_path / "results") == before
 
 
+def test_a_scale_gets_what_another_one_has_of_it_once_it_was_begun(tmp_path):
+    at_quick, at_full = [entry(0), entry(1), entry(2, rate=0.5)], [entry(seed) for seed in range(4)]
+    for run in at_quick:
+        write_run(tmp_path / "quick", run, curve(run.seed))
+    collect("e", "quick", at_quick, tmp_path / "quick", tmp_path / "results")
+    others = {("e", "quick"): at_quick, ("e", "full"): at_full}
+    assert share("e", "full", at_full, others, tmp_path / "results") == []
+    assert read(tmp_path / "results", "e", "full") is None
+    for run in (entry(1), entry(3)):  # a run of its own stays, though the other scale has it
+        write_run(tmp_path / "full", run, curve(run.seed, hours=7.0))
+    collect("e", "full", at_full, tmp_path / "full", tmp_path / "results")
+    before = snapshot(tmp_path / "results/quick")
+    assert share("e", "full", at_full, others, tmp_path / "results") == ["ter|Chain|0"]
+    frame = read(tmp_path / "results", "e", "full")
+    assert frame.groupby("seed")["hours"].first().to_dict() == {0: 0.5, 1: 7.0, 3: 7.0}
+    assert set(frame["scale"]) == {"full"} and snapshot(tmp_path / "results/quick") == before
+
+
+def test_what_is_at_the_scale_comes_before_what_is_at_others(tmp_path):
+    donors(tmp_path, entry(0))
+    write_run(tmp_path / "full", entry(0), curve(0, hours=7.0))
+    collect("e", "full", [entry(0)], tmp_path / "full", tmp_path / "results")
+    others = {("e", "full"): [entry(0)], ("donor", "quick"): [entry(0)]}
+    share("e", "quick", [entry(0)], others, tmp_path / "results")
+    assert read(tmp_path / "results", "e", "quick")["hours"].tolist() == [0.5, 0.5]
+
+
 def test_two_labels_of_one_run_both_get_it(tmp_path):
     donors(tmp_path, entry())
     mine = [called("a", entry()), called("b", entry())]
-    assert len(share("e", "quick", mine, {"donor": [entry()]}, tmp_path / "results")) == 2
+    assert len(share("e", "quick", mine, {("donor", "quick"): [entry()]}, tmp_path / "results")) == 2
     assert len(read(tmp_path / "results", "e", "quick")) == 4
 
 
@@ -277,14 +304,14 @@ def test_what_today_s_code_would_not_make_is_not_shared(tmp_path, stale):
     path = tmp_path / "results/quick/donor.provenance.json"
     content = json.loads(path.read_text())
     path.write_text(json.dumps({run: told | stale for run, told in content.items()}))
-    assert share("e", "quick", [entry(0)], {"donor": [entry(0)]}, tmp_path / "results") == []
+    assert share("e", "quick", [entry(0)], {("donor", "quick"): [entry(0)]}, tmp_path / "results") == []
     assert not (tmp_path / "results/quick/e.csv").exists()
 
 
 def test_runs_that_machines_make_in_different_ways_are_not_shared(tmp_path):
     donors(tmp_path, entry(0))
     alone = called("d=3", entry(0), shared=False)
-    assert share("e", "quick", [alone], {"donor": [entry(0)]}, tmp_path / "results") == []
+    assert share("e", "quick", [alone], {("donor", "quick"): [entry(0)]}, tmp_path / "results") == []
 
 
 # ---- trees -----------------------------------------------------------------------------------------------------------
