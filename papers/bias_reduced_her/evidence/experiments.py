@@ -10,7 +10,8 @@ from functools import partial
 
 from lab.entry import Entry
 from papers.bias_reduced_her import appendix_a, bitflip
-from papers.bias_reduced_her.train import METHODS, Config
+from papers.bias_reduced_her.evidence.labels import NAMES
+from papers.bias_reduced_her.train import Config
 from papers.bias_reduced_her.worlds import TASKS
 
 FIRST_SEED = 5
@@ -64,9 +65,13 @@ def entries(
 
 
 def training(task: str, scale: str) -> list[Entry]:
-    """The four methods on a task: what Figs. 3 and 4 and Tables 1 and 2 are drawn from. And two controls: HER with as
-    few virtual goals as the filter leaves, and no hindsight at all."""
-    return entries(scale, [task], METHODS, seeds=SEEDS) + entries(scale, [task], ["none"])
+    """The four methods on a task: what Figs. 3 and 4 and Tables 1 and 2 are drawn from."""
+    return entries(scale, [task], NAMES, seeds=SEEDS)
+
+
+def controls(task: str, scale: str) -> list[Entry]:
+    """What is drawn beside them: HER with as few virtual goals as the filter leaves, and no hindsight at all."""
+    return entries(scale, [task], ["her-thinned"], seeds=SEEDS) + entries(scale, [task], ["none"])
 
 
 def own_grid(scale: str) -> list[Entry]:
@@ -105,6 +110,7 @@ def own_goals(scale: str) -> list[Entry]:
 
 EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     **{f"training-{task.lower()}": partial(training, task) for task in TASKS},
+    **{f"controls-{task.lower()}": partial(controls, task) for task in TASKS},
     "bitflip": bitflip.entries,
     "appendix-a": appendix_a.entries,
     "own-grid": own_grid,

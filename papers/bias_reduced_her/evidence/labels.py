@@ -15,8 +15,8 @@ TABLE_2 = {  # KL(q* || q), the paper's, in the order of NAMES
     "HandWall": (5.0574, 4.6005, 0.9606, 0.5971),
     "Robot": (2.3201, 1.9909, 0.8609, 0.3113),
 }
-TRAINING = "+".join(f"training-{task.lower()}" for task in TABLE_2)
-"""The experiments of Figs. 3 and 4 and Tables 1 and 2, one for each task, read as one."""
+TRAINING = "+".join(f"{kind}-{task.lower()}" for kind in ("training", "controls") for task in TABLE_2)
+"""The experiments of Figs. 3 and 4 and Tables 1 and 2, methods and controls of each task, read as one."""
 READINGS = {  # of giving up in bit flipping
     "BitFlip-10-terminal": "giving up ends in a terminal state",
     "BitFlip-10-timeout": "giving up is a time-out",

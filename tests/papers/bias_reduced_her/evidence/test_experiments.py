@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
+from papers.bias_reduced_her.evidence.labels import TRAINING
 from papers.bias_reduced_her.train import METHODS, Config
 from papers.bias_reduced_her.worlds import TASKS
 
@@ -12,7 +13,7 @@ SCALES = ("smoke", "quick", "full")
 
 
 def trained(scale):
-    return [entry for task in TASKS for entry in EXPERIMENTS[f"training-{task.lower()}"](scale)]
+    return [entry for name in TRAINING.split("+") for entry in EXPERIMENTS[name](scale)]
 
 
 @pytest.mark.parametrize(("scale", "seeds", "control"), [("smoke", 1, 1), ("quick", 10, 5), ("full", 15, 15)])
