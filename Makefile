@@ -38,7 +38,7 @@ all:              ## 4040 | every figure and table of every paper
 figures:          ##   1 | draw every figure again from the committed results, without training
 claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
 collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
-compare:          ##   0 | two runs' settings and curves: A=runs/... B=runs/... OUT=runs/compare.png
+compare:          ##   0 | two runs' settings and curves: A=runs/... B=runs/... METRICS=a,b OUT=c.png
 arena:            ## 330 | every replay idea on common tasks against uniform replay; SCALE=smoke|quick
 report:           ##   0 | one page of HTML with all figures, claims and protocols: site/report.html
 watch:            ##   0 | see a trained agent: PAPER= ENV= METHOD= (none: a list); OUT=a.gif: no window
@@ -284,7 +284,7 @@ arena: $(VENV)/.run
 	@$(ARENA) run replay $(OPTIONS) $(if $(filter smoke,$(SCALE)),--runs runs/smoke)
 
 compare: $(VENV)/.run
-	@$(LAB) compare "$(A)" "$(B)" $(if $(OUT),--out "$(OUT)")
+	@$(LAB) compare "$(A)" "$(B)" $(if $(METRICS),--metrics "$(METRICS)") $(if $(OUT),--out "$(OUT)")
 
 report: $(VENV)/.run
 	@$(PY) -m lab.pages.report

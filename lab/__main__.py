@@ -215,13 +215,15 @@ class Compare:
     """The same for the other."""
     all_seeds: bool = False
     """A and B: with the runs beside them that differ in their seed alone."""
+    metrics: Annotated[str | None, arg(metavar="NAME,NAME")] = None
+    """What to draw, if not all that was measured more than once."""
     out: Annotated[Path | None, arg(metavar="FILE.png")] = None
     """Where the picture goes, if not to runs/compare.png."""
 
     def __call__(self, house: House) -> int:
         from lab.compare import compare
 
-        compare(self.a, self.b, self.out or house.runs / "compare.png", all_seeds=self.all_seeds)
+        compare(self.a, self.b, self.out or house.runs / "compare.png", metrics=self.metrics, all_seeds=self.all_seeds)
         return 0
 
 

@@ -93,28 +93,48 @@ def differences(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, Any, An
     return [(name, a.get(name, "-"), b.get(name, "-")) for name in names if repr(a.get(name)) != repr(b.get(name))]
 
 
-def compare(first: str, second: str, out: Path, *, all_seeds: bool = False) -> None:
-    """Print where the settings of two runs (or sets of seeds) differ; draw the curves of all common metrics to `out`.
+def compare(first: str, second: str, out: Path, *, metrics: str | None = None, all_seeds: bool = False) -> None:
+    """Print where the settings of two runs (or sets of seeds) differ; draw the curves of common metrics to `out`.
 
-    See `read_side`. Raises UserError for what is no run, and where they have no metric in common.
+    metrics: which, "a,b"; None: all that both have measured more than once, and where there is none, all. See
+    `read_side`. Raises UserError for what is no run, for metrics that not both have, and where they have none in
+    common.
     """
     a, b = read_side(first, all_seeds=all_seeds), read_side(second, all_seeds=all_seeds)
     print(table([("", a.name, b.name), *differences(a.config, b.config), ("seeds", _list(a.seeds), _list(b.seeds))]))
-    metrics = [name for name in a.frame["metric"].unique() if (b.frame["metric"] == name).any()]
-    if not metrics:
+    common = [name for name in a.frame["metric"].unique() if (b.frame["metric"] == name).any()]
+    if not common:
         raise UserError(f"{first} and {second} have no metric in common")
-    columns = min(COLUMNS, len(metrics))
-    rows, what = math.ceil(len(metrics) / columns), "mean and standard deviation over seeds"
+    chosen = _curves(a, b, common) if metrics is None else _named(metrics, common)
+    columns = min(COLUMNS, len(chosen))
+    rows, what = math.ceil(len(chosen) / columns), "mean and standard deviation over seeds"
     canvas, axes = new_figure(rows, columns, "Two runs compared", caption=what)
     both = pd.concat([side.frame.assign(method=label, env="") for label, side in zip("AB", (a, b))])
     names = {"A": f"A: {a.name}", "B": f"B: {b.name}"}
-    for ax, metric in zip(axes.flat, metrics):
+    for ax, metric in zip(axes.flat, chosen):
         curves(ax, both, metric, kind="mean-sd", order="AB", labels=names, xlabel="steps")
-    for ax in list(axes.flat)[len(metrics) :]:
+    for ax in list(axes.flat)[len(chosen) :]:
         ax.remove()
     legend(canvas)
     save(canvas, out)
+    if left := len(common) - len(chosen):
+        print(f"left out: {left} other metrics; --metrics NAME,NAME draws what it names")
     print(f"written: {shown(out)}")
+
+
+def _curves(a: Side, b: Side, common: list[str]) -> list[str]:
+    """Metrics that both sides have measured more than once; all of `common` where there is none."""
+    often = (side.frame.groupby("metric")["step"].nunique() > 1 for side in (a, b))
+    in_a, in_b = (set(many.index[many]) for many in often)
+    return [name for name in common if name in in_a & in_b] or common
+
+
+def _named(metrics: str, common: list[str]) -> list[str]:
+    """The metrics that "a,b" names, in its order; UserError unless both sides have each."""
+    names = list(dict.fromkeys(name.strip() for name in metrics.split(",")))
+    if unknown := [name for name in names if name not in common]:
+        raise UserError(f"no metric {unknown[0]!r} in both; right are: {', '.join(common)}")
+    return names
 
 
 def _list(seeds: Sequence[int]) -> str:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from lab import compare
 from lab.__main__ import main
 from lab.compare import differences, read_side
 
@@ -33,6 +34,56 @@ def test_it_says_what_differs_and_draws_what_both_have(runs, capsys):
     assert rows[1:4] == [["method", "a", "b"], ["lr", "0.1", "0.2"], ["replay.size", "5", "7"]]
     assert rows[4] == ["seeds", *"0, 1, 2 0, 1, 2".split()]
     assert out.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.fixture
+def panels(monkeypatch):
+    """The titles of the axes that compare draws."""
+    drawn = []
+    monkeypatch.setattr(compare, "curves", lambda ax, frame, metric, **_: drawn.append(metric))
+    monkeypatch.setattr(compare, "legend", lambda canvas: None)
+    return drawn
+
+
+def compare_two(tmp_path, *options):
+    assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--out", str(tmp_path / "x.png"), *options]) == 0
+
+
+def test_what_was_measured_once_is_no_curve_unless_it_is_named(tmp_path, panels, capsys):
+    for name in "ab":
+        run = write(tmp_path, name, 0, metrics=("score", "loss", "kl"))
+        with (run / "metrics.csv").open("a") as file:
+            file.writelines(f"20,final {i},1,0.1\n" for i in range(3))
+    compare_two(tmp_path)
+    assert panels == ["score", "loss", "kl"] and "left out: 3 other metrics" in capsys.readouterr().out
+    panels.clear()
+    compare_two(tmp_path, "--metrics", "final 1, score,score")
+    assert panels == ["final 1", "score"]
+
+
+def test_what_one_side_has_measured_once_is_left_out(tmp_path, panels):
+    write(tmp_path, "a", 0, metrics=("score", "loss"))
+    run = write(tmp_path, "b", 0, metrics=("score",))
+    with (run / "metrics.csv").open("a") as file:
+        file.write("20,loss,1,0.1\n")
+    compare_two(tmp_path)
+    assert panels == ["score"]
+
+
+def test_where_all_was_measured_once_all_is_drawn(tmp_path, panels, capsys):
+    for name in "ab":
+        write(tmp_path, name, 0, metrics=("score", "loss"), steps=(10,))
+    compare_two(tmp_path)
+    assert panels == ["score", "loss"] and "left out" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("metrics", ["other", "score,other", "", "score,"])
+def test_a_metric_that_not_both_have_costs_one_line(runs, capsys, metrics):
+    with pytest.raises(SystemExit) as stop:
+        main(["compare", f"{runs}/a", f"{runs}/b", "--out", str(runs / "x.png"), "--metrics", metrics])
+    err = capsys.readouterr().err
+    assert stop.value.code == 2 and err.count("\n") == 1 and "right are: score, loss" in err, err
+    assert not (runs / "x.png").exists()
 
 
 def test_a_run_alone_or_with_its_other_seeds(runs):

@@ -49,8 +49,9 @@ class Options:
 
 
 def spec_of(paper: Paper) -> ModuleType:
-    """The room's evidence/notebook.py: EQUATIONS, headings of EQUATIONS.md; CODE, "module:object"s; COMMANDS, scale ->
-    what to run, arguments of python; PICTURES, what they draw, with {scale}. UserError where there is none."""
+    """The room's evidence/notebook.py: EQUATIONS, headings of EQUATIONS.md; CODE, "module:object"s; ABOUT, what is run
+    and what it cannot show; COMMANDS, scale -> arguments of python that run it; PICTURES, what they draw, with {scale}.
+    UserError where there is none."""
     name = f"{paper.house.package}.{paper.name}.evidence.notebook"
     try:
         return importlib.import_module(name)
@@ -88,7 +89,7 @@ def cells_of(paper: Paper, scale: str) -> list[tuple[str, str]]:
         first = name.partition(".")[0]
         cells.append(("markdown", f"`{name}`, in `{module.replace('.', '/')}.py`:"))
         cells.append(("code", f'from {module} import {first}\n\nCode(inspect.getsource({name}), language="python")'))
-    cells.append(("markdown", "## A run"))
+    cells.append(("markdown", f"## A run\n\n{spec.ABOUT}"))
     cells += [("code", RUN.format(command=command)) for command in spec.COMMANDS[scale]]
     cells += [("code", f"Image({picture.format(scale=scale)!r})") for picture in spec.PICTURES]
     return cells

@@ -2,6 +2,10 @@
 
 EQUATIONS = ("Algorithm 1",)
 CODE = ("papers.ter.topological:TER.sweep", "papers.ter.topological:TER.sample")
+ABOUT = (
+    "NChain (Fig. 2), all of it; and a run each of TER and uniform replay on the smallest Sokoban level, with "
+    "seed 0: an example. Fig. 3 has more seeds, more levels and longer runs."
+)
 SHORT = {
     "smoke": "--steps 280 --capacity 200 --warmup 130 --epsilon-steps 200 --eval-every 140 --eval-episodes 2",
     "quick": "--steps 100000 --capacity 100000 --warmup 5000 --epsilon-steps 50000 --target-interval 1000 "
