@@ -158,8 +158,13 @@ def curves(
     ax.xaxis.set_major_formatter(EngFormatter(sep=""))  # 200k, 1M
     ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     if not ax.lines:
-        ax.set(xticks=[], yticks=[])
-        ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="0.5")
+        not_run(ax)
+
+
+def not_run(ax: Axes) -> None:
+    """An empty panel that says why."""
+    ax.set(xticks=[], yticks=[])
+    ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="0.5")
 
 
 def legend(canvas: Canvas) -> None:

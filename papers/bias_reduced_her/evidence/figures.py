@@ -15,7 +15,7 @@ from matplotlib.colors import PowerNorm
 from matplotlib.patches import Rectangle
 
 from lab.colours import BLACK, GREEN, OWN_METHOD, PURPLE, SKY, UNIFORM
-from lab.plotting import Figure, caption, curves, legend, new_figure, save, shown
+from lab.plotting import Figure, caption, curves, legend, new_figure, not_run, save, shown
 from lab.results import Grid, MissingData, Results, final
 from papers.bias_reduced_her.evidence.labels import CONTROLS, NAMES, TABLE_2, TRAINING, label, with_bias
 
@@ -134,7 +134,7 @@ def table1(results: Results, scale: str, out: Path) -> None:
             try:
                 shares = heat_map(data, method, env, cells)
             except MissingData:
-                ax.text(0.5, 0.5, "not run", ha="center", va="center", color="0.5")
+                not_run(ax)
                 continue
             ax.imshow(shares.T, origin="lower", extent=(0, 1, 0, 1), cmap="inferno", norm=norm)
             x, y = GOAL_BOX[0], GOAL_BOX[2]

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.stats import t
 
-from lab.plotting import legend, save
+from lab.plotting import legend, not_run, save
 from lab.results import MissingData, Results, final
 from papers.bias_reduced_her.evidence.figures import Data, styles
 from papers.bias_reduced_her.evidence.labels import TRAINING, label
@@ -48,6 +48,9 @@ def by_start(ax: Axes, data: Data, env: str) -> None:
             half = t.ppf(0.975, n - 1) * bias.std(ddof=1) / n**0.5 if n > 1 else 0.0
             x = place + (i - (len(data.methods) - 1) / 2) * 0.12
             ax.errorbar(x, bias.mean(), half, fmt="o", markersize=4, color=looks[method]["color"])
+    if not ax.containers:
+        not_run(ax)
+        return
     ax.axhline(0, color="0.6", linewidth=0.8)
     ax.set_xticks(range(len(STARTS)), list(STARTS.values()))
 
@@ -71,3 +74,5 @@ def along_the_line(ax: Axes, data: Data, env: str) -> None:
         ax.plot(shares, values[0], color=color, marker=".", label=label(method))
         ax.plot(shares, values[1], color=color, linestyle=":")
     ax.set_xlabel("share of the way from ball to black hole")
+    if not shares:
+        not_run(ax)

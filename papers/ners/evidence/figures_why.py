@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from lab.colours import BLUE, ORANGE, VERMILLION
-from lab.plotting import caption, legend, new_figure, save
+from lab.plotting import caption, legend, new_figure, not_run, save
 from lab.results import Grid, MissingData, Results, matrix
 
 TIMES = {
@@ -45,7 +45,7 @@ def own_why(results: Results, scale: str, out: Path) -> None:
             try:
                 steps, values = layers(grid, method, env)
             except MissingData:
-                ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="0.5")
+                not_run(ax)
                 continue
             places = np.arange(values.shape[2])
             for k, (step, colour) in enumerate(zip(steps, COLOURS)):

@@ -13,7 +13,7 @@ from matplotlib.ticker import EngFormatter, MaxNLocator
 from numpy.typing import ArrayLike
 
 from lab.colours import BLACK, GREEN, OWN_METHOD, PRIORITISED, PURPLE, SKY, UNIFORM
-from lab.plotting import caption, new_figure, shown
+from lab.plotting import caption, new_figure, not_run, shown
 from lab.results import Grid, MissingData, Results, matrix
 from papers.ref_er.evidence.implied_kl import implied_kl
 from papers.ref_er.evidence.paper_values import ACTIONS, NOISE, TOLERANCE
@@ -193,8 +193,7 @@ def panel(
         ax.plot(steps, values.mean(axis=0), **style, linewidth=1.6, zorder=3, label=name, marker=marker)
     ax.set(xlabel=XLABEL, ylabel=ylabel, title=env)
     if not ax.lines:
-        ax.set(xticks=[], yticks=[])
-        ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="0.5")
+        not_run(ax)
         return
     if log:
         ax.set_yscale("log", nonpositive="mask")  # a divergence of 0 is left out

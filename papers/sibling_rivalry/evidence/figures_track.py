@@ -12,7 +12,7 @@ from matplotlib.ticker import EngFormatter
 
 from envs.circular_track import GOAL, LOCAL_OPTIMUM, CircularTrack, position
 from lab.colours import BLACK, GREEN, OWN_METHOD, UNIFORM
-from lab.plotting import caption, curves, legend, new_figure, save
+from lab.plotting import caption, curves, legend, new_figure, not_run, save
 from lab.results import Grid, MissingData, Results
 from papers.sibling_rivalry.evidence.ends import histograms
 from papers.sibling_rivalry.evidence.experiments import on_track
@@ -108,8 +108,7 @@ def heat_map(ax: Axes, frame: pd.DataFrame, method: str, role: str, reward: np.n
     try:
         steps, shares = histograms(frame, method, role)
     except MissingData:
-        ax.set_yticks([])
-        ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="0.5")
+        not_run(ax)
         return
     edges = np.linspace(0, 2 * np.pi, BINS + 1)
     ax.pcolormesh(edges, np.append(0, steps), shares.mean(axis=0), cmap="Blues", norm=NORM)

@@ -194,6 +194,15 @@ def test_where_the_value_is_over_estimated(results, tmp_path, monkeypatch):
         np.testing.assert_allclose(solid.get_ydata() - dotted.get_ydata(), len(env), rtol=0.01)
 
 
+def test_a_task_without_runs_says_so_where_the_value_is_over_estimated(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(figures_estimates, "save", lambda canvas, path: drawn.append(canvas))
+    write(tmp_path, "training-hand", "full", level)
+    FIGURES["own-estimates"].draw(Results(tmp_path), "full", None)
+    said = [[text.get_text() for text in ax.texts] for ax in drawn[0].axes]
+    assert said == [[], ["not run"], ["not run"]] * 2
+
+
 def test_runs_of_fig3_stand_beside_those_of_a_variant(draw, tmp_path, canvases):
     """Where there are none, the variant is drawn alone."""
 
