@@ -18,6 +18,7 @@ from lab.commands import shown
 from lab.errors import UserError
 from lab.plotting import curves, legend, new_figure, save
 from lab.results import RUN_COLUMNS
+from lab.rooms import choose
 
 COLUMNS = 3  # panels side by side
 
@@ -131,10 +132,7 @@ def _curves(a: Side, b: Side, common: list[str]) -> list[str]:
 
 def _named(metrics: str, common: list[str]) -> list[str]:
     """The metrics that "a,b" names, in its order; UserError unless both sides have each."""
-    names = list(dict.fromkeys(name.strip() for name in metrics.split(",")))
-    if unknown := [name for name in names if name not in common]:
-        raise UserError(f"no metric {unknown[0]!r} in both; right are: {', '.join(common)}")
-    return names
+    return list(dict.fromkeys(choose("common metric", name.strip(), common) for name in metrics.split(",")))
 
 
 def _list(seeds: Sequence[int]) -> str:
