@@ -129,9 +129,11 @@ def share(
         lacking = [entry for entry in entries if entry.shared and (old is None or _rows_of(old, entry).empty)]
         names = {run_name(entry.config) for entry in lacking}
         donors = {place: [e for e in of_it if run_name(e.config) in names] for place, of_it in others.items()}
-        found = _of_today({place: of_it for place, of_it in donors.items() if place[1] == scale}, results_root)
+        here = {place: of_it for place, of_it in donors.items() if place[1] == scale}
+        found = _of_today(here, results_root)
         if found or old is not None:
-            found = _of_today(donors, results_root) | found
+            elsewhere = {place: of_it for place, of_it in donors.items() if place not in here}
+            found = _of_today(elsewhere, results_root) | found
         brought, provenance = [], {}
         for entry in lacking:
             if (name := run_name(entry.config)) in found:
