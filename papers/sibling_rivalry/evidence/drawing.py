@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from lab.colours import BLACK, GREEN, OWN_METHOD, PURPLE, SKY, UNIFORM
-from lab.plotting import caption, curves, new_figure
+from lab.plotting import caption, curves, new_figure, not_run
 from lab.results import Grid, MissingData, Results, matrix
 from papers.sibling_rivalry.evidence.labels import NAMES, label
 from papers.sibling_rivalry.evidence.paper_values import EPISODES
@@ -126,11 +126,6 @@ def _episodes(ax: Axes) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
 
 
-def not_run(ax: Axes) -> None:
-    box = {"color": "white", "pad": 1.0}  # over the walls of a maze
-    ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="0.5", bbox=box)
-
-
 def draw_maze(ax: Axes, maze: PointMaze, up: float = 0.0) -> None:
     """Walls of a maze, and the squares in which starts and goals lie; shifted upwards by `up`."""
     for wall in maze.walls() + [0.0, up]:
@@ -200,7 +195,6 @@ def heat_map(ax: Axes, data: Data, env: str, metric: str, thresholds: dict[str, 
         rows[threshold] = pd.Series(runs.mean(axis=0), index=steps)
     ax.grid(False)
     if not rows:
-        ax.set(xticks=[], yticks=[])
         return not_run(ax)
     low, high = min(thresholds.values()), max(thresholds.values())
     table = pd.DataFrame(rows).sort_index().reindex(columns=range(low, high + 1)).T
