@@ -74,6 +74,13 @@ def controls(task: str, scale: str) -> list[Entry]:
     return entries(scale, [task], ["her-thinned"], seeds=SEEDS) + entries(scale, [task], ["none"])
 
 
+def bootstrapped(task: str, scale: str) -> list[Entry]:
+    """HER, thinned and not, and the three others where a virtual success is bootstrapped like any other step, as in the
+    original HER's code; a real success ends the episode all the same. Without hindsight the two readings are one."""
+    methods = ["her", "her-thinned", "filtered-her", "her-ibs", "filtered-her-ibs"]
+    return entries(scale, [task], methods, " (bootstrapped)", end_at_success=False)
+
+
 def own_grid(scale: str) -> list[Entry]:
     """Not in the paper: IBS on a finer grid and with sigma^2 falling to 0.2, so that q* is flat and hardly above the
     weights' floor: the other reading of what the paper prints."""
@@ -111,6 +118,7 @@ def own_goals(scale: str) -> list[Entry]:
 EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     **{f"training-{task.lower()}": partial(training, task) for task in TASKS},
     **{f"controls-{task.lower()}": partial(controls, task) for task in TASKS},
+    **{f"bootstrapped-{task.lower()}": partial(bootstrapped, task) for task in ("Hand", "Robot", "HandWall")},
     "bitflip": bitflip.entries,
     "appendix-a": appendix_a.entries,
     "own-grid": own_grid,

@@ -157,6 +157,20 @@ def own_law(scale: str) -> list[Entry]:
     return found
 
 
+TIME_STEPS = 100_000
+"""Of own-time: about 500 updates of the scorer, where own-law's 20,000 steps make about 100."""
+
+
+def own_time(scale: str) -> list[Entry]:
+    """Not in the paper: RANDOM beside the one reading of the paper whose law leaves uniform in own-why, the step of the
+    environment as time, for long enough that it can. The paper's widths, as in own-why; at full as at quick."""
+    [(agent, env)] = cells("own-time", scale)
+    changed: dict[str, Any] = {} if scale == "smoke" else dict(steps=TIME_STEPS, widths="paper")
+    found = entries(scale, "own-time", env, agent, ("random",), **changed)
+    found += entries(scale, "own-time", env, agent, ("ners",), "ners environment", time="environment", **changed)
+    return sorted(found, key=lambda entry: entry.seed)
+
+
 def own_td3_lr(scale: str) -> list[Entry]:
     """Not in the paper: TD3's learning rate with RANDOM."""
     found = []
@@ -195,6 +209,7 @@ EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "table3": table3,
     **in_files("fig3", fig3),
     "own-law": own_law,
+    **in_files("own-time", own_time),
     **in_files("fig4", fig4),
     "own-td3-lr": own_td3_lr,
     "table2": table2,

@@ -50,8 +50,8 @@ ENVS: dict[str, tuple[str, ...]] = {
     "quick": ("HalfCheetah-v5", "Walker2d-v5", "Hopper-v5"),
     "full": tuple(TASKS),
 }
-FIG4_ENVS = {**ENVS, "quick": (*ENVS["quick"], "Ant-v5", "Humanoid-v5")}
-"""Of V-RACER and PPO, which are the fastest."""
+WIDE_ENVS = {**ENVS, "quick": (*ENVS["quick"], "Ant-v5", "Humanoid-v5")}
+"""Of Figs. 1, 2, 4 and 5, but for ACER and for DDPG's untuned arm."""
 ONE_ENV = {**ENVS, "quick": ("HalfCheetah-v5",)}
 """Of ACER, the slowest, and of NAF with one rule alone."""
 SENSITIVITY_ENVS: dict[str, tuple[str, ...]] = {
@@ -87,20 +87,19 @@ def entries(
 
 def fig1(scale: str) -> list[Entry]:
     """Figs. 1 and 2: DDPG with ReF-ER and with plain replay."""
-    return [entry for env in ENVS[scale] for entry in entries(scale, env, "ddpg", ("refer", "er"))]
+    return [entry for env in WIDE_ENVS[scale] for entry in entries(scale, env, "ddpg", ("refer", "er"))]
 
 
 def fig1_rules(scale: str) -> list[Entry]:
     """The same with one of ReF-ER's rules alone."""
-    return [entry for env in ENVS[scale] for entry in entries(scale, env, "ddpg", ("refer-1", "refer-2"))]
+    return [entry for env in WIDE_ENVS[scale] for entry in entries(scale, env, "ddpg", ("refer-1", "refer-2"))]
 
 
 def fig1_others(scale: str) -> list[Entry]:
-    """The same figures: PER; and plain replay without what the paper found necessary with it (Sec. 5.1): the critic's
-    weight decay, and noise that is correlated in time."""
-    found = []
+    """The same figures: PER; and, on fewer tasks, plain replay without what the paper found necessary with it (Sec.
+    5.1): the critic's weight decay, and noise that is correlated in time."""
+    found = [entry for env in WIDE_ENVS[scale] for entry in entries(scale, env, "ddpg", ("per",))]
     for env in ENVS[scale]:
-        found += entries(scale, env, "ddpg", ("per",))
         found += entries(scale, env, "ddpg", ("er",), " (untuned)", weight_decay=0.0, theta=1.0)
     return found
 
@@ -116,17 +115,17 @@ def fig3(scale: str) -> list[Entry]:
 
 def fig4(scale: str) -> list[Entry]:
     """Figs. 4 and 5: V-RACER with ReF-ER and with plain replay."""
-    return [entry for env in FIG4_ENVS[scale] for entry in entries(scale, env, "vracer", ("refer", "er"))]
+    return [entry for env in WIDE_ENVS[scale] for entry in entries(scale, env, "vracer", ("refer", "er"))]
 
 
 def fig4_rules(scale: str) -> list[Entry]:
     """The same with one of ReF-ER's rules alone."""
-    return [entry for env in FIG4_ENVS[scale] for entry in entries(scale, env, "vracer", ("refer-1", "refer-2"))]
+    return [entry for env in WIDE_ENVS[scale] for entry in entries(scale, env, "vracer", ("refer-1", "refer-2"))]
 
 
 def fig4_others(scale: str) -> list[Entry]:
     """The same figures: PPO, and ACER with two learning rates of its policy."""
-    found = [entry for env in FIG4_ENVS[scale] for entry in ppo(scale, env)]
+    found = [entry for env in WIDE_ENVS[scale] for entry in ppo(scale, env)]
     for env in ONE_ENV[scale]:
         for lr in (1e-5, 1e-4):
             for seed in range(SEEDS[scale]):
@@ -174,26 +173,32 @@ def fig6(scale: str) -> list[Entry]:
     return found
 
 
-def fig7(scale: str) -> list[Entry]:
+def fig7(scale: str, envs: Iterable[str] = ()) -> list[Entry]:
     """Fig. 7: V-RACER's sensitivity to C and D, one changed at a time, as all of Fig. 7; and V-RACER as it is."""
     settings = [("", {}), *((f"C {c:g}", dict(c=c)) for c in (2.0, 8.0))]
-    return sensitivity([*settings, *((f"D {d:g}", dict(tolerance=d)) for d in (0.05, 0.15, 0.2))], scale)
+    return sensitivity([*settings, *((f"D {d:g}", dict(tolerance=d)) for d in (0.05, 0.15, 0.2))], scale, envs)
 
 
-def fig7_memory(scale: str) -> list[Entry]:
+def fig7_memory(scale: str, envs: Iterable[str] = ()) -> list[Entry]:
     """The same for the memory's size N and the batch B; the warm-up and the rate of beta, which by default follow N and
     B, stay."""
     usual = train.Config(**SCHEDULES[scale])
     rate = train.make_refer(usual).rate
     sizes = [usual.capacity * factor for factor in ((4,) if scale == "quick" else (2, 4))]
     settings = [(f"N 2^{n.bit_length() - 1}", dict(capacity=n, beta_rate=rate)) for n in sizes]
-    return sensitivity([*settings, *((f"B {b}", dict(batch_size=b, beta_rate=rate)) for b in (64, 128, 512))], scale)
+    return sensitivity([*settings, *((f"B {b}", dict(batch_size=b, beta_rate=rate)) for b in (64, 128, 512))], scale, envs)
 
 
 def fig7_updates(scale: str) -> list[Entry]:
     """The same for the steps per gradient step F, and the learning rate."""
     settings = [(f"F {f:g}", dict(steps_per_update=f)) for f in (0.2, 0.5, 2.0, 4.0)]
     return sensitivity([*settings, *((f"lr {lr:g}", dict(lr=lr)) for lr in (3e-5, 3e-4))], scale)
+
+
+def fig7_ant(scale: str) -> list[Entry]:
+    """Fig. 7's C, D, N and B on Ant, in a file of their own; F and the learning rate are judged elsewhere or at full."""
+    envs = SENSITIVITY_ENVS["smoke"] if scale == "smoke" else ("Ant-v5",)
+    return [*fig7(scale, envs), *fig7_memory(scale, envs)]
 
 
 def fig8(scale: str) -> list[Entry]:
@@ -277,6 +282,14 @@ def own_million(scale: str) -> list[Entry]:
     return [Entry(f"vracer {c.replay}", env, c.seed, f"{train.__name__}:main", c) for c in configs]
 
 
+def own_segments(scale: str) -> list[Entry]:
+    """ACER with the full protocol's segments of 200 steps and quick's length; at full the same runs as at quick."""
+    scale = "quick" if scale == "full" else scale
+    values = ACER_SCHEDULES[scale] | {"segment": 10 if scale == "smoke" else 200}
+    configs = [train_acer.Config(ONE_ENV[scale][0], seed=seed, **values) for seed in range(FEW[scale])]
+    return [Entry("acer (segments of 200)", c.env, c.seed, f"{train_acer.__name__}:main", c) for c in configs]
+
+
 EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "fig1": fig1,
     "fig1-rules": fig1_rules,
@@ -289,12 +302,14 @@ EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "fig7": fig7,
     "fig7-memory": fig7_memory,
     "fig7-updates": fig7_updates,
+    "fig7-ant": fig7_ant,
     "fig8": fig8,
     "fig8-advantages": fig8_advantages,
     "own-kl": own_kl,
     "own-memory": own_memory,
     "own-annealing": own_annealing,
     "own-million": own_million,
+    "own-segments": own_segments,
 }
 
 

@@ -120,6 +120,13 @@ def grid(scale: str) -> list[Entry]:
     return found + on_grid(scale, "ppo-sr", " (epsilon 2)", epsilon=2.0)
 
 
+def dense_grid(scale: str) -> list[Entry]:
+    """Own: Fig. 4's DQN with dense rewards at quick, 100,000 episodes; at full the same runs as at quick."""
+    if scale == "smoke":
+        return on_grid(scale, "dqn")
+    return entries("quick", GRID["quick"], ["dqn"], batch_size=GRID_BATCH)
+
+
 def whole_grid(scale: str) -> list[Entry]:
     """One run each of three methods on the paper's own grid, DQN with quick's and with the paper's batches; at full the
     same runs as at quick."""
@@ -190,10 +197,20 @@ CONSTRUCTION: dict[str, dict] = {
 
 def construction(scale: str) -> list[Entry]:
     """Fig. 5: building what is shown. The naive reward is in the paper's text only."""
+    return _construction(scale, range(SEEDS[scale]))
+
+
+def construction_fresh(scale: str) -> list[Entry]:
+    """The same at quick with five fresh seeds, added when the first five had been seen; at full the same runs as at
+    quick."""
+    return _construction("smoke", range(1)) if scale == "smoke" else _construction("quick", range(5, 10))
+
+
+def _construction(scale: str, seeds: Iterable[int]) -> list[Entry]:
     configs = [
         build.Config(method=method, seed=seed, **CONSTRUCTION[scale])  # type: ignore[arg-type]
+        for seed in seeds
         for method in build.METHODS
-        for seed in range(SEEDS[scale])
     ]
     return [Entry(config.method, config.env, config.seed, f"{build.__name__}:main", config) for config in configs]
 
@@ -254,6 +271,15 @@ def ant_short(scale: str) -> list[Entry]:
     return entries("quick", ANT["quick"], ANT_FIRST, epochs=ANT_SHORT, eval_episodes=ANT_PAIRS["quick"])
 
 
+def ant_long(scale: str) -> list[Entry]:
+    """Own: quick's runs of Sibling Rivalry and PPO in half the ant maze, for the paper's 80,000 episodes; at full the
+    same runs as at quick."""
+    if scale == "smoke":
+        return [entry for method in reversed(ANT_FIRST) for entry in on_ant(scale, method)]
+    settings: dict = dict(first=ANT_SEEDS_FROM["quick"], epochs=ANT_EPOCHS["full"], eval_episodes=ANT_PAIRS["quick"])
+    return entries("quick", ANT["quick"], reversed(ANT_FIRST), **settings)
+
+
 def low_level(scale: str) -> list[Entry]:
     """Own: the low level alone, without walls; at full the same runs as at quick."""
     budget: dict = dict(updates=2, episodes=2, eval_every=1, eval_episodes=2) if scale == "smoke" else {}
@@ -267,7 +293,9 @@ EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "maze": maze,
     "grid": grid,
     "whole-grid": whole_grid,
+    "dense-grid": dense_grid,
     "construction": construction,
+    "construction-fresh": construction_fresh,
     "corridors": corridors,
     "u-mazes": u_mazes,
     "epsilon": epsilon,
@@ -277,5 +305,6 @@ EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {
     "ant": ant,
     "ant-oracle": ant_oracle,
     "ant-short": ant_short,
+    "ant-long": ant_long,
     "low-level": low_level,
 }
