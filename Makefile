@@ -75,6 +75,7 @@ ners-table3:     ##  30 | spread of TD errors and Q of what is replayed on the p
 ners-fig-c1:     ## 250 | learning curves of table1
 ners-fig-c2:     ##  95 | learning curves of table2
 ners-own-law:    ##  20 | not in the paper: NERS by every reading of the paper, how far from uniform
+ners-own-time: ## 150 | not in the paper: NERS with the environment's step as time, for 100,000 steps
 ners-own-distance: ## 600 | not in the paper: how far each sampler is from uniform
 ners-own-td3-lr: ##  12 | not in the paper: the learning rate of TD3 with uniform sampling
 
@@ -90,6 +91,7 @@ ref-er-fig8:   ## 105 | V-RACER: sensitivity to annealing and width; closed-form
 ref-er-own-kl: ##  10 | not in the paper: the other direction of the divergence
 ref-er-own-memory:    ##  25 | not in the paper: DDPG's divergence with a larger memory
 ref-er-own-annealing: ##  50 | not in the paper: DDPG and PPO without annealing
+ref-er-own-segments:  ## 700 | not in the paper: ACER with the full protocol's segments of 200 steps
 ref-er-own-million:   ##  45 | not in the paper: V-RACER's first million steps with the paper's settings
 
 sibling-rivalry:     ## 1080 | Sibling Rivalry: every figure below
@@ -105,6 +107,8 @@ sibling-rivalry-fig9: ## 170 | the Grid Oracle in point maze and ant maze
 sibling-rivalry-own-whole-grid: ## 180 | not in the paper's length: one run each on 13 x 13 pixels
 sibling-rivalry-own-weighting:  ##  20 | not in the paper: means over workers or over one pool
 sibling-rivalry-own-ant-short:  ##  90 | not in the paper: half the ant maze, short runs
+sibling-rivalry-own-ant-long:   ## 250 | not in the paper: half the ant maze, runs of the paper's length
+sibling-rivalry-own-dense-grid: ##  80 | not in the paper: the grid's dense rewards for longer
 sibling-rivalry-own-low-level:  ##  12 | not in the paper: the ant's low level alone, without walls
 sibling-rivalry-own-tasks: ##   0 | not in the paper: pictures of all tasks
 

@@ -17,7 +17,16 @@ from matplotlib.patches import Rectangle
 from lab.colours import BLACK, GREEN, OWN_METHOD, PURPLE, SKY, UNIFORM
 from lab.plotting import Figure, caption, curves, legend, new_figure, not_run, save, shown
 from lab.results import Grid, MissingData, Results, final
-from papers.bias_reduced_her.evidence.labels import CONTROLS, NAMES, TABLE_2, TRAINING, label, with_bias
+from papers.bias_reduced_her.evidence.labels import (
+    BOOTSTRAPPED,
+    CONTROLS,
+    NAMES,
+    SUCCESS,
+    TABLE_2,
+    TRAINING,
+    label,
+    with_bias,
+)
 
 COLOURS = {
     "her": UNIFORM, "her-ibs": PURPLE, "filtered-her": GREEN, "filtered-her-ibs": OWN_METHOD, "her-thinned": SKY,
@@ -27,7 +36,8 @@ DASHES = {
     "(20 x 20, sigma^2)": "--", "(uniform replay)": "--", "(bootstrapped)": ":", "(drawn again)": "-.",
     "(penalty 1)": "--", "(mixture)": "-", "(moving)": "--",
 }  # fmt: skip
-TRAINED = tuple(TRAINING.split("+"))
+BOTH = f"{TRAINING}+{BOOTSTRAPPED}"
+TRAINED = tuple(BOTH.split("+"))
 HOW = "median, 33rd to 67th percentile, single runs thin"
 
 
@@ -51,6 +61,11 @@ class Data(Grid):
         super().__init__(results, experiment, scale, entries)
         self.envs = shown(self)
 
+    def readings(self) -> dict[str, str]:
+        """Of SUCCESS, those of which something was run; all where nothing says otherwise."""
+        names = " ".join(self.frame["method"].unique())
+        return {suffix: name for suffix, name in SUCCESS.items() if suffix in names or self.scale != "quick"}
+
     def join(self, results: Results, methods: tuple[str, ...]) -> None:
         """Add the runs of Fig. 3 of these methods, if there are any, on the same tasks and with the same seeds."""
         try:
@@ -67,33 +82,43 @@ class Data(Grid):
         return new_figure(rows, cols, f"Bias-reduced HER {title}", caption=below, size=size)
 
 
-def panel(ax: Axes, data: Data, env: str, metric: str, ylabel: str) -> None:
-    """One metric of one task over training episodes."""
+def panel(ax: Axes, data: Data, env: str, metric: str, ylabel: str, names: dict[str, str] | None = None) -> None:
+    """One metric of one task over training episodes. names: method -> that whose colour and label it has."""
+    names = names or {method: method for method in data.methods}
+    looks = styles(list(names.values()))
     curves(
-        ax, data.of(env), metric, kind="median-33-67", order=data.methods, styles=styles(data.methods),
-        labels={method: label(method) for method in data.methods}, ylabel=ylabel, xlabel="training episodes",
+        ax, data.of(env), metric, kind="median-33-67", order=list(names), xlabel="training episodes", ylabel=ylabel,
+        styles={method: looks[name] for method, name in names.items()},
+        labels={method: label(name) for method, name in names.items()},
     )  # fmt: skip
 
 
 def rows_of_curves(
     experiment: str, title: str, metrics: dict[str, str], note: str = "", beside: tuple[str, ...] = ()
 ) -> Callable[[Results, str, Path], None]:
-    """A figure with one row per metric (name -> label of its axis) and one column per task. beside: methods of Fig. 3
-    to be shown, too."""
+    """A figure with one row per metric (name -> label of its axis) and one column per task; of the runs of Fig. 3, a
+    row per metric and reading of a virtual success. beside: methods of Fig. 3 to be shown, too."""
 
     def draw(results: Results, scale: str, out: Path) -> None:
         data = Data(results, experiment, scale)
         data.join(results, beside)
         data.frame = with_bias(data.frame)
+        readings = data.readings() if experiment == BOTH else {"": ""}
+        rows = [(metric, suffix) for metric in metrics for suffix in readings]
         how = f"{HOW}; {note}" if note else HOW
         size = (3.2 if len(data.envs) > 1 else 6.0, 2.2)
-        canvas, axes = data.canvas(len(metrics), len(data.envs), title, how, size)
-        for row, (metric, ylabel) in zip(axes, metrics.items()):
+        canvas, axes = data.canvas(len(rows), len(data.envs), title, how, size)
+        for row, (metric, suffix) in zip(axes, rows):
+            names = None
+            if experiment == BOTH:
+                names = {method + suffix * (method != "none"): method for method in (*NAMES, *CONTROLS)}
+            said = f"\nvirtual success: {readings[suffix]}" if len(readings) > 1 else ""
             for ax, env in zip(row, data.envs):
-                panel(ax, data, env, metric, ylabel)
+                panel(ax, data, env, metric, metrics[metric] + said, names)
                 ax.set_title(env)
-            drawn = [ax for ax in row if ax.lines]
-            for ax in drawn:  # one range of values, so that tasks can be compared
+        for metric in metrics:  # one range of values, so that tasks and readings can be compared
+            drawn = [ax for row, (name, _) in zip(axes, rows) if name == metric for ax in row if ax.lines]
+            for ax in drawn:
                 ax.set_ylim(min(a.get_ylim()[0] for a in drawn), max(a.get_ylim()[1] for a in drawn))
         for ax in axes[:-1].flat:
             ax.set_xlabel("")
@@ -122,17 +147,18 @@ def table1(results: Results, scale: str, out: Path) -> None:
     from envs.throwing import GOAL_BOX
     from papers.bias_reduced_her.train import Config
 
-    data, cells = Data(results, TRAINING, scale), Config().grid
+    data, cells = Data(results, BOTH, scale), Config().grid
     note = f"share of each of {cells} x {cells} cells of the square, mean over runs; brighter is more; box: real goals"
-    title = "Table 1: virtual goals stored in training"
-    canvas, axes = data.canvas(len(data.envs), len(NAMES), title, note, (2.0, 1.85))
+    title, readings = "Table 1: virtual goals stored in training", data.readings()
+    rows = [(env, suffix) for suffix in readings for env in data.envs]
+    canvas, axes = data.canvas(len(rows), len(NAMES), title, note, (2.0, 1.85))
     norm = PowerNorm(0.5, vmin=0, vmax=0.05)  # the root keeps the few cells with most goals from hiding the others
-    for row, env in zip(axes, data.envs):
+    for row, (env, suffix) in zip(axes, rows):
         for ax, method in zip(row, NAMES):
             ax.set(xticks=[], yticks=[])
             ax.grid(False)
             try:
-                shares = heat_map(data, method, env, cells)
+                shares = heat_map(data, method + suffix, env, cells)
             except MissingData:
                 not_run(ax)
                 continue
@@ -140,7 +166,7 @@ def table1(results: Results, scale: str, out: Path) -> None:
             x, y = GOAL_BOX[0], GOAL_BOX[2]
             corner = Rectangle((x, y), GOAL_BOX[1] - x, GOAL_BOX[3] - y, fill=False, edgecolor="w", linewidth=0.8)
             ax.add_patch(corner)
-        row[0].set_ylabel(env)
+        row[0].set_ylabel(f"{env}\n{readings[suffix]}" if len(readings) > 1 else env)
         canvas.colorbar(ScalarMappable(norm, "inferno"), ax=row[-1], extend="max")
     for ax, name in zip(axes[0], NAMES.values()):
         ax.set_title(name)
@@ -149,13 +175,13 @@ def table1(results: Results, scale: str, out: Path) -> None:
 
 def table2(results: Results, scale: str, out: Path) -> None:
     """Table 2: Kullback-Leibler divergence from target to proposal distribution, the paper's beside ours."""
-    data = Data(results, TRAINING, scale)
-    cells = []
-    for env in data.envs:
-        row = [env]
+    data = Data(results, BOTH, scale)
+    cells, readings = [], data.readings()
+    for suffix, env in ((suffix, env) for suffix in readings for env in data.envs):
+        row = [f"{env}\n{readings[suffix]}" if len(readings) > 1 else env]
         for method, paper in zip(NAMES, TABLE_2[env]):
             try:
-                kl = final(data.frame, "kl", method, env)
+                kl = final(data.frame, "kl", method + suffix, env)
                 ours = f"{kl.mean():.2f} ± {kl.std(ddof=1):.2f}" if len(kl) > 1 else f"{kl.mean():.2f}"
             except MissingData:
                 ours = "not run"
@@ -163,7 +189,7 @@ def table2(results: Results, scale: str, out: Path) -> None:
         cells.append(row)
     note = "mean and standard deviation over runs; target of $\\sigma = 0.2$, one goal added to each cell"
     title = "Table 2: KL(q* || q) of the virtual goals stored in training"
-    canvas, axes = data.canvas(1, 1, title, note, (9.2, 1.6))
+    canvas, axes = data.canvas(1, 1, title, note, (9.2, 0.7 + 0.3 * len(cells) * len(readings) ** 0.5))
     ax = axes[0, 0]
     ax.axis("off")
     names = [name.replace("-IBS", "\n-IBS") if name.startswith("Filtered") else name for name in NAMES.values()]
@@ -201,13 +227,13 @@ FIGURES: dict[str, Figure] = {
     "table2": Figure(TRAINED, table2, "divergence of the virtual goals from their target distribution"),
     "fig3": Figure(
         TRAINED,
-        rows_of_curves(TRAINING, "Figure 3: success rate and distance to the goal", FIG3),
+        rows_of_curves(BOTH, "Figure 3: success rate and distance to the goal", FIG3),
         "success rate and distance to the goal of four kinds of hindsight",
     ),
     "fig4": Figure(
         TRAINED,
         rows_of_curves(
-            TRAINING, "Figure 4: estimated and realised value of the first state", FIG4,
+            BOTH, "Figure 4: estimated and realised value of the first state", FIG4,
             "an episode that fails counts as failing for ever",
         ),
         "estimated against realised value of the first state",

@@ -17,6 +17,10 @@ TABLE_2 = {  # KL(q* || q), the paper's, in the order of NAMES
 }
 TRAINING = "+".join(f"{kind}-{task.lower()}" for kind in ("training", "controls") for task in TABLE_2)
 """The experiments of Figs. 3 and 4 and Tables 1 and 2, methods and controls of each task, read as one."""
+BOOTSTRAPPED = "+".join(f"bootstrapped-{task.lower()}" for task in TABLE_2)
+"""The same methods where a virtual success is bootstrapped; the run without hindsight is the same in both readings."""
+SUCCESS = {"": "terminal", " (bootstrapped)": "bootstrapped"}
+"""Readings of a virtual success: what follows a method's name -> what becomes of the success."""
 READINGS = {  # of giving up in bit flipping
     "BitFlip-10-terminal": "giving up ends in a terminal state",
     "BitFlip-10-timeout": "giving up is a time-out",

@@ -11,7 +11,7 @@ from lab.plotting import Figure, curves, legend, save
 from lab.results import Results
 from papers.ners.evidence.figures_data import HOW, Data, averaged, outer_labels, panel
 from papers.ners.evidence.figures_draws import fig1
-from papers.ners.evidence.figures_law import fig5, own_distance, own_law
+from papers.ners.evidence.figures_law import fig5, own_distance, own_law, own_time
 from papers.ners.evidence.figures_tables import comparison, table3
 from papers.ners.evidence.figures_why import own_why
 from papers.ners.evidence.labels import INDEPENDENT, cell, score_metric, split
@@ -97,6 +97,7 @@ FIGURES: dict[str, Figure] = {
     "own-law": Figure(
         ("own-law",), own_law, "not in the paper: NERS by every reading of the paper, how far from uniform"
     ),
+    "own-time": Figure(files("own-time"), own_time, "not in the paper: NERS by the environment's step, 100,000 steps"),
     "own-distance": Figure(
         (*files("fig3"), "table1", "table2"), own_distance, "not in the paper: how far the samplers are from uniform"
     ),

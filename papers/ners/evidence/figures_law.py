@@ -127,3 +127,19 @@ def own_law(results: Results, scale: str, out: Path) -> None:
             ax.axhline(bonus_distance(HALF**0.5, 128), color="0.4", linestyle=":", linewidth=1.2)
     legend(canvas)
     save(canvas, out)
+
+
+def own_time(results: Results, scale: str, out: Path) -> None:
+    """Not in the paper: NERS with the environment's step as time, trained until its law can leave uniform."""
+    data = Data(results, files("own-time"), scale)
+    [(agent, env)] = data.cells
+    title = f"own experiment: NERS by the environment's step, {cell(agent, env)}"
+    canvas, axes = data.canvas(1, 3, title, HOW, (3.4, 2.8))
+    names = {f"{agent} ners environment": "NERS, time: environment step", f"{agent} random": "RANDOM"}
+    looks = {method: {"color": COLOURS[name], "linestyle": "-"} for method, name in zip(names, ("ners", "random"))}
+    for ax, metric in zip(axes[0], ("score", "tv", "tv_replayed")):
+        rows = averaged(data.rows(metric, names, env))
+        text = MEASURES.get(metric, "mean return of a policy")
+        curves(ax, rows, metric, kind="mean-sd", order=list(names), labels=names, styles=looks, ylabel=text)
+    legend(canvas)
+    save(canvas, out)

@@ -12,7 +12,7 @@ from pathlib import Path
 from lab.plotting import Figure, legend, save
 from lab.results import Results
 from papers.ref_er.evidence.figures_flow import fig6
-from papers.ref_er.evidence.figures_own import own_annealing, own_kl, own_memory, own_million
+from papers.ref_er.evidence.figures_own import own_annealing, own_kl, own_memory, own_million, own_segments
 from papers.ref_er.evidence.figures_panels import (
     BAND,
     HOW,
@@ -90,4 +90,5 @@ FIGURES: dict[str, Figure] = {
     "own-memory": Figure(("own-memory",), own_memory, "not in the paper: DDPG's divergence with a larger memory"),
     "own-annealing": Figure(("own-annealing",), own_annealing, "not in the paper: DDPG and PPO without annealing"),
     "own-million": Figure(("own-million",), own_million, "not in the paper: V-RACER's first million steps"),
+    "own-segments": Figure(("own-segments", "fig4-others"), own_segments, "not in the paper: ACER's segments"),
 }

@@ -88,3 +88,18 @@ def own_million(results: Results, scale: str, out: Path) -> None:
         draw_implied(of_kl, data, env)
     legend(canvas)
     save(canvas, out)
+
+
+def own_segments(results: Results, scale: str, out: Path) -> None:
+    """ACER with the full protocol's segments beside the short ones that it has at quick in Fig. 4."""
+    data = Data(results, "own-segments+fig4-others", scale)
+    names = {"acer (lr 1e-05)": "segments of 10 steps", "acer (segments of 200)": "segments of 200 steps"}
+    envs = [env for env in data.shown if ("acer (segments of 200)", env) in {(m, e) for m, e, _ in data.wanted}]
+    canvas, axes = data.canvas(1, 2 * len(envs), "own experiment: ACER's segments", HOW)
+    for i, env in enumerate(envs):
+        of_return, of_kl = axes[0, 2 * i : 2 * i + 2]
+        panel(of_return, data, env, "return", RETURN, only=names, names=names)
+        cut_below(of_return)
+        panel(of_kl, data, env, "kl", KL, log=True, only=names, names=names)
+    legend(canvas)
+    save(canvas, out)

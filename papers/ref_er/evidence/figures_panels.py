@@ -27,6 +27,7 @@ STYLES: dict[str, dict] = {
     "ppo (A 0)": {"color": BLACK, "linestyle": "--"},
     "acer (lr 1e-05)": {"color": SKY, "linestyle": "-"},
     "acer (lr 0.0001)": {"color": SKY, "linestyle": "--"},
+    "acer (segments of 200)": {"color": BLACK, "linestyle": "-"},
     "vracer refer (reverse KL)": {"color": BLACK, "linestyle": "-"},
 }
 """The paper has ACER dashed, too; its colours are others."""

@@ -16,7 +16,7 @@ FIG1 = "fig1+fig1-rules+fig1-others"
 """The experiments of Figs. 1 and 2, read as one, so that no file of results exceeds 2 MB."""
 FIG4 = "fig4+fig4-rules+fig4-others"
 """Those of Figs. 4 and 5."""
-FIG7 = "fig7+fig7-memory+fig7-updates"
+FIG7 = "fig7+fig7-memory+fig7-updates+fig7-ant"
 FIG8 = "fig8+fig8-advantages"
 
 DDPG_ER_KL = {"Humanoid-v5": 100.0, "Walker2d-v5": 50.0}

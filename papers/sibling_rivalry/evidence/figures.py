@@ -176,16 +176,32 @@ def weighting(results: Results, scale: str, out: Path) -> None:
     save(canvas, out)
 
 
-def ant_short(results: Results, scale: str, out: Path) -> None:
-    """Runs in half the ant maze that are too short to succeed: success, distance, and where they ended."""
-    data = Data(results, "ant-short", scale=scale)
+def ants(experiment: str, title: str) -> Figure:
+    """Runs in half the ant maze that are shorter or longer than those of Fig. 3: success, distance, and where they
+    ended."""
+
+    def draw(results: Results, scale: str, out: Path) -> None:
+        data = Data(results, experiment, scale=scale)
+        [env] = data.envs
+        note = f"{HOW}; ends: dark to bright with the epochs"
+        canvas, axes = data.canvas(1, 4, f"own experiment: {title}", note, (2.9, 2.6))
+        for ax, metric, text in zip(axes[0], ("success", "distance"), (SUCCESS, DISTANCE)):
+            panel(ax, data.of(env), metric, text, styles(data.methods))
+        for ax, method in zip(axes[0, 2:], data.methods):
+            scatter(ax, data, env, method)
+        legend(canvas)
+        save(canvas, out)
+
+    return Figure((experiment,), draw, f"not in the paper: {title}")
+
+
+def dense_grid(results: Results, scale: str, out: Path) -> None:
+    """DQN with dense rewards on the pixel grid for longer than in Fig. 4."""
+    data = Data(results, "dense-grid", scale=scale)
     [env] = data.envs
-    note = f"{HOW}; ends: dark to bright with the epochs"
-    canvas, axes = data.canvas(1, 4, "own experiment: half the ant maze, short runs", note, (2.9, 2.6))
-    for ax, metric, text in zip(axes[0], ("success", "distance"), (SUCCESS, DISTANCE)):
-        panel(ax, data.of(env), metric, text, styles(data.methods))
-    for ax, method in zip(axes[0, 2:], data.methods):
-        scatter(ax, data, env, method)
+    canvas, axes = data.canvas(1, 2, f"own experiment: dense rewards for longer ({env})", HOW, (4.2, 2.5))
+    panel(axes[0, 0], data.of(env), "success", SUCCESS, styles(data.methods))
+    panel(axes[0, 1], data.of(env), "distance", "wrong pixels at the end", styles(data.methods))
     legend(canvas)
     save(canvas, out)
 
@@ -220,14 +236,16 @@ FIGURES: dict[str, Figure] = {
     "fig2": Figure(("track",), _elsewhere("figures_track", "fig2"), "Sibling Rivalry on the track, sibling by sibling"),
     "fig3": Figure(("maze", "ant"), fig3, "point maze and ant maze: shaping, curiosity and hindsight"),
     "fig4": Figure(("grid",), fig4, "the pixel grid: shaping, curiosity and hindsight"),
-    "fig5": Figure(("construction",), _elsewhere("figures_build", "fig5"), "construction: building what is shown"),
+    "fig5": Figure(("construction", "construction-fresh"), _elsewhere("figures_build", "fig5"), "construction: building what is shown"),
     "fig6": Figure(("corridors", "u-mazes"), fig6, "corridors and U mazes of growing length"),
     "fig7": Figure(("epsilon",), fig7, "the inclusion threshold on the point maze"),
     "fig8": Figure(("starts",), fig8, "siblings with independent starts"),
     "fig9": Figure(("oracle", "ant-oracle"), fig9, "the Grid Oracle in point maze and ant maze"),
     "own-whole-grid": Figure(("whole-grid",), whole_grid, "not in the paper: one run each on the grid of 13 x 13"),
     "own-weighting": Figure(("weighting",), weighting, "not in the paper: means over workers or over one pool"),
-    "own-ant-short": Figure(("ant-short",), ant_short, "not in the paper: half the ant maze, short runs"),
+    "own-dense-grid": Figure(("dense-grid",), dense_grid, "not in the paper: the grid's dense rewards for longer"),
+    "own-ant-short": ants("ant-short", "half the ant maze, short runs"),
+    "own-ant-long": ants("ant-long", "half the ant maze, runs of the paper's length"),
     "own-low-level": Figure(
         ("low-level",), _elsewhere("figures_low_level", "low_level"), "not in the paper: the ant's low level alone"
     ),
