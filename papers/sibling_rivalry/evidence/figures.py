@@ -236,7 +236,10 @@ FIGURES: dict[str, Figure] = {
     "fig2": Figure(("track",), _elsewhere("figures_track", "fig2"), "Sibling Rivalry on the track, sibling by sibling"),
     "fig3": Figure(("maze", "ant"), fig3, "point maze and ant maze: shaping, curiosity and hindsight"),
     "fig4": Figure(("grid",), fig4, "the pixel grid: shaping, curiosity and hindsight"),
-    "fig5": Figure(("construction", "construction-fresh"), _elsewhere("figures_build", "fig5"), "construction: building what is shown"),
+    "fig5": Figure(
+        ("construction", "construction-fresh"), _elsewhere("figures_build", "fig5"),
+        "construction: building what is shown",
+    ),
     "fig6": Figure(("corridors", "u-mazes"), fig6, "corridors and U mazes of growing length"),
     "fig7": Figure(("epsilon",), fig7, "the inclusion threshold on the point maze"),
     "fig8": Figure(("starts",), fig8, "siblings with independent starts"),
@@ -250,4 +253,4 @@ FIGURES: dict[str, Figure] = {
         ("low-level",), _elsewhere("figures_low_level", "low_level"), "not in the paper: the ant's low level alone"
     ),
     "own-tasks": Figure((), _elsewhere("figures_tasks", "tasks"), "not in the paper: pictures of all tasks"),
-}
+}  # fmt: skip
