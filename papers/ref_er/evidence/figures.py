@@ -90,5 +90,5 @@ FIGURES: dict[str, Figure] = {
     "own-memory": Figure(("own-memory",), own_memory, "not in the paper: DDPG's divergence with a larger memory"),
     "own-annealing": Figure(("own-annealing",), own_annealing, "not in the paper: DDPG and PPO without annealing"),
     "own-million": Figure(("own-million",), own_million, "not in the paper: V-RACER's first million steps"),
-    "own-segments": Figure(("own-segments", "fig4-others"), own_segments, "not in the paper: ACER's segments"),
+    "own-segments": Figure(("own-segments",), own_segments, "not in the paper: ACER's segments"),
 }
