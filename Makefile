@@ -11,8 +11,9 @@ STALE ?= again
 TENSORBOARD ?=
 HOURS ?= 2
 DRY ?=
-N ?= 100
-SEED ?=
+# From the command line alone: shells have an ENV of their own.
+N = 100
+$(foreach name,SEED PAPER ENV METHOD OUT A B METRICS,$(eval $(name) =))
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -132,7 +133,9 @@ ter-own-memory:   ##  36 | not in the paper: Sokoban's baselines with a memory o
 ter-own-levels:   ##  11 | not in the paper: Sokoban with two boxes trained on 64 levels
 ter-own-predecessors: ## 3 | not in the paper: sweeps with 1 and with 3 predecessors, without a network
 
-TARGETS := $(shell awk -F: '/^[a-z][a-z0-9-]*: *\#\#/ {print $$1}' $(firstword $(MAKEFILE_LIST)))
+quoted = '$(subst ','\'',$(1))'
+HERE := $(call quoted,$(strip $(MAKEFILE_LIST)))
+TARGETS := $(shell awk -F: '/^[a-z][a-z0-9-]*: *\#\#/ {print $$1}' $(HERE))
 .PHONY: $(TARGETS)
 
 # ---- a typing mistake costs one line, not an installation -------------------------------------------------------------
@@ -141,44 +144,15 @@ ifneq ($(UNKNOWN),)
 ROOM := $(strip $(foreach room,$(ROOMS),$(if $(filter $(room)-%,$(UNKNOWN)),$(room))))
 $(error unknown target "$(UNKNOWN)": $(if $(ROOM),right are $(filter $(ROOM)-%,$(TARGETS)),`make` alone lists them all))
 endif
-ifeq ($(filter smoke quick full,$(SCALE)),)
-$(error unknown SCALE "$(SCALE)": right are smoke, quick and full)
-endif
-ifeq ($(filter local ray slurm,$(LAUNCHER)),)
-$(error unknown LAUNCHER "$(LAUNCHER)": right are local, ray and slurm)
-endif
-ifeq ($(filter cpu cuda cuda:%,$(DEVICE)),)
-$(error unknown DEVICE "$(DEVICE)": right are cpu, cuda, cuda:0, cuda:1, ...)
-endif
-ifeq ($(filter again keep,$(STALE)),)
-$(error unknown STALE "$(STALE)": right are again and keep, for finished runs whose sources have changed since)
-endif
-# Whether the text $(1) is as the pattern $(2) says.
-fits = $(shell printf '%s\n' '$(1)' | grep -xE '$(2)')
-ifeq ($(call fits,$(JOBS),([1-9][0-9]*)?)$(if $(JOBS),,none),)
-$(error JOBS "$(JOBS)" is not a number of processes, 1 or more)
-endif
-ifeq ($(call fits,$(SEEDS),([1-9][0-9]*|([0-9]+,)+[0-9]*)?)$(if $(SEEDS),,none),)
-$(error SEEDS "$(SEEDS)" is neither a number of seeds, 1 or more, nor a list of them such as 3,7)
-endif
-ifneq ($(filter-out 0 1,$(TENSORBOARD) $(DRY)),)
-$(error TENSORBOARD "$(TENSORBOARD)", DRY "$(DRY)": right are 1 (yes) and 0 (no))
-endif
-ifeq ($(call fits,$(HOURS),[0-9]*[1-9][0-9]*(\.[0-9]*)?|[0-9]*\.[0-9]*[1-9][0-9]*),)
-$(error HOURS "$(HOURS)" is not a number of hours above 0)
-endif
-ifeq ($(call fits,$(N),[1-9][0-9]*),)
-$(error N "$(N)" is not a number of runs to kill, 1 or more)
-endif
-ifeq ($(call fits,$(SEED),[0-9]*)$(if $(SEED),,none),)
-$(error SEED "$(SEED)" is not a number: it chooses which runs `make torture` kills, and when)
-endif
+CHECKED := SCALE JOBS DEVICE LAUNCHER SEEDS STALE TENSORBOARD HOURS DRY N SEED
+WRONG := $(shell $(PYTHON) -m lab.options $(foreach name,$(CHECKED),$(call quoted,$(name)=$($(name)))) 2>/dev/null)
+$(if $(WRONG),$(error $(WRONG)))
 
 # ---- recipes --------------------------------------------------------------------------------------------------------
 help:
 	@echo "Targets, and the minutes they take on 2 cores at SCALE=quick after setup (runs that are done are not run again):"
 	@awk 'BEGIN {FS = ": *## *"} /^[a-z][a-z0-9-]*: *##/ {split($$2, cell, / *\| */); \
-	    printf "  %-28s %4s min  %s\n", $$1, cell[1], cell[2]}' $(firstword $(MAKEFILE_LIST))
+	    printf "  %-28s %4s min  %s\n", $$1, cell[1], cell[2]}' $(HERE)
 	@echo "Variables: SCALE=smoke|quick|full (now $(SCALE))  JOBS=processes ($(or $(JOBS),one per core))  DEVICE=cpu|cuda ($(DEVICE))"
 	@echo "    LAUNCHER=local|ray|slurm ($(LAUNCHER))  SEEDS=5 (0 to 4) or 3,7 ($(or $(SEEDS),the experiments' own))"
 	@echo "    TENSORBOARD=1 (event files beside the runs)  STALE=again|keep ($(STALE); finished runs of changed sources)"
@@ -188,36 +162,25 @@ $(PY):
 	$(PYTHON) is missing or older than 3.11; install Python 3.11 or newer, or name one: make PYTHON=python3.12" >&2; exit 2; }
 	@$(PYTHON) -m venv $(VENV)
 
+# pip has --group since 25.1; that of a new environment may be older.
+INSTALL = $(PIP) 'pip>=25.1' && $(PIP) -r requirements.txt
+
 $(VENV)/.run: requirements.txt | $(PY)
-	@echo "Installing requirements.txt into $(VENV) (once; a few minutes)"
-	@$(PIP) -r requirements.txt
+	@echo "Installing $< into $(VENV) (once; a few minutes)"
+	@$(INSTALL)
 	@touch $@
 
-# What one file each needs: TensorBoard's writer, and EM for the goal distributions of bias-reduced-her-appendix-a.
-$(VENV)/.extras: requirements-extras.txt | $(VENV)/.run
-	@$(PIP) -r requirements-extras.txt
+# One stamp for each group of pyproject.toml.
+$(VENV)/.%: pyproject.toml $(VENV)/.run
+	@echo "Installing group $* of $< into $(VENV) (once)"
+	@$(INSTALL) --group $*
 	@touch $@
-
-$(VENV)/.dev: requirements-dev.txt requirements-extras.txt requirements-cluster.txt requirements-adapters.txt \
-    requirements-notebook.txt requirements.txt | $(PY)
-	@echo "Installing requirements-dev.txt into $(VENV) (once; a few minutes)"
-	@$(PIP) -r requirements-dev.txt
-	@touch $(VENV)/.run $(VENV)/.extras $(VENV)/.notebook $@
-
-$(VENV)/.notebook: requirements-notebook.txt | $(VENV)/.run
-	@$(PIP) -r requirements-notebook.txt
-	@touch $@
-
-$(VENV)/.bench: requirements-bench.txt requirements.txt | $(PY)
-	@echo "Installing requirements-bench.txt into $(VENV) (once; a few minutes)"
-	@$(PIP) -r requirements-bench.txt
-	@touch $(VENV)/.run $@
 
 # DreamerV2 runs in a process and an environment of its own.
-.venv-dreamer/.ready: requirements-dreamer.txt
-	@echo "Installing requirements-dreamer.txt into .venv-dreamer (once; a few minutes, 2 GB)"
+.venv-dreamer/.ready: papers/ter/requirements-dreamer.txt
+	@echo "Installing $< into .venv-dreamer (once; a few minutes, 2 GB)"
 	@$(PYTHON) -m venv .venv-dreamer
-	@.venv-dreamer/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-dreamer.txt
+	@.venv-dreamer/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
 dreamer: .venv-dreamer/.ready
