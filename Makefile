@@ -26,28 +26,28 @@ ROOMS := bias-reduced-her ners ref-er sibling-rivalry ter
 # ---- the list -------------------------------------------------------------------------------------------------------
 help:             ##   0 | this list
 
-setup:            ##   3 | install all that training, extras and tests need into .venv (once)
-dreamer:          ##   3 | install DreamerV2, for ter-fig-l14, into .venv-dreamer (once; 2 GB)
-test:             ##   7 | the tests, on up to 8 cores
-lint:             ##   1 | ruff and mypy
-mutants:          ##   9 | write seeded faults into copies of the code, one by one: do the tests notice?
-torture:          ##  15 | kill -9 of N=100 runs at random moments: each ends as undisturbed; SEED=
-smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
-reproduce:        ##  30 | train and draw the headline figures here, judge the claims: runs/report.html
-evidence:         ## 120 | train what undecided claims lack, for HOURS=2, and collect it: PAPER= DRY=1
-all:              ## 4040 | every figure and table of every paper
-figures:          ##   1 | draw every figure again from the committed results, without training
-claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
-collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
-compare:          ##   0 | two runs' settings and curves: A=runs/... B=runs/... METRICS=a,b OUT=c.png
-arena:            ## 330 | every replay idea on common tasks against uniform replay; SCALE=smoke|quick
-report:           ##   0 | one page of HTML with all figures, claims and protocols: site/report.html
-watch:            ##   0 | see a trained agent: PAPER= ENV= METHOD= (none: a list); OUT=a.gif: no window
+setup:            ##   3 | install everything into .venv: training, optional packages, tests
+dreamer:          ##   3 | install DreamerV2 into .venv-dreamer, for ter-fig-l14 (2 GB)
+test:             ##   7 | run the tests on up to 8 cores
+lint:             ##   1 | run ruff and mypy
+mutants:          ##   9 | seed faults into copies of the code, one at a time: do the tests catch them?
+torture:          ##  15 | kill N=100 runs at random moments and resume them: same results? SEED=
+smoke:            ##   5 | train every figure of every paper from scratch for a few steps: is all wired?
+reproduce:        ##  30 | train and draw the headline figures, judge their claims: runs/report.html
+evidence:         ## 120 | train and collect runs that undecided claims lack: HOURS=2 PAPER= DRY=1
+all:              ## 4040 | train and draw every figure and table of every paper
+figures:          ##   1 | redraw every figure from the committed results, without training
+claims:           ##   0 | judge the committed results: RESULTS.md and the table in README.md
+collect:          ##   0 | merge this machine's finished runs at SCALE into the committed results
+compare:          ##   0 | settings and curves of two runs: A=runs/... B=runs/... METRICS=a,b OUT=c.png
+arena:            ## 330 | every replay idea against uniform replay on common tasks; SCALE=smoke or quick
+report:           ##   0 | one HTML page with all figures, claims and protocols: site/report.html
+watch:            ##   0 | watch a trained agent: PAPER= ENV= METHOD= (none: a list); OUT=a.gif: no window
 read:             ##   0 | the methods' code beside its comments and equations: site/read/index.html
-notebook:         ##   6 | a Jupyter notebook about a paper in site/notebooks/, executed: PAPER=ter
-bench:            ##   8 | time the hot parts against their peers
-clean:            ##   0 | remove caches and site/; .venv, runs/ and results stay
-clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); results stay
+notebook:         ##   6 | write and execute a Jupyter notebook in site/notebooks/: PAPER=ter
+bench:            ##   8 | time the hot parts against other libraries
+clean:            ##   0 | remove caches and site/; keep .venv, runs/ and results
+clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); keep results
 
 bias-reduced-her:            ## 270 | Bias-reduced hindsight experience replay: every figure below
 bias-reduced-her-fig1:       ##   0 | pictures of the three ball-throwing tasks
@@ -150,12 +150,12 @@ $(if $(WRONG),$(error $(WRONG)))
 
 # ---- recipes --------------------------------------------------------------------------------------------------------
 help:
-	@echo "Targets, and the minutes they take on 2 cores at SCALE=quick after setup (runs that are done are not run again):"
+	@echo "Targets, with minutes on 2 cores at SCALE=quick once installed (finished runs are not repeated):"
 	@awk 'BEGIN {FS = ": *## *"} /^[a-z][a-z0-9-]*: *##/ {split($$2, cell, / *\| */); \
 	    printf "  %-28s %4s min  %s\n", $$1, cell[1], cell[2]}' $(HERE)
 	@echo "Variables: SCALE=smoke|quick|full (now $(SCALE))  JOBS=processes ($(or $(JOBS),one per core))  DEVICE=cpu|cuda ($(DEVICE))"
 	@echo "    LAUNCHER=local|ray|slurm ($(LAUNCHER))  SEEDS=5 (0 to 4) or 3,7 ($(or $(SEEDS),the experiments' own))"
-	@echo "    TENSORBOARD=1 (event files beside the runs)  STALE=again|keep ($(STALE); finished runs of changed sources)"
+	@echo "    TENSORBOARD=1 (event files beside the runs)  STALE=again|keep ($(STALE); finished runs whose code has changed)"
 
 $(PY):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "error: \

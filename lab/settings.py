@@ -12,7 +12,7 @@ from lab.errors import UserError
 
 def check_device(device: str) -> None:
     """Raise UserError unless `device` is cpu, or a CUDA device that is there: cuda, cuda:0, cuda:1, ..."""
-    options.device(device)
+    options.check("device", device)
     kind, _, number = device.partition(":")
     if kind == "cuda" and int(number or 0) >= (there := torch.cuda.device_count()):
         sees = f"{there} CUDA devices" if there else "no CUDA device"

@@ -44,7 +44,7 @@ def installed(venv: Path, python: str) -> list[str]:
         (["SEEDS=3;7"], ["3;7", "3,7"]),
         (["SEEDS='"], ["'", "3,7"]),
         (["STALE=never"], ["never", "again, keep"]),
-        (["TENSORBOARD=yes"], ["yes", "0, 1"]),
+        (["TENSORBOARD=yes"], ["yes", "1 (yes) or 0 (no)"]),
         (["HOURS=0.0"], ["0.0", "above 0"]),
         (["HOURS=two"], ["two", "above 0"]),
         (["N=0"], ["0", "1 or more"]),
