@@ -20,7 +20,7 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg
 from lab import commands
 from lab.arguments import parse
 from lab.errors import UserError, guard
-from lab.options import SCALES, check, read_seeds
+from lab.options import check, read_seeds
 from lab.rooms import Choice, House, Paper, choose, every, plain
 
 PaperName = Annotated[str, arg(metavar="PAPER")]
@@ -182,16 +182,9 @@ class Figures:
     """Only this scale; none: every scale that has results."""
 
     def __call__(self, house: House) -> int:
-        scale = self.scale and check("scale", self.scale)
+        scale = check("scale", self.scale) if self.scale else None
         for paper in choose_papers(house, self.paper):
-            for each in [scale] if scale else SCALES:
-                there = {path.stem for path in paper.results.glob(f"{each}/*.csv")}
-                drawn = [
-                    name
-                    for name, figure in paper.figures.items()
-                    if scale or there & set(figure.experiments) or (each == "quick" and not figure.experiments)
-                ]
-                commands.draw(paper, drawn, each)
+            commands.redraw(paper, scale)
         return 0
 
 

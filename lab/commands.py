@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import UserError
+from lab.options import SCALES
 from lab.rooms import ROOT, Choice, House, Paper, every, judge, plain
 
 Entries = dict[str, list[Any]]
@@ -155,6 +156,18 @@ def draw(paper: Paper, figures: Iterable[str], scale: str) -> None:
             print(f"{paper.name} {name}: not drawn, {missing}")
         else:
             print(f"{paper.name} {name}: {shown(out)}")
+
+
+def redraw(paper: Paper, scale: str | None) -> None:
+    """Draw every figure at `scale`, or each at the scales that have results for it; pictures without data at quick."""
+    for each in [scale] if scale else SCALES:
+        there = {path.stem for path in paper.results.glob(f"{each}/*.csv")}
+        wanted = [
+            name
+            for name, figure in paper.figures.items()
+            if scale or there & set(figure.experiments) or (each == "quick" and not figure.experiments)
+        ]
+        draw(paper, wanted, each)
 
 
 # ---- judge -----------------------------------------------------------------------------------------------------------

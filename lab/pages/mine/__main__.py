@@ -17,9 +17,8 @@ from typing import NamedTuple
 
 from lab.arguments import parse
 from lab.claims import Claim, ours_of
-from lab.commands import shown
+from lab.commands import SCALES, shown
 from lab.errors import UserError, guard
-from lab.options import SCALES
 from lab.pages.templates import png, templates
 from lab.results import EVIDENCE, write_if_changed
 from lab.rooms import House, Paper, choose, judge

@@ -146,7 +146,7 @@ def browser():
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         pytest.skip(f"needs a browser, one of {', '.join(NAMES)}")
-    api = pytest.importorskip("playwright.sync_api", reason="needs playwright (group dev)")
+    api = pytest.importorskip("playwright.sync_api", reason="needs playwright (requirements-dev.txt)")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
