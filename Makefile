@@ -209,11 +209,10 @@ HOW = $(if $(JOBS),--jobs $(JOBS)) --device $(DEVICE) --launcher $(LAUNCHER) --s
     $(if $(filter 1,$(TENSORBOARD)),--tensorboard)
 OPTIONS = --scale $(SCALE) $(SEEDED) $(HOW)
 
-WITH_EXTRAS := smoke reproduce evidence all bias-reduced-her bias-reduced-her-appendix-a
+smoke reproduce evidence all bias-reduced-her bias-reduced-her-appendix-a: $(VENV)/.extras
 ifeq ($(TENSORBOARD),1)
-WITH_EXTRAS += arena $(filter $(ROOMS) $(ROOMS:%=%-%),$(TARGETS))
+arena $(filter $(ROOMS) $(ROOMS:%=%-%),$(TARGETS)): $(VENV)/.extras
 endif
-$(sort $(WITH_EXTRAS)): $(VENV)/.extras
 smoke all ter ter-fig-l14: .venv-dreamer/.ready
 
 smoke: $(VENV)/.run
