@@ -11,8 +11,9 @@ STALE ?= again
 TENSORBOARD ?=
 HOURS ?= 2
 DRY ?=
-N ?= 100
-SEED ?=
+# From the command line alone: shells have an ENV of their own.
+N = 100
+$(foreach name,SEED PAPER ENV METHOD OUT A B METRICS,$(eval $(name) =))
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -25,28 +26,28 @@ ROOMS := bias-reduced-her ners ref-er sibling-rivalry ter
 # ---- the list -------------------------------------------------------------------------------------------------------
 help:             ##   0 | this list
 
-setup:            ##   3 | install all that training, extras and tests need into .venv (once)
-dreamer:          ##   3 | install DreamerV2, for ter-fig-l14, into .venv-dreamer (once; 2 GB)
-test:             ##   7 | the tests, on up to 8 cores
-lint:             ##   1 | ruff and mypy
-mutants:          ##   9 | write seeded faults into copies of the code, one by one: do the tests notice?
-torture:          ##  15 | kill -9 of N=100 runs at random moments: each ends as undisturbed; SEED=
-smoke:            ##   5 | train every figure of every paper for a few steps, afresh: proves the wiring
-reproduce:        ##  30 | train and draw the headline figures here, judge the claims: runs/report.html
-evidence:         ## 120 | train what undecided claims lack, for HOURS=2, and collect it: PAPER= DRY=1
-all:              ## 4040 | every figure and table of every paper
-figures:          ##   1 | draw every figure again from the committed results, without training
-claims:           ##   0 | write RESULTS.md and the table in README.md from committed results
-collect:          ##   0 | merge this machine's finished runs of SCALE into the committed results
-compare:          ##   0 | two runs' settings and curves: A=runs/... B=runs/... METRICS=a,b OUT=c.png
-arena:            ## 330 | every replay idea on common tasks against uniform replay; SCALE=smoke|quick
-report:           ##   0 | one page of HTML with all figures, claims and protocols: site/report.html
-watch:            ##   0 | see a trained agent: PAPER= ENV= METHOD= (none: a list); OUT=a.gif: no window
+setup:            ##   3 | install everything into .venv: training, optional packages, tests
+dreamer:          ##   3 | install DreamerV2 into .venv-dreamer, for ter-fig-l14 (2 GB)
+test:             ##   7 | run the tests on up to 8 cores
+lint:             ##   1 | run ruff and mypy
+mutants:          ##   9 | seed faults into copies of the code, one at a time: do the tests catch them?
+torture:          ##  15 | kill N=100 runs at random moments and resume them: same results? SEED=
+smoke:            ##   5 | train every figure of every paper from scratch for a few steps: is all wired?
+reproduce:        ##  30 | train and draw the headline figures, judge their claims: runs/report.html
+evidence:         ## 120 | train and collect runs that undecided claims lack: HOURS=2 PAPER= DRY=1
+all:              ## 4040 | train and draw every figure and table of every paper
+figures:          ##   1 | redraw every figure from the committed results, without training
+claims:           ##   0 | judge the committed results: RESULTS.md and the table in README.md
+collect:          ##   0 | merge this machine's finished runs at SCALE into the committed results
+compare:          ##   0 | settings and curves of two runs: A=runs/... B=runs/... METRICS=a,b OUT=c.png
+arena:            ## 330 | every replay idea against uniform replay on common tasks; SCALE=smoke or quick
+report:           ##   0 | one HTML page with all figures, claims and protocols: site/report.html
+watch:            ##   0 | watch a trained agent: PAPER= ENV= METHOD= (none: a list); OUT=a.gif: no window
 read:             ##   0 | the methods' code beside its comments and equations: site/read/index.html
-notebook:         ##   6 | a Jupyter notebook about a paper in site/notebooks/, executed: PAPER=ter
-bench:            ##   8 | time the hot parts against their peers
-clean:            ##   0 | remove caches and site/; .venv, runs/ and results stay
-clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); results stay
+notebook:         ##   6 | write and execute a Jupyter notebook in site/notebooks/: PAPER=ter
+bench:            ##   8 | time the hot parts against other libraries
+clean:            ##   0 | remove caches and site/; keep .venv, runs/ and results
+clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); keep results
 
 bias-reduced-her:            ## 270 | Bias-reduced hindsight experience replay: every figure below
 bias-reduced-her-fig1:       ##   0 | pictures of the three ball-throwing tasks
@@ -136,7 +137,9 @@ ter-own-memory:   ##  36 | not in the paper: Sokoban's baselines with a memory o
 ter-own-levels:   ##  11 | not in the paper: Sokoban with two boxes trained on 64 levels
 ter-own-predecessors: ## 3 | not in the paper: sweeps with 1 and with 3 predecessors, without a network
 
-TARGETS := $(shell awk -F: '/^[a-z][a-z0-9-]*: *\#\#/ {print $$1}' $(firstword $(MAKEFILE_LIST)))
+quoted = '$(subst ','\'',$(1))'
+HERE := $(call quoted,$(strip $(MAKEFILE_LIST)))
+TARGETS := $(shell awk -F: '/^[a-z][a-z0-9-]*: *\#\#/ {print $$1}' $(HERE))
 .PHONY: $(TARGETS)
 
 # ---- a typing mistake costs one line, not an installation -------------------------------------------------------------
@@ -145,83 +148,43 @@ ifneq ($(UNKNOWN),)
 ROOM := $(strip $(foreach room,$(ROOMS),$(if $(filter $(room)-%,$(UNKNOWN)),$(room))))
 $(error unknown target "$(UNKNOWN)": $(if $(ROOM),right are $(filter $(ROOM)-%,$(TARGETS)),`make` alone lists them all))
 endif
-ifeq ($(filter smoke quick full,$(SCALE)),)
-$(error unknown SCALE "$(SCALE)": right are smoke, quick and full)
-endif
-ifeq ($(filter local ray slurm,$(LAUNCHER)),)
-$(error unknown LAUNCHER "$(LAUNCHER)": right are local, ray and slurm)
-endif
-ifeq ($(filter cpu cuda cuda:%,$(DEVICE)),)
-$(error unknown DEVICE "$(DEVICE)": right are cpu, cuda, cuda:0, cuda:1, ...)
-endif
-ifeq ($(filter again keep,$(STALE)),)
-$(error unknown STALE "$(STALE)": right are again and keep, for finished runs whose sources have changed since)
-endif
-# Whether the text $(1) is as the pattern $(2) says.
-fits = $(shell printf '%s\n' '$(1)' | grep -xE '$(2)')
-ifeq ($(call fits,$(JOBS),([1-9][0-9]*)?)$(if $(JOBS),,none),)
-$(error JOBS "$(JOBS)" is not a number of processes, 1 or more)
-endif
-ifeq ($(call fits,$(SEEDS),([1-9][0-9]*|([0-9]+,)+[0-9]*)?)$(if $(SEEDS),,none),)
-$(error SEEDS "$(SEEDS)" is neither a number of seeds, 1 or more, nor a list of them such as 3,7)
-endif
-ifneq ($(filter-out 0 1,$(TENSORBOARD) $(DRY)),)
-$(error TENSORBOARD "$(TENSORBOARD)", DRY "$(DRY)": right are 1 (yes) and 0 (no))
-endif
-ifeq ($(call fits,$(HOURS),[0-9]*[1-9][0-9]*(\.[0-9]*)?|[0-9]*\.[0-9]*[1-9][0-9]*),)
-$(error HOURS "$(HOURS)" is not a number of hours above 0)
-endif
-ifeq ($(call fits,$(N),[1-9][0-9]*),)
-$(error N "$(N)" is not a number of runs to kill, 1 or more)
-endif
-ifeq ($(call fits,$(SEED),[0-9]*)$(if $(SEED),,none),)
-$(error SEED "$(SEED)" is not a number: it chooses which runs `make torture` kills, and when)
-endif
+CHECKED := SCALE JOBS DEVICE LAUNCHER SEEDS STALE TENSORBOARD HOURS DRY N SEED
+WRONG := $(shell $(PYTHON) -m lab.options $(foreach name,$(CHECKED),$(call quoted,$(name)=$($(name)))) 2>/dev/null)
+$(if $(WRONG),$(error $(WRONG)))
 
 # ---- recipes --------------------------------------------------------------------------------------------------------
 help:
-	@echo "Targets, and the minutes they take on 2 cores at SCALE=quick after setup (runs that are done are not run again):"
+	@echo "Targets, with minutes on 2 cores at SCALE=quick once installed (finished runs are not repeated):"
 	@awk 'BEGIN {FS = ": *## *"} /^[a-z][a-z0-9-]*: *##/ {split($$2, cell, / *\| */); \
-	    printf "  %-28s %4s min  %s\n", $$1, cell[1], cell[2]}' $(firstword $(MAKEFILE_LIST))
+	    printf "  %-28s %4s min  %s\n", $$1, cell[1], cell[2]}' $(HERE)
 	@echo "Variables: SCALE=smoke|quick|full (now $(SCALE))  JOBS=processes ($(or $(JOBS),one per core))  DEVICE=cpu|cuda ($(DEVICE))"
 	@echo "    LAUNCHER=local|ray|slurm ($(LAUNCHER))  SEEDS=5 (0 to 4) or 3,7 ($(or $(SEEDS),the experiments' own))"
-	@echo "    TENSORBOARD=1 (event files beside the runs)  STALE=again|keep ($(STALE); finished runs of changed sources)"
+	@echo "    TENSORBOARD=1 (event files beside the runs)  STALE=again|keep ($(STALE); finished runs whose code has changed)"
 
 $(PY):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "error: \
 	$(PYTHON) is missing or older than 3.11; install Python 3.11 or newer, or name one: make PYTHON=python3.12" >&2; exit 2; }
 	@$(PYTHON) -m venv $(VENV)
 
+# pip has --group since 25.1; that of a new environment may be older.
+INSTALL = $(PIP) 'pip>=25.1' && $(PIP) -r requirements.txt
+
 $(VENV)/.run: requirements.txt | $(PY)
-	@echo "Installing requirements.txt into $(VENV) (once; a few minutes)"
-	@$(PIP) -r requirements.txt
+	@echo "Installing $< into $(VENV) (once; a few minutes)"
+	@$(INSTALL)
 	@touch $@
 
-# What one file each needs: TensorBoard's writer, and EM for the goal distributions of bias-reduced-her-appendix-a.
-$(VENV)/.extras: requirements-extras.txt | $(VENV)/.run
-	@$(PIP) -r requirements-extras.txt
+# One stamp for each group of pyproject.toml.
+$(VENV)/.%: pyproject.toml $(VENV)/.run
+	@echo "Installing group $* of $< into $(VENV) (once)"
+	@$(INSTALL) --group $*
 	@touch $@
-
-$(VENV)/.dev: requirements-dev.txt requirements-extras.txt requirements-cluster.txt requirements-adapters.txt \
-    requirements-notebook.txt requirements.txt | $(PY)
-	@echo "Installing requirements-dev.txt into $(VENV) (once; a few minutes)"
-	@$(PIP) -r requirements-dev.txt
-	@touch $(VENV)/.run $(VENV)/.extras $(VENV)/.notebook $@
-
-$(VENV)/.notebook: requirements-notebook.txt | $(VENV)/.run
-	@$(PIP) -r requirements-notebook.txt
-	@touch $@
-
-$(VENV)/.bench: requirements-bench.txt requirements.txt | $(PY)
-	@echo "Installing requirements-bench.txt into $(VENV) (once; a few minutes)"
-	@$(PIP) -r requirements-bench.txt
-	@touch $(VENV)/.run $@
 
 # DreamerV2 runs in a process and an environment of its own.
-.venv-dreamer/.ready: requirements-dreamer.txt
-	@echo "Installing requirements-dreamer.txt into .venv-dreamer (once; a few minutes, 2 GB)"
+.venv-dreamer/.ready: papers/ter/requirements-dreamer.txt
+	@echo "Installing $< into .venv-dreamer (once; a few minutes, 2 GB)"
 	@$(PYTHON) -m venv .venv-dreamer
-	@.venv-dreamer/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-dreamer.txt
+	@.venv-dreamer/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
 dreamer: .venv-dreamer/.ready
@@ -250,11 +213,10 @@ HOW = $(if $(JOBS),--jobs $(JOBS)) --device $(DEVICE) --launcher $(LAUNCHER) --s
     $(if $(filter 1,$(TENSORBOARD)),--tensorboard)
 OPTIONS = --scale $(SCALE) $(SEEDED) $(HOW)
 
-WITH_EXTRAS := smoke reproduce evidence all bias-reduced-her bias-reduced-her-appendix-a
+smoke reproduce evidence all bias-reduced-her bias-reduced-her-appendix-a: $(VENV)/.extras
 ifeq ($(TENSORBOARD),1)
-WITH_EXTRAS += arena $(filter $(ROOMS) $(ROOMS:%=%-%),$(TARGETS))
+arena $(filter $(ROOMS) $(ROOMS:%=%-%),$(TARGETS)): $(VENV)/.extras
 endif
-$(sort $(WITH_EXTRAS)): $(VENV)/.extras
 smoke all ter ter-fig-l14: .venv-dreamer/.ready
 
 smoke: $(VENV)/.run

@@ -72,7 +72,7 @@ def returns(module: str = "torchrl.objectives.value.functional") -> list[Row]:
     what, tasks = "V-trace of 16 x 40 steps", {"ours": per_call(ours, CALLS)}
     if importlib.util.find_spec(module.partition(".")[0]) is None:
         us = interleaved(tasks, ROUNDS)
-        missing = "torchrl is not installed: pip install -r requirements-adapters.txt, for a comparison"
+        missing = "torchrl is not installed: .venv/bin/pip install --group adapters, for a comparison"
         return [Row(what, us["ours"], "us", note=missing)]
     theirs = partial(
         importlib.import_module(module).vtrace_advantage_estimate, 0.99, *_as_torchrl(rewards, values, log_ratios)

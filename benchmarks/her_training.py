@@ -35,7 +35,7 @@ try:
     from stable_baselines3.common.noise import NormalActionNoise, VectorizedActionNoise
 except ImportError as error:
     missing = error.name or "stable_baselines3"
-    raise UserError(f"make bench needs {missing}: pip install -r requirements-bench.txt") from None
+    raise UserError(f"make bench needs {missing}: .venv/bin/pip install --group bench") from None
 
 METHODS = ("her", "filtered-her-ibs")
 ENV = "Hand"

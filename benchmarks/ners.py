@@ -42,7 +42,7 @@ try:
         import stable_baselines3 as sb3
 except ImportError as error:
     missing = error.name or "stable_baselines3"
-    raise UserError(f"make bench needs {missing}: pip install -r requirements-bench.txt") from None
+    raise UserError(f"make bench needs {missing}: .venv/bin/pip install --group bench") from None
 
 ENV = "Hopper-v4"
 OURS: dict[str, dict[str, Any]] = {

@@ -89,7 +89,7 @@ def library() -> Any:
             import stable_baselines3
     except ImportError as error:
         missing = error.name or "stable_baselines3"
-        raise UserError(f"ners_curves needs {missing}: pip install -r requirements-bench.txt") from None
+        raise UserError(f"ners_curves needs {missing}: .venv/bin/pip install --group bench") from None
     return stable_baselines3
 
 

@@ -10,6 +10,6 @@ try:
         import pfrl
         import pfrl.collections.prioritized
 except ImportError as error:
-    raise UserError(f"make bench needs {error.name or 'pfrl'}: pip install -r requirements-bench.txt") from None
+    raise UserError(f"make bench needs {error.name or 'pfrl'}: .venv/bin/pip install --group bench") from None
 
 __all__ = ["pfrl"]

@@ -32,7 +32,7 @@ try:
         import stable_baselines3 as sb3
 except ImportError as error:
     missing = error.name or "stable_baselines3"
-    raise UserError(f"make bench needs {missing}: pip install -r requirements-bench.txt") from None
+    raise UserError(f"make bench needs {missing}: .venv/bin/pip install --group bench") from None
 
 ENV = "HalfCheetah-v5"
 UPDATE_LIMIT = 900.0  # us

@@ -36,7 +36,7 @@ try:
         from stable_baselines3.common.vec_env import DummyVecEnv
 except ImportError as error:
     missing = error.name or "stable_baselines3"
-    raise UserError(f"make bench needs {missing}: pip install -r requirements-bench.txt") from None
+    raise UserError(f"make bench needs {missing}: .venv/bin/pip install --group bench") from None
 
 EPOCH_LIMIT = 6.0  # s
 STEP_LIMIT = 1 / 5  # of Stable-Baselines3: five times its steps per second

@@ -9,22 +9,19 @@ Exit codes: 0, 1 when runs failed or were refused, 2 for a mistake in the comman
 from __future__ import annotations
 
 import dataclasses
-import functools
-import operator
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Union
 
-import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 from lab import commands
 from lab.arguments import parse
 from lab.errors import UserError, guard
-from lab.rooms import Choice, House, Paper, choose, every
+from lab.options import check, read_seeds
+from lab.rooms import Choice, House, Paper, choose, every, plain
 
 PaperName = Annotated[str, arg(metavar="PAPER")]
 Directory = Annotated[Path, arg(metavar="DIR")]
@@ -43,7 +40,7 @@ class _Selection:
 
     def chosen(self) -> dict[str, Any]:
         """Scale and seeds, checked."""
-        return {"scale": choose("scale", self.scale, commands.SCALES), "seeds": read_seeds(self.seeds)}
+        return {"scale": check("scale", self.scale), "seeds": read_seeds(self.seeds)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,12 +52,9 @@ class _Place:
     runs: Annotated[Path | None, arg(metavar="DIR")] = None
     """Where runs lie, if not in runs/."""
 
-    def papers(self, house: House, name: str, *, committed: bool, launcher: str = "local") -> list[Paper]:
-        """The papers called `name`, with committed results or this machine's; the device is checked, too."""
-        if self.device != "cpu" and launcher == "local":  # a cluster has its own devices
-            from lab.settings import check_device  # loads torch, of no use to the commands that do not train
-
-            check_device(self.device)
+    def papers(self, house: House, name: str, *, committed: bool) -> list[Paper]:
+        """The papers called `name`, with committed results or this machine's."""
+        check("device", self.device)
         return choose_papers(dataclasses.replace(house, runs=self.runs or house.runs, committed=committed), name)
 
 
@@ -78,18 +72,20 @@ class _Training(_Place):
     """Also write TensorBoard files into the run directories."""
 
     def sweeping(self) -> dict[str, Any]:
-        """Arguments of lab.sweep.sweep, checked."""
-        from lab.launchers import LAUNCHERS
+        """Device and arguments of lab.sweep.sweep, checked."""
         from lab.resources import default_jobs
-        from lab.sweep import STALE
 
-        launcher = choose("launcher", self.launcher, LAUNCHERS)
-        if self.jobs is not None and self.jobs < 1:
-            raise UserError(f"--jobs {self.jobs} is not a number of processes, 1 or more")
+        launcher = check("launcher", self.launcher)
+        check("jobs", "" if self.jobs is None else str(self.jobs))
+        if self.device != "cpu" and launcher == "local":  # a cluster has its own devices
+            from lab.settings import check_device  # loads torch, of no use to the commands that do not train
+
+            check_device(self.device)
         return {
+            "device": self.device,
             "jobs": self.jobs or default_jobs(self.device, launcher),
             "launcher": launcher,
-            "stale": choose("value of --stale", self.stale, STALE),
+            "stale": check("stale", self.stale),
             "tensorboard": self.tensorboard,
         }
 
@@ -102,7 +98,11 @@ class List:
     """Papers and their figures."""
 
     def __call__(self, house: House) -> int:
-        commands.show_list(house)
+        for paper in house.papers().values():
+            target = f"  (make {plain(paper.name)}" if house.targets else ""
+            print(paper.name + (target and f"{target})"))
+            for name, figure in paper.figures.items():
+                print(f"  {name:<12} {figure.title}" + (target and f"{target}-{plain(name)})"))
         return 0
 
 
@@ -118,19 +118,17 @@ class Run(_Training, _Selection):
     """Only the figures that carry each paper's main claims."""
 
     def __call__(self, house: House) -> int:
-        papers = self.papers(house, self.paper, committed=False, launcher=self.launcher)
+        papers = self.papers(house, self.paper, committed=False)
         if self.figure and (len(papers) > 1 or self.headline):
             raise UserError("name figures of one paper, or --headline, or all; not two of them")
         wanted: dict[Paper, Choice] = {}
         for paper in papers:
             named = [choose(f"figure of {paper.name}", name, paper.figures) for name in self.figure]
             wanted[paper] = paper.headline if self.headline else dict.fromkeys(named or paper.figures, every)
-        chosen = self.chosen()
         # Longest first, so that the last minutes of `make reproduce` do not wait for one long run; else in the order
         # of the experiments, so that a sweep that is stopped early has whole comparisons.
-        how = {**self.sweeping(), "longest_first": self.headline}
-        status = commands.run(wanted, device=self.device, **chosen, **how)
-        if status <= 1 and chosen["scale"] != "smoke" and not self.headline:  # reproduce shows them in a table
+        status = commands.run(wanted, **self.chosen(), **self.sweeping(), longest_first=self.headline)
+        if status <= 1 and check("scale", self.scale) != "smoke" and not self.headline:  # `make reproduce` has a table
             for paper, choice in wanted.items():
                 commands.print_verdicts(paper, choice)
         return status
@@ -150,10 +148,9 @@ class Evidence(_Training):
     def __call__(self, house: House) -> int:
         from lab import evidence
 
-        if not 0 < self.hours < float("inf"):
-            raise UserError(f"--hours {self.hours:g} is no time to train; use a number of hours above 0")
-        papers = self.papers(house, self.paper, committed=True, launcher=self.launcher)
-        return evidence.gather(papers, self.hours, dry=self.dry, device=self.device, **self.sweeping())
+        check("hours", str(self.hours))
+        papers = self.papers(house, self.paper, committed=True)
+        return evidence.gather(papers, self.hours, dry=self.dry, **self.sweeping())
 
 
 @dataclass(frozen=True)
@@ -185,7 +182,7 @@ class Figures:
     """Only this scale; none: every scale that has results."""
 
     def __call__(self, house: House) -> int:
-        scale = choose("scale", self.scale, commands.SCALES) if self.scale else None
+        scale = check("scale", self.scale) if self.scale else None
         for paper in choose_papers(house, self.paper):
             commands.redraw(paper, scale)
         return 0
@@ -256,25 +253,12 @@ def choose_papers(house: House, name: str) -> list[Paper]:
     return list(papers.values()) if chosen == "all" else [papers[chosen]]
 
 
-def read_seeds(text: str) -> tuple[int, ...] | None:
-    """ "5": 0 to 4; "3,7": these; "": None."""
-    if not text:
-        return None
-    if re.fullmatch(r"[1-9]\d*", text):
-        return tuple(range(int(text)))
-    if re.fullmatch(r"(\d+,)+\d*", text):
-        return tuple(dict.fromkeys(int(seed) for seed in text.split(",") if seed))
-    raise UserError(f"SEEDS {text!r} is neither a number of seeds, 1 or more, nor a list of them such as 3,7")
-
-
 def read_command(words: Sequence[str], module: str = "lab") -> Any:
     """The command that `words` say to `python -m module`: an instance of one of COMMANDS. UserError for a mistake."""
-    names = [kind.__name__.lower() for kind in COMMANDS]
     if words and not words[0].startswith("-"):
-        words = [choose("command", words[0], names), *words[1:]]
-    kinds = [Annotated[kind, tyro.conf.subcommand(name), FlagCreatePairsOff] for kind, name in zip(COMMANDS, names)]
-    prog = f".venv/bin/python -m {module}"
-    return parse(functools.reduce(operator.or_, kinds), words, prog=prog, description=__doc__)
+        words = [choose("command", words[0], [kind.__name__.lower() for kind in COMMANDS]), *words[1:]]
+    kinds: Any = Union[tuple(Annotated[kind, FlagCreatePairsOff] for kind in COMMANDS)]  # noqa: UP007
+    return parse(kinds, words, prog=f".venv/bin/python -m {module}", description=__doc__)
 
 
 @guard

@@ -37,7 +37,7 @@ class Ray:
         try:
             import ray
         except ImportError:
-            raise UserError("LAUNCHER=ray needs ray: pip install -r requirements-cluster.txt") from None
+            raise UserError("LAUNCHER=ray needs ray: .venv/bin/pip install --group cluster") from None
         refuse_gpu_numbers(entries)
         self.ray: Any = ray
         self.connected_before = ray.is_initialized()

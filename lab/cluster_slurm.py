@@ -49,7 +49,7 @@ class Slurm:
         try:
             import submitit
         except ImportError:
-            raise UserError("LAUNCHER=slurm needs submitit: pip install -r requirements-cluster.txt") from None
+            raise UserError("LAUNCHER=slurm needs submitit: .venv/bin/pip install --group cluster") from None
         if CLUSTER == "slurm":
             _check_slurm()
         refuse_gpu_numbers(entries)

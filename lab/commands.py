@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import UserError
+from lab.options import SCALES
 from lab.rooms import ROOT, Choice, House, Paper, every, judge, plain
-
-SCALES = ("smoke", "quick", "full")
 
 Entries = dict[str, list[Any]]
 """Experiment -> its runs, as lab.entry.Entry."""
@@ -28,17 +27,16 @@ def entries_of(
 
     seeds: train every wanted method, task and setting with these instead of the seeds that the experiment names.
     """
+    choices: dict[str, list[Callable[[Any], bool]]] = {}
     if wanted is None:
-        found = {name: make(scale) for name, make in paper.experiments.items()}
-    else:
-        choices: dict[str, list[Callable[[Any], bool]]] = {}
-        for figure, choice in wanted.items():
-            for name in paper.figures[figure].experiments:
-                choices.setdefault(name, []).append(choice)
-        found = {
-            name: [entry for entry in paper.experiments[name](scale) if any(choice(entry) for choice in of_it)]
-            for name, of_it in choices.items()
-        }
+        choices = {name: [every] for name in paper.experiments}
+    for figure, choice in (wanted or {}).items():
+        for name in paper.figures[figure].experiments:
+            choices.setdefault(name, []).append(choice)
+    found = {
+        name: [entry for entry in paper.experiments[name](scale) if any(choice(entry) for choice in of_it)]
+        for name, of_it in choices.items()
+    }
     if seeds is not None:
         found = {name: _reseeded(of_it, seeds) for name, of_it in found.items()}
     return {name: [placed(entry, device) for entry in of_it] for name, of_it in found.items()}
@@ -60,29 +58,16 @@ def placed(entry: Any, device: str) -> Any:
     return dataclasses.replace(entry, config=dataclasses.replace(entry.config, device=device))
 
 
-def usual_hours(paper: Paper, entries: Entries) -> dict[str, float]:
-    """Run name -> hours that the most similar runs took where the committed results come from, if there are any."""
-    from lab.prices import Prices
-
-    prices = Prices(paper)
-    return {
-        entry.run_dir(paper.runs).name: hours
-        for of_experiment in entries.values()
-        for entry in of_experiment
-        if (hours := prices.hours(entry)) is not None
-    }
-
-
 # ---- run -------------------------------------------------------------------------------------------------------------
 
 
 def run(
     wanted: Mapping[Paper, Choice],
     *,
-    scale: str = "quick",
-    device: str = "cpu",
-    seeds: Sequence[int] | None = None,
-    stale: str = "again",
+    scale: str,
+    seeds: Sequence[int] | None,
+    device: str,
+    stale: str,
     **sweeping: Any,
 ) -> int:
     """Train what the wanted figures need, once each, in one sweep; draw them, all below runs/. Returns the exit code.
@@ -90,13 +75,18 @@ def run(
     A failed run leaves the rest alone: the other runs are collected, and figures and verdicts say what is missing.
     stale and sweeping: how they are trained; see lab.sweep.sweep.
     """
+    from lab.prices import Prices
     from lab.sweep import sweep
 
-    entries = {paper: entries_of(paper, choice, scale, device, seeds) for paper, choice in wanted.items()}
+    work: dict[Path, list[Any]] = {}
     hours: dict[str, float] = {}
-    for paper, by_experiment in entries.items():
-        hours |= usual_hours(paper, by_experiment) if scale != "smoke" else {}
-    work = {paper.runs: [entry for part in by_name.values() for entry in part] for paper, by_name in entries.items()}
+    for paper, choice in wanted.items():
+        by_experiment = entries_of(paper, choice, scale, device, seeds)
+        work[paper.runs] = [entry for of_it in by_experiment.values() for entry in of_it]
+        if scale != "smoke":
+            prices = Prices(paper)
+            known = {entry.run_dir(paper.runs).name: prices.hours(entry) for entry in work[paper.runs]}
+            hours |= {name: taken for name, taken in known.items() if taken is not None}
     report = sweep(work, hours=hours, stale=stale, **sweeping)
     if report.interrupted:
         return report.exit_code
@@ -169,14 +159,15 @@ def draw(paper: Paper, figures: Iterable[str], scale: str) -> None:
 
 
 def redraw(paper: Paper, scale: str | None) -> None:
-    """Draw every figure at `scale`, or each at the scales that have results for it; pictures without data once."""
-    if scale:
-        draw(paper, paper.figures, scale)
-        return
-    draw(paper, [name for name, figure in paper.figures.items() if not figure.experiments], "quick")
-    for each in SCALES:
+    """Draw every figure at `scale`, or each at the scales that have results for it; pictures without data at quick."""
+    for each in [scale] if scale else SCALES:
         there = {path.stem for path in paper.results.glob(f"{each}/*.csv")}
-        draw(paper, [name for name, figure in paper.figures.items() if there & set(figure.experiments)], each)
+        wanted = [
+            name
+            for name, figure in paper.figures.items()
+            if scale or there & set(figure.experiments) or (each == "quick" and not figure.experiments)
+        ]
+        draw(paper, wanted, each)
 
 
 # ---- judge -----------------------------------------------------------------------------------------------------------
@@ -213,18 +204,6 @@ def write_claims(house: House, *, show: bool = False) -> None:
         return
     claims.update_readme(house.root / "README.md", claims.readme_markdown(by_paper))
     print(f"written: {shown(page)} and the table in {shown(house.root / 'README.md')}")
-
-
-# ---- messages --------------------------------------------------------------------------------------------------------
-
-
-def show_list(house: House) -> None:
-    """Papers and their figures, with the Make target of each where it has one."""
-    for paper in house.papers().values():
-        print(paper.name + (f"  (make {plain(paper.name)})" if house.targets else ""))
-        for name, figure in paper.figures.items():
-            target = f"  (make {plain(paper.name)}-{plain(name)})" if house.targets else ""
-            print(f"  {name:<12} {figure.title}{target}")
 
 
 def shown(path: Path) -> str:

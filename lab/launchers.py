@@ -22,7 +22,6 @@ from lab.entry import Entry, Job, train
 from lab.errors import UNWRITABLE, NonFiniteLoss, RunBusy, UserError
 from lab.resources import count_gpus, freest, gpu_names, wants_gpu
 
-LAUNCHERS = ("local", "ray", "slurm")
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
 BUSY_CODE = 75  # EX_TEMPFAIL: exit code of a process whose run is being written by somebody else
 UNWRITABLE_CODE = 74  # EX_IOERR: of a process that could not even say in its log what is wrong

@@ -6,14 +6,14 @@ from typing import Any
 
 import torch
 
+from lab import options
 from lab.errors import UserError
 
 
 def check_device(device: str) -> None:
     """Raise UserError unless `device` is cpu, or a CUDA device that is there: cuda, cuda:0, cuda:1, ..."""
+    options.check("device", device)
     kind, _, number = device.partition(":")
-    if kind not in ("cpu", "cuda") or (number and not (kind == "cuda" and number.isdecimal())):
-        raise UserError(f"unknown device {device!r}; right are: cpu, cuda, cuda:0, cuda:1, ...")
     if kind == "cuda" and int(number or 0) >= (there := torch.cuda.device_count()):
         sees = f"{there} CUDA devices" if there else "no CUDA device"
         raise UserError(f"device {device!r} asked for, but this PyTorch sees {sees}; use cpu")

@@ -25,11 +25,11 @@ from lab.cluster_slurm import Slurm
 from lab.entry import Entry, Job
 from lab.errors import RunBusy, UserError
 from lab.identity import State
-from lab.launchers import LAUNCHERS, Launcher, Local
+from lab.launchers import Launcher, Local
+from lab.options import LAUNCHERS, STALE
 from lab.provenance import take
 from lab.runs import set_aside
 
-STALE = ("again", "keep")
 POLL_SECONDS = 0.5
 MAKERS: dict[str, Callable[[list[Entry], int], Launcher]] = dict(zip(LAUNCHERS, (Local, Ray, Slurm), strict=True))
 PRIOR_MINUTES = 3.0  # of work per process at the usual speed that an estimate of the remaining time starts from

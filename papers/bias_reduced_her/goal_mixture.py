@@ -86,7 +86,7 @@ def fit(samples: np.ndarray, components: int, seed: int) -> GoalMixture:
     try:
         from sklearn.mixture import GaussianMixture  # nothing else needs scikit-learn
     except ImportError:
-        advice = ".venv/bin/pip install -r requirements-extras.txt"
+        advice = ".venv/bin/pip install --group extras"
         raise UserError(f"fitting a mixture of Gaussians needs scikit-learn: {advice}") from None
     samples = np.asarray(samples, dtype=float)
     if samples.ndim != 2 or not np.isfinite(samples).all():

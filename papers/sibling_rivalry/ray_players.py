@@ -40,7 +40,7 @@ def in_ray() -> bool:
 def need_ray(count: int) -> None:
     """UserError where Ray is not installed."""
     if importlib.util.find_spec("ray") is None:
-        raise UserError(f"{count} actors need ray: pip install -r requirements-cluster.txt")
+        raise UserError(f"{count} actors need ray: .venv/bin/pip install --group cluster")
 
 
 class RayPlayers:

@@ -146,5 +146,5 @@ def test_a_missing_peer_costs_one_line(topic, peer, monkeypatch):
     monkeypatch.setitem(sys.modules, peer, None)
     for name in (topic, "peers"):
         monkeypatch.delitem(sys.modules, f"benchmarks.{name}", raising=False)
-    with pytest.raises(UserError, match=f"^make bench needs {peer}: pip install -r requirements-bench.txt$"):
+    with pytest.raises(UserError, match=f"^make bench needs {peer}: .venv/bin/pip install --group bench$"):
         importlib.import_module(f"benchmarks.{topic}")

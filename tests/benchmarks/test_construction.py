@@ -25,7 +25,7 @@ def test_without_torchrl_and_ray_one_line_says_so(monkeypatch):
     [row] = returns
     assert (
         row.peer is None
-        and row.note == "torchrl is not installed: pip install -r requirements-adapters.txt, for a comparison"
+        and row.note == "torchrl is not installed: .venv/bin/pip install --group adapters, for a comparison"
     )
     assert construction.on_ray() == []
 

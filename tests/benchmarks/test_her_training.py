@@ -1,6 +1,6 @@
 """What can be checked about the benchmarks of DDPG with hindsight without a clock's verdict.
 
-Most needs Stable-Baselines3 (requirements-bench.txt) and is left out without it.
+Most needs Stable-Baselines3 (group bench) and is left out without it.
 """
 
 import importlib

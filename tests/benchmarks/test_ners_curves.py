@@ -15,7 +15,7 @@ def test_without_stable_baselines3_one_line_says_what_to_install(monkeypatch, ca
         ners_curves.main([])
     assert stopped.value.code == 2
     out, err = capsys.readouterr()
-    assert not out and err == "error: ners_curves needs stable_baselines3: pip install -r requirements-bench.txt\n"
+    assert not out and err == "error: ners_curves needs stable_baselines3: .venv/bin/pip install --group bench\n"
 
 
 def test_two_pictures_cost_one_line(capsys):

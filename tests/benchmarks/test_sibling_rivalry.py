@@ -1,6 +1,6 @@
 """What can be checked about the benchmarks of Sibling Rivalry without a clock's verdict.
 
-What needs Stable-Baselines3 (requirements-bench.txt) is left out without it.
+What needs Stable-Baselines3 (group bench) is left out without it.
 """
 
 import importlib

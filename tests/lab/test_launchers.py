@@ -161,7 +161,7 @@ def test_a_cluster_chooses_the_gpu_and_needs_its_package(launcher, package, tmp_
     monkeypatch.setattr(cluster_slurm, "CLUSTER", "local")
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, package, None)
-        with pytest.raises(UserError, match=f"^LAUNCHER={launcher} needs {package}: pip install -r requirements-clust"):
+        with pytest.raises(UserError, match=f"^LAUNCHER={launcher} needs {package}: .venv/bin/pip install --group cl"):
             sweep({tmp_path: [entry()]}, jobs=1, launcher=launcher)
     pytest.importorskip(package)
     with pytest.raises(UserError, match="DEVICE=cuda:1 does not work on a cluster"):

@@ -11,6 +11,7 @@ import pytest
 from tests.processes import fresh, started, wait_until
 
 ROOT = Path(__file__).parents[2]
+DREAMER = "papers/ter/requirements-dreamer.txt"
 
 
 def make(venv: Path, *arguments: str) -> subprocess.CompletedProcess:
@@ -36,19 +37,21 @@ def installed(venv: Path, python: str) -> list[str]:
         (["JOBS=two"], ["two", "1 or more"]),
         (["JOBS=-1"], ["-1", "1 or more"]),
         (["DEVICE=gpu"], ["gpu", "cpu", "cuda"]),
+        (["DEVICE=cuda:x"], ["cuda:x", "cuda:0"]),
         (["DEVICE=cuda"], ["cuda", "no CUDA device"]),
-        (["LAUNCHER=pbs"], ["pbs", "local, ray and slurm"]),
+        (["LAUNCHER=pbs"], ["pbs", "local, ray, slurm"]),
         (["SEEDS=0"], ["0", "3,7"]),
         (["SEEDS=3;7"], ["3;7", "3,7"]),
-        (["STALE=never"], ["never", "again and keep"]),
-        (["TENSORBOARD=yes"], ["yes", "1 (yes) and 0 (no)"]),
+        (["SEEDS='"], ["'", "3,7"]),
+        (["STALE=never"], ["never", "again, keep"]),
+        (["TENSORBOARD=yes"], ["yes", "1 (yes) or 0 (no)"]),
         (["HOURS=0.0"], ["0.0", "above 0"]),
         (["HOURS=two"], ["two", "above 0"]),
         (["N=0"], ["0", "1 or more"]),
         (["N=ten"], ["ten", "1 or more"]),
-        (["SEED=-1"], ["-1", "not a number", "torture"]),
-        (["SCALE="], ["smoke, quick and full"]),
-        (["SCALE=quik"], ["quik", "smoke, quick and full"]),
+        (["SEED=-1"], ["SEED", "-1", "0 or more"]),
+        (["SCALE="], ["smoke, quick, full"]),
+        (["SCALE=quik"], ["did you mean quick"]),
         (["ners-fig99"], ["ners-fig99", "ners-fig1"]),
         (["reproduse"], ["reproduse", "lists them all"]),
     ],
@@ -60,6 +63,13 @@ def test_a_wrong_target_or_variable_costs_one_line(tmp_path, arguments, words):
     lines = lines or done.stderr.splitlines()  # what make itself says
     assert done.returncode == 2 and done.stdout == "" and len(lines) == 1, done.stderr
     assert all(word.lower() in lines[0].lower() for word in words), lines
+
+
+@pytest.mark.parametrize("wrong", ["SCALE=quik", "DEVICE=gpu"])
+def test_before_anything_is_installed_too(tmp_path, wrong):
+    command = ["make", "setup", wrong, f"VENV={tmp_path / 'venv'}"]
+    done = subprocess.run(command, cwd=ROOT, env=fresh(), capture_output=True, text=True)
+    assert done.returncode == 2 and wrong.partition("=")[2] in done.stderr and not (tmp_path / "venv").exists()
 
 
 def test_a_missing_or_old_python_costs_one_line(tmp_path):
@@ -104,7 +114,24 @@ def test_the_variables_reach_the_command(tmp_path):
     )
     assert called("torture") == "-m tests.torture --n 100"
     assert called("torture", "N=7", "JOBS=3", "SEED=5") == "-m tests.torture --n 7 --jobs 3 --seed 5"
+    given = ["PAPER=ter", "ENV=5x5-1", "METHOD=uer"]
+    assert called("watch", *given) == "-m lab.watch --paper ter --env 5x5-1 --method uer"
     assert called("compare", "A=one", "B=two", "OUT=c.png") == "-m lab compare one two --out c.png"
+
+
+def test_a_shell_has_an_env_of_its_own(tmp_path):
+    command = [*installed(tmp_path / "venv", 'echo "$@"'), "watch"]
+    shell = {**fresh(), "ENV": "/etc/profile", "OUT": "/tmp/out", "N": "ten"}
+    done = subprocess.run(command, cwd=ROOT, env=shell, capture_output=True, text=True)
+    assert done.stdout.split() == "-m lab.watch --paper --env --method".split()
+
+
+def test_a_makefile_below_a_folder_with_a_space_lists_its_targets(tmp_path):
+    makefile = tmp_path / "it's here/Makefile"
+    makefile.parent.mkdir()
+    makefile.write_text((ROOT / "Makefile").read_text())
+    listed = [subprocess.check_output(["make", "-f", path], cwd=ROOT, env=fresh()) for path in (makefile, "Makefile")]
+    assert listed[0] == listed[1]
 
 
 @pytest.mark.parametrize(("status", "judged"), [(0, True), (1, True), (2, False), (130, False)])
@@ -136,7 +163,7 @@ def test_an_optional_package_is_installed_by_the_targets_that_need_it():
     def installs(*arguments: str) -> bool:
         command = ["make", "--dry-run", "VENV=nowhere", *arguments]
         done = subprocess.run(command, cwd=ROOT, env=fresh(), capture_output=True, text=True)
-        return "requirements-extras.txt" in done.stdout
+        return "--group extras" in done.stdout
 
     assert all(installs(target) for target in ("reproduce", "all", "smoke", "evidence", "bias-reduced-her-appendix-a"))
     assert installs("ter-fig2", "TENSORBOARD=1") and not installs("ter-fig2")
@@ -144,9 +171,9 @@ def test_an_optional_package_is_installed_by_the_targets_that_need_it():
 
 def test_dreamer_is_installed_by_the_targets_that_train_it():
     def installs(*arguments: str) -> bool:
-        command = ["make", "--dry-run", "--assume-new=requirements-dreamer.txt", "VENV=nowhere", *arguments]
+        command = ["make", "--dry-run", f"--assume-new={DREAMER}", "VENV=nowhere", *arguments]
         done = subprocess.run(command, cwd=ROOT, env=fresh(), capture_output=True, text=True)
-        return "requirements-dreamer.txt" in done.stdout
+        return DREAMER in done.stdout
 
     assert all(installs(target) for target in ("dreamer", "ter-fig-l14", "ter", "all", "smoke"))
     assert not any(installs(target) for target in ("ter-fig2", "reproduce", "evidence", "test"))

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_scikit_learn_is_named_in_one_line_by_the_method_that_needs_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.mixture", None)
-    with pytest.raises(UserError, match=r"needs scikit-learn: \.venv/bin/pip install -r requirements-extras\.txt"):
+    with pytest.raises(UserError, match=r"needs scikit-learn: .venv/bin/pip install --group extras"):
         appendix_a.main(appendix_a.Config(env="mixture", method="em"), tmp_path)
 
 

@@ -119,7 +119,7 @@ def main(argv: list[str] | None = None, house: House | None = None) -> int:
         from nbclient.exceptions import CellExecutionError
         from traitlets.config import Config
     except ImportError as error:
-        raise UserError(f"{error.name} is missing: .venv/bin/pip install -r requirements-notebook.txt") from None
+        raise UserError(f"{error.name} is missing: .venv/bin/pip install --group notebook") from None
     made, path = notebook(paper, scale), options.out / f"{paper.name}.ipynb"
     try:
         options.out.mkdir(parents=True, exist_ok=True)

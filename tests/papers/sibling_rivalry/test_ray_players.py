@@ -23,7 +23,7 @@ CONFIG = Config(
 
 def test_without_ray_one_line_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UserError, match=r"^2 actors need ray: pip install -r requirements-cluster.txt$"):
+    with pytest.raises(UserError, match=r"^2 actors need ray: .venv/bin/pip install --group cluster$"):
         build.main(Config(**{**vars(CONFIG), "actors": 2}), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

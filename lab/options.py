@@ -1,0 +1,54 @@
+"""What the options of `make` and of the lab's command lines may be.
+
+`make` asks before it installs anything, so this file needs nothing but Python:
+
+    python3 -m lab.options SCALE=quick JOBS=two      says what is wrong with the first that is wrong
+"""
+
+import re
+import sys
+
+from lab.errors import UserError
+from lab.rooms import choose
+
+SCALES = ("smoke", "quick", "full")
+LAUNCHERS = ("local", "ray", "slurm")
+STALE = ("again", "keep")
+
+CHOICES = {"scale": SCALES, "launcher": LAUNCHERS, "stale": STALE}
+PATTERNS = {
+    "jobs": (r"([1-9]\d*)?", "a number of processes, 1 or more"),
+    "device": (r"cpu|cuda(:\d+)?", "one of cpu, cuda, cuda:0, cuda:1, ..."),
+    "seeds": (r"([1-9]\d*|(\d+,)+\d*)?", "a number of seeds, 1 or more, or a list of them such as 3,7"),
+    "tensorboard": ("[01]?", "1 (yes) or 0 (no)"),
+    "hours": (r"(?=.*[1-9])(\d+\.?\d*|\.\d+)", "a number of hours above 0"),
+    "dry": ("[01]?", "1 (yes) or 0 (no)"),
+    "n": (r"[1-9]\d*", "a number of runs to kill, 1 or more"),
+    "seed": (r"\d*", "a number of 0 or more, from which `make torture` draws which runs it kills, and when"),
+}
+"""Option -> how it is written, and in words. What may be empty has a default of its own."""
+
+
+def check(name: str, text: str) -> str:
+    """The value `text` of an option; UserError where it is none."""
+    if name in CHOICES:
+        return choose(name, text, CHOICES[name])
+    pattern, right = PATTERNS[name]
+    if not re.fullmatch(pattern, text):
+        raise UserError(f"{name} {text!r} is not {right}")
+    return text
+
+
+def read_seeds(text: str) -> tuple[int, ...] | None:
+    """ "5": 0 to 4; "3,7": these; "": None."""
+    if check("seeds", text).isdigit():
+        return tuple(range(int(text)))
+    return tuple(dict.fromkeys(int(seed) for seed in text.split(",") if seed)) or None
+
+
+if __name__ == "__main__":
+    try:
+        for name, _, value in (word.partition("=") for word in sys.argv[1:]):
+            check(name.lower(), value)
+    except UserError as error:
+        print(error)
