@@ -28,9 +28,9 @@ SHOWN = (0.0, 0.35, 0.7, 1.0)
 
 def fig5(results: Results, scale: str, out: Path) -> None:
     """Fig. 5: above a goal that the scripted builder builds, below completion, success and blocks placed."""
-    from papers.sibling_rivalry.evidence.experiments import construction  # loads torch, which listing must not
+    from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS  # loads torch, which listing must not
 
-    entries = construction(scale)
+    entries = EXPERIMENTS["construction"](scale)
     grid = Grid(results, "construction", scale, entries)
     note = (
         "mean ± SD over runs, cut by the axes, single runs thin; of the episodes played in training since the point "
