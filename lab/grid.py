@@ -1,12 +1,12 @@
 """Experiments as data: a script, its tasks, variants, seeds and budgets at each scale.
 
-    grid(train, ["Hand"], ["her", "none"], seeds=Scales(1, 5, 15), budget=Scales(TINY, dict(epochs=100), {}))
+    grid(train, "Hand", ["her", "none"], seeds=Scales(1, 5, 15), budget=Scales(TINY, dict(epochs=100)))
 
 is an experiment: called with a scale, it returns the runs of that scale.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
@@ -15,11 +15,11 @@ from lab.entry import Entry
 
 @dataclass(frozen=True)
 class Scales:
-    """A value for each scale. `|` merges settings: what stands right of it has the last word."""
+    """A value for each scale, by default no settings. `|` merges settings: the right side has the last word."""
 
-    smoke: Any
-    quick: Any
-    full: Any
+    smoke: Any = field(default_factory=dict)
+    quick: Any = field(default_factory=dict)
+    full: Any = field(default_factory=dict)
 
     def __getitem__(self, scale: str) -> Any:
         return getattr(self, scale)
@@ -52,7 +52,7 @@ class Experiment:
         return Experiment(lambda scale: self(scale) + other(scale))
 
     def by(self, label: str) -> "Experiment":
-        """Seed by seed ("seed"), so that a sweep that is stopped early has whole comparisons; or task by task ("env")."""
+        """Seed by seed ("seed"), so that a sweep that ends early has whole comparisons; or task by task ("env")."""
 
         def runs(scale: str) -> list[Entry]:
             order = list(dict.fromkeys(getattr(entry, label) for entry in self(scale)))
@@ -71,9 +71,9 @@ class Experiment:
 
 def grid(
     script: ModuleType,
-    tasks: Scales | Sequence[str] | Mapping[str, Any],
-    variants: Scales | Iterable[str] | Mapping[str, Any],
-    seeds: Scales | Iterable[int] | int,
+    tasks: Any,
+    variants: Any,
+    seeds: Any,
     budget: Any = None,
     *,
     config: Callable[..., Any] | None = None,
@@ -81,28 +81,29 @@ def grid(
 ) -> Experiment:
     """Every variant of a script on every task with every seed.
 
-    tasks, variants: names (settings `env` and `method`), or label in the results -> settings. seeds: or how many, from
-    0 on. budget: settings of all runs; a variant's go before it, a task's before both. Each of the four, and any of the
-    settings, may be a table of Scales. config: makes the settings a config; the script's Config. shared: see Entry.
+    tasks, variants: a label in the results, several, or label -> settings. Settings `env` and `method` are the labels'
+    first words where nothing else is said. seeds: or how many, from 0 on. budget: settings of all runs; a variant's go
+    before them, a task's before both. Each of the four, and any setting, may be a table of Scales. config: makes the
+    settings a config; by default the script's Config. shared: see Entry.
     """
 
     def runs(scale: str) -> list[Entry]:
-        envs, changes, numbers, usual = (at(value, scale) for value in (tasks, variants, seeds, budget or {}))
-        envs = {label: {"env": label} | (envs[label] if isinstance(envs, dict) else {}) for label in envs}
-        changes = changes if isinstance(changes, dict) else named(changes)
+        usual, numbers = at(budget or {}, scale), at(seeds, scale)
         return [
             Entry(
                 label, env, seed, f"{script.__name__}:main",
                 (config or script.Config)(**usual | change | of_env | {"seed": seed}), shared,
             )
-            for env, of_env in envs.items()
-            for label, change in changes.items()
+            for env, of_env in _settings("env", at(tasks, scale), script).items()
+            for label, change in _settings("method", at(variants, scale), script).items()
             for seed in (range(numbers) if isinstance(numbers, int) else numbers)
         ]  # fmt: skip
 
     return Experiment(runs)
 
 
-def named(methods: Iterable[str], suffix: str = "", **settings: Any) -> dict[str, Any]:
-    """Variants: methods with changed settings, which `suffix` names."""
-    return {method + suffix: {"method": method} | settings for method in methods}
+def _settings(name: str, labels: Any, script: ModuleType) -> dict[str, dict[str, Any]]:
+    """Label -> settings, the one called `name` among them if the script has it."""
+    labels = [labels] if isinstance(labels, str) else labels
+    found = {label: {name: label.split()[0]} if name in script.Config.__dataclass_fields__ else {} for label in labels}
+    return {label: found[label] | labels[label] for label in found} if isinstance(labels, dict) else found

@@ -25,7 +25,7 @@ def of_task(env: str) -> Experiment:
     """All runs on one task, seed by seed."""
     ideas = {idea: dict(idea=idea) for idea in legal(env)}
     some = {idea: ideas[idea] for idea in ideas if idea in SMOKE}
-    return grid(train, [env], Scales(some, ideas, ideas), SEEDS, Scales(dict(budget="smoke"), {}, {})).by("seed")
+    return grid(train, env, Scales(some, ideas, ideas), SEEDS, Scales(smoke=dict(budget="smoke"))).by("seed")
 
 
 NAMES = {env: plain(env) for env in TASKS}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from lab.entry import Entry
-from lab.grid import Experiment, Scales, grid, named
+from lab.grid import Experiment, Scales, grid
 from papers.bias_reduced_her import appendix_a, bitflip, train
 from papers.bias_reduced_her.evidence.labels import NAMES, PLAIN, READINGS, SIGMA2, SMALL_FLOOR, env_label
 from papers.bias_reduced_her.worlds import TASKS
@@ -24,13 +24,13 @@ BUDGET = Scales(
     quick=dict(epochs=100),
     full=dict(epochs=200, eval_every=4),
 )
-LONGER = {"HandWall": Scales({}, dict(epochs=200, eval_every=4), {})}
-"""Where no method reached a success of 5 % at quick: doubled for all, by the rule that the README had registered. Curves
-keep their 50 points, so that a score (the last five) is of the last tenth in every task."""
+LONGER = {"HandWall": Scales(quick=dict(epochs=200, eval_every=4))}
+"""Where no method reached a success of 5 % at quick: doubled for all, by the rule that the README had registered.
+Curves keep their 50 points, so that a score (the last five) is of the last tenth in every task."""
 BITFLIP = dict(
-    seeds=Scales(1, 5, 15), budget=Scales(dict(epochs=2, cycles=2, updates=5, eval_episodes=3, capacity=5_000), {}, {})
+    seeds=Scales(1, 5, 15), budget=Scales(smoke=dict(epochs=2, cycles=2, updates=5, eval_episodes=3, capacity=5_000))
 )
-APPENDIX_A = dict(seeds=Scales(2, 5, 15), budget=Scales(dict(samples=100, episodes=40), {}, {}))
+APPENDIX_A = dict(seeds=Scales(2, 5, 15), budget=Scales(smoke=dict(samples=100, episodes=40)))
 
 
 def _filter_on_hand(entry: Entry) -> bool:
@@ -51,7 +51,7 @@ def runs(
 ) -> Experiment:
     """Every method on every task, seed by seed; `suffix` names what `settings` change."""
     lengths = {task: LONGER.get(task, {}) for task in tasks}
-    return grid(train, lengths, named(methods, suffix, **settings), seeds, BUDGET).by("seed")
+    return grid(train, lengths, {method + suffix: settings for method in methods}, seeds, BUDGET).by("seed")
 
 
 def sigmas(env: str, values: Iterable[float]) -> dict[str, dict[str, Any]]:
@@ -77,19 +77,19 @@ EXPERIMENTS: dict[str, Experiment] = {
         for task in ("Hand", "Robot", "HandWall")
     },
     # the plain task with and without hindsight; the useless action in both readings with and without the filter
-    "bitflip": grid(bitflip, [PLAIN], ["none", "her"], **BITFLIP)
+    "bitflip": grid(bitflip, PLAIN, ["none", "her"], **BITFLIP)
     + grid(bitflip, list(READINGS), HER, **BITFLIP),
     # goals that move without the largest sigma^2, which makes q* almost flat
     "appendix-a": grid(appendix_a, sigmas("mixture", SIGMA2), appendix_a.METHODS["mixture"], **APPENDIX_A)
     + grid(
         appendix_a, sigmas("moving goals", SIGMA2[1:]),
-        named(appendix_a.METHODS["moving goals"]) | {SMALL_FLOOR: dict(method="her-ibs", floor=1e-6)}, **APPENDIX_A,
+        {"her": {}, "her-ibs": {}, SMALL_FLOOR: dict(floor=1e-6)}, **APPENDIX_A,
     ),
     # the other reading of what the paper prints: a finer grid, and sigma^2 falls to 0.2, so that q* is flat and hardly
     # above the weights' floor
     "own-grid": runs(["Hand"], IBS, " (20 x 20, sigma^2)", grid=20, sigma_squared=True),
-    # settings that decide how much a misleading transition weighs: replayed as often as any other; not terminal; and the
-    # filter that draws again
+    # settings that decide how much a misleading transition weighs: replayed as often as any other, or not terminal; and
+    # the filter that draws again
     "own-her": runs(["Hand"], HER, " (uniform replay)", per_alpha=0.0)
     + runs(["Hand"], HER, " (bootstrapped)", end_at_success=False)
     + runs(["Hand"], ["filtered-her"], " (drawn again)", redraw=True),

@@ -5,7 +5,7 @@
 released code's widths of NERS's networks. At any scale, beta reaches 1 at the end of training.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -31,23 +31,25 @@ with all seeds, since such a run takes a third of a minute, and one alone decide
 
 FOUR = ("random", "per", "ero", "ners")
 """The paper's samplers."""
+PLAIN: dict[str, Any] = {method: {} for method in FOUR}
 SMALL = dict(widths="code", train_size=16, ero_batch=16)
 BUDGET = Scales(
     dict(steps=240, random_steps=60, eval_every=24, batch_size=16, score_starts=2, **SMALL), dict(widths="code"), {}
 )
 AGENTS = {
-    "sac": Scales({}, dict(steps=25_000), {}) | dict(agent="sac"),
-    "td3": Scales({}, dict(steps=20_000), {}) | dict(agent="td3", lr=TD3_LR),
+    "sac": Scales(quick=dict(steps=25_000)) | dict(agent="sac"),
+    "td3": Scales(quick=dict(steps=20_000)) | dict(agent="td3", lr=TD3_LR),
 }
 """Lengths at which RANDOM solves the sparse pendulum, chosen on RANDOM alone. TD3's rate is said, so that own-td3-lr
 shares these runs where it is as long."""
 LENGTHS = {
-    HOPPER: Scales({}, dict(steps=100_000), {}),
+    HOPPER: Scales(quick=dict(steps=100_000)),
     "Pendulum-v1": Scales({}, *2 * [dict(steps=10_000, random_steps=1_000)]),
 }
 """A fifth of the paper's; and Table 3's 10,000 steps, at quick, too."""
-TIME = Scales({}, *2 * [dict(steps=100_000, widths="paper")])
-"""About 500 updates of the scorer, where own-law's 20,000 steps make about 100; and the paper's widths, as in own-why."""
+_LONG = Scales({}, *2 * [dict(steps=100_000, widths="paper")])
+TIME = {"random": _LONG, "ners environment": _LONG | dict(time="environment")}
+"""About 500 updates of the scorer, where own-law's 20,000 steps make about 100; the paper's widths, as in own-why."""
 RAINBOW = Scales(
     dict(steps=120, random_steps=50, batch_size=16, eval_every=24, eval_episodes=1, target_every=50, **SMALL),
     dict(steps=40_000, eval_every=1_000, eval_episodes=3, widths="code"),
@@ -67,8 +69,13 @@ READINGS: dict[str, dict[str, Any]] = {
 }
 """Faithful readings of what the paper leaves open: label -> how it differs from ours at quick. "ners code": all
 that the released code does; its n is the batch size, which is 128 here as in the paper."""
-PARTS = {"ners few": dict(features="few"), "ners no-global": dict(global_context=False)}
-"""NERS without parts of it, on one task; there also RANDOM with independent draws."""
+VARIANTS: dict[str, dict[str, Any]] = {
+    "ners*": dict(replay_reward="training"),
+    "ners few": dict(features="few"),
+    "ners no-global": dict(global_context=False),
+    "random-iid": {},
+}
+"""Of Fig. 4; all but NERS* on one task only."""
 
 # ---- experiments -----------------------------------------------------------------------------------------------------
 
@@ -79,21 +86,19 @@ def config(script: ModuleType, **settings: Any) -> Any:
     return script.Config(**settings, sampling=Settings(**sampling))
 
 
-def planned(name: str, script: ModuleType, variants: Any, budget: Any) -> Experiment:
+def planned(name: str, variants: Any, script: ModuleType = train, budget: Scales = BUDGET) -> Experiment:
     """Variants with the experiment's tasks and seeds."""
     tasks, seeds = PLANS[name].tasks, PLANS[name].seeds
     lengths = each(tasks, lambda envs: {env: LENGTHS.get(env, {}) for env in envs})
     return grid(script, lengths, variants, seeds, budget, config=partial(config, script))
 
 
-def samplers(agent: str, methods: Iterable[str] = FOUR, suffix: str = "", changed: Any = None) -> dict[str, Any]:
-    """Variants: an agent with samplers; `suffix` names what is changed."""
-    return {f"{agent} {m}{suffix}": AGENTS[agent] | dict(method=m) | (changed or {}) for m in methods}
-
-
-def labelled(agent: str, method: str, changes: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Variants: an agent with a sampler, label -> what is changed."""
-    return {f"{agent} {label}": AGENTS[agent] | dict(method=method) | changed for label, changed in changes.items()}
+def arms(agent: str, changes: Mapping[str, Any] = PLAIN) -> dict[str, Any]:
+    """Variants: an agent with samplers, whose names the labels begin with: label -> what is changed."""
+    return {
+        f"{agent} {label}": AGENTS[agent] | dict(method=label.split()[0].strip("*")) | changed
+        for label, changed in changes.items()
+    }
 
 
 def in_files(name: str, experiment: Experiment) -> dict[str, Experiment]:
@@ -107,7 +112,7 @@ def in_files(name: str, experiment: Experiment) -> dict[str, Experiment]:
 
 
 def _of_one_task(entry: Entry) -> bool:
-    return entry.env != LANDER or entry.method.removeprefix("sac ") not in (*PARTS, "random-iid")
+    return entry.env != LANDER or entry.method.removeprefix("sac ") in (*FOUR, "ners*")
 
 
 def _of_its_rates(entry: Entry) -> bool:
@@ -117,57 +122,41 @@ def _of_its_rates(entry: Entry) -> bool:
 EXPERIMENTS: dict[str, Experiment] = {
     # not in the paper: how NERS's networks shrink the spread of their inputs. No agent learns in these runs
     "own-why": planned(
-        "own-why", shrinkage,
+        "own-why",
         {
-            f"none {time} {rewards}": dict(time=time, rewards=rewards)
+            f"none {time} {rewards}": dict(method="ners", time=time, rewards=rewards)
             for time in ("share", "episode", "environment")
             for rewards in ("signs", "positive")
         },
-        Scales(dict(transitions=300, updates=(0, 3, 6)), {}, {}),
+        shrinkage, Scales(smoke=dict(transitions=300, updates=(0, 3, 6))),
     ),
     # the figure shows one run of each kind; the claims look at all
     "fig1": grid(
         pendulum_draws, PLANS["fig1"].tasks,
-        {"sac random": {}, "sac random terminal": dict(timeout_terminal=True)},
-        PLANS["fig1"].seeds, Scales(dict(steps=300), {}, {}),
+        {"sac random": dict(method="random"), "sac random terminal": dict(method="random", timeout_terminal=True)},
+        PLANS["fig1"].seeds, Scales(smoke=dict(steps=300)),
     ),
     # what was replayed, on the pendulum with its own rewards; time-outs bootstrapped, and terminal
     "table3": planned(
-        "table3", train, samplers("sac") | samplers("sac", FOUR, " terminal", dict(timeout_terminal=True)), BUDGET
+        "table3", arms("sac") | arms("sac", {f"{method} terminal": dict(timeout_terminal=True) for method in FOUR})
     ),
     # classical and Box2D tasks; seed by seed, so that what there is can be compared
-    **in_files("fig3", planned("fig3", train, samplers("sac") | samplers("td3"), BUDGET).by("seed")),
+    **in_files("fig3", planned("fig3", arms("sac") | arms("td3")).by("seed")),
     # not in the paper: NERS by every faithful reading
-    "own-law": planned("own-law", train, labelled("td3", "ners", READINGS), BUDGET),
+    "own-law": planned("own-law", arms("td3", READINGS)),
     # not in the paper: RANDOM beside the one reading whose law leaves uniform in own-why, for long enough that it can
-    **in_files(
-        "own-time",
-        planned(
-            "own-time", train,
-            samplers("td3", ["random"], "", TIME) | samplers("td3", ["ners"], " environment", TIME | dict(time="environment")),
-            BUDGET,
-        ).by("seed"),
-    ),
+    **in_files("own-time", planned("own-time", arms("td3", TIME)).by("seed")),
     # variants of NERS, with the samplers that they are compared with
-    **in_files(
-        "fig4",
-        planned(
-            "fig4", train,
-            samplers("sac")
-            | labelled("sac", "ners", {"ners*": dict(replay_reward="training")} | PARTS)
-            | samplers("sac", ["random-iid"]),
-            BUDGET,
-        ).only(_of_one_task),
-    ),
+    **in_files("fig4", planned("fig4", arms("sac") | arms("sac", VARIANTS)).only(_of_one_task)),
     # not in the paper
     "own-td3-lr": planned(
-        "own-td3-lr", train, labelled("td3", "random", {f"lr {lr:g}": dict(lr=lr) for lr in TD3_RATES}), BUDGET
+        "own-td3-lr", arms("td3", {f"lr {lr:g}": dict(method="random", lr=lr) for lr in TD3_RATES})
     ).only(_of_its_rates),
     # and Fig. C.2: a first seed of every game before a second of any
     "table2": planned(
-        "table2", train_rainbow, {f"rainbow {method}": dict(method=method) for method in FOUR}, RAINBOW
+        "table2", {f"rainbow {method}": dict(method=method) for method in FOUR}, train_rainbow, RAINBOW
     ).by("seed"),
     # and Fig. C.1: MuJoCo, seed by seed
-    "table1": planned("table1", train, samplers("sac") | samplers("td3"), BUDGET).by("seed"),
+    "table1": planned("table1", arms("sac") | arms("td3")).by("seed"),
 }  # fmt: skip
 """In the order in which they are run."""

@@ -24,19 +24,16 @@ MANY = Scales(1, 10, 5)
 BUDGET = Scales(
     smoke=dict(steps=300, bins=2, capacity=1024, warmup=600, batch_size=32, beta=0.3, annealing=5 / 300),
     quick=dict(steps=200_000, bins=20, capacity=2**14, warmup=2**14, beta=0.3, annealing=5 / 200_000),
-    full={},
 )
-MILLION = Scales(BUDGET.smoke, dict(steps=10**6, bins=20), {})
+MILLION = Scales(BUDGET.smoke, dict(steps=10**6, bins=20))
 """The paper's settings, memory and warm-up included, up to a tenth of its steps; at full the runs of fig4."""
 PPO = Scales(
     smoke=dict(steps=300, bins=2, warmup=300, rollout=100, batch_size=32, annealing=5 / 300),
     quick=dict(steps=200_000, bins=20, warmup=2**14, annealing=5 / 200_000),
-    full={},
 )
 ACER = Scales(
     smoke=dict(steps=60, bins=2, warmup=300, capacity=1024, episodes=4, segment=5, annealing=5 / 60),
     quick=dict(steps=200_000, bins=20, warmup=2**14, capacity=2**14, segment=10, annealing=5 / 200_000),
-    full={},
 )
 """Segments of 10 steps at quick: a gradient step sees 240 steps, about as many as V-RACER's. With the 4,800 of the full
 protocol, a run of 200,000 steps would take hours."""
@@ -45,7 +42,9 @@ FLOW = Scales(
     quick=dict(steps=50_000, bins=20, warmup=2**13, capacity=2**13, hidden=32, annealing=5 / 50_000),
     full=dict(steps=10**6, bins=50, hidden=32),
 ) | dict(network="lstm")
-FLOW_TASK, FLOW_SEEDS = Scales(["WakeFlow-v0"], ["WakeFlow-v0"], ["WakeFlow32-v0"]), Scales(1, 3, 3)
+FLOW_REFER = FLOW | Scales(dict(batch_size=16, beta=0.3), dict(beta=0.3))
+FLOW_ACER = FLOW | Scales(dict(episodes=3, segment=4), dict(segment=10))
+FLOW_TASK, FLOW_SEEDS = Scales("WakeFlow-v0", "WakeFlow-v0", "WakeFlow32-v0"), Scales(1, 3, 3)
 
 WIDE = Scales(
     smoke=("Hopper-v5", "InvertedPendulum-v5"),
@@ -64,6 +63,7 @@ SENSITIVITY = Scales(
 )
 """Of Figs. 7 and 8. Their values are those of the authors' scripts; the paper's are in its pictures only."""
 FIG8_TASKS = Scales(SENSITIVITY.smoke, SENSITIVITY.quick[-1:], SENSITIVITY.full)
+ANT = Scales(SENSITIVITY.smoke, "Ant-v5", "Ant-v5")
 LAST = each(SENSITIVITY, lambda tasks: tasks[-1:])
 UNJUDGED = ("(D 0.15)", "(N 2^15)", "(B 128)", "(F 0.5)", "(F 2)", "(F 4)")
 """Values of Fig. 7 that no claim reads which quick can judge; they are left to `full`."""
@@ -77,35 +77,30 @@ HEADLINE = {"fig4": _hopper, "fig5": _hopper}
 """What `make reproduce` trains: figures, and which of their runs fit into an hour beside the other papers."""
 
 
-def learner(method: str, replays: Iterable[str], suffix: str = "", **settings: Any) -> dict[str, Any]:
-    """Variants: a learner with some kinds of replay. `suffix` names what `settings` change."""
-    plain = {"annealing": 0.0} if method == "ddpg" else {}  # annealing makes er and per worse, Sec. 5.1
-    return {
-        f"{method} {replay}{suffix}": dict(method=method, replay=replay)
-        | (plain if replay in ("er", "per") else {})
-        | settings
-        for replay in replays
-    }
+def learners(labels: Any) -> dict[str, Any]:
+    """Variants of train.py: the labels, or label -> settings, begin with the method and the replay."""
+    found: dict[str, Any] = {}
+    for label in labels:
+        method, replay, *_ = label.split()
+        plain = method == "ddpg" and replay in ("er", "per")  # annealing makes them worse, Sec. 5.1
+        found[label] = dict(replay=replay) | (dict(annealing=0.0) if plain else {})
+        found[label] |= labels[label] if isinstance(labels, dict) else {}
+    return found
 
 
-def mujoco(tasks: Any, variants: Any, seeds: Scales = SEEDS) -> Experiment:
-    """Variants of train.py on MuJoCo's tasks."""
-    return grid(train, tasks, variants, seeds, BUDGET)
+def mujoco(tasks: Scales, variants: Any, seeds: Scales = SEEDS, budget: Scales = BUDGET) -> Experiment:
+    """Variants of train.py, by default on MuJoCo's tasks."""
+    return grid(train, tasks, each(variants, learners), seeds, budget)
 
 
-def changing(letter: str, setting: str, values: Iterable[Any], **settings: Any) -> dict[str, Any]:
+def changing(letter: str, setting: str, values: Iterable[float], **settings: Any) -> dict[str, Any]:
     """Variants: V-RACER with ReF-ER at these values of a setting."""
-    labels = {value: value if isinstance(value, str) else f"{value:g}" for value in values}
-    return {
-        name: variant
-        for value, text in labels.items()
-        for name, variant in learner("vracer", ["refer"], f" ({letter} {text})", **{setting: value}, **settings).items()
-    }
+    return {f"vracer refer ({letter} {value:g})": {setting: value} | settings for value in values}
 
 
-def power(size: int) -> str:
-    """A memory of 2^n steps in a label."""
-    return f" (N 2^{size.bit_length() - 1})"
+def larger(method: str, sizes: Iterable[int], **settings: Any) -> dict[str, Any]:
+    """Variants: a method with memories of these sizes."""
+    return {f"{method} (N 2^{size.bit_length() - 1})": dict(capacity=size) | settings for size in sizes}
 
 
 def memory(budget: dict[str, Any]) -> dict[str, Any]:
@@ -113,10 +108,8 @@ def memory(budget: dict[str, Any]) -> dict[str, Any]:
     stay."""
     usual = train.Config(**budget)
     rate = train.make_refer(usual).rate
-    found: dict[str, Any] = {}
-    for size in (2 * usual.capacity, 4 * usual.capacity):
-        found |= learner("vracer", ["refer"], power(size), capacity=size, beta_rate=rate)
-    return found | changing("B", "batch_size", (64, 128, 512), beta_rate=rate)
+    sizes = (2 * usual.capacity, 4 * usual.capacity)
+    return larger("vracer refer", sizes, beta_rate=rate) | changing("B", "batch_size", (64, 128, 512), beta_rate=rate)
 
 
 def judged(variants: Any) -> Scales:
@@ -125,71 +118,59 @@ def judged(variants: Any) -> Scales:
     return Scales(found.smoke, {k: v for k, v in found.quick.items() if not k.endswith(UNJUDGED)}, found.full)
 
 
-RULES = ("refer-1", "refer-2")
-DEFAULT = learner("vracer", ["refer"])
+DEFAULT: dict[str, Any] = {"vracer refer": {}}
 FIG7 = judged(DEFAULT | changing("C", "c", (2.0, 8.0)) | changing("D", "tolerance", (0.05, 0.15, 0.2)))
 FIG7_MEMORY = judged(each(BUDGET, memory))
 FIG7_UPDATES = judged(changing("F", "steps_per_update", (0.2, 0.5, 2.0, 4.0)) | changing("lr", "lr", (3e-5, 3e-4)))
-FIG7_ANT = Scales(SENSITIVITY.smoke, ["Ant-v5"], ["Ant-v5"])
+FIG8 = DEFAULT | changing("A", "annealing", [0.0]) | changing("S", "hidden", (92, 180))
 
 EXPERIMENTS: dict[str, Experiment] = {
     # Figs. 1 and 2
-    "fig1": mujoco(WIDE, learner("ddpg", ["refer", "er"])),
-    "fig1-rules": mujoco(WIDE, learner("ddpg", RULES)),
+    "fig1": mujoco(WIDE, ["ddpg refer", "ddpg er"]),
+    "fig1-rules": mujoco(WIDE, ["ddpg refer-1", "ddpg refer-2"]),
     # untuned: without what the paper found necessary with plain replay (Sec. 5.1), the critic's weight decay, and noise
     # that is correlated in time
-    "fig1-others": mujoco(WIDE, learner("ddpg", ["per"]))
-    + mujoco(THREE, learner("ddpg", ["er"], " (untuned)", weight_decay=0.0, theta=1.0)),
-    "fig3": mujoco(ONE, learner("naf", ["er", "per", "refer", *RULES]))
-    + mujoco(Scales((), THREE.quick[1:], ()), learner("naf", ["er", "per", "refer"])),
+    "fig1-others": mujoco(WIDE, ["ddpg per"])
+    + mujoco(THREE, {"ddpg er (untuned)": dict(weight_decay=0.0, theta=1.0)}),
+    "fig3": mujoco(ONE, ["naf er", "naf per", "naf refer", "naf refer-1", "naf refer-2"])
+    + mujoco(Scales([], THREE.quick[1:], []), ["naf er", "naf per", "naf refer"]),
     # Figs. 4 and 5
-    "fig4": mujoco(WIDE, learner("vracer", ["refer", "er"])),
-    "fig4-rules": mujoco(WIDE, learner("vracer", RULES)),
-    "fig4-others": grid(train_ppo, WIDE, ["ppo"], SEEDS, PPO)
+    "fig4": mujoco(WIDE, ["vracer refer", "vracer er"]),
+    "fig4-rules": mujoco(WIDE, ["vracer refer-1", "vracer refer-2"]),
+    "fig4-others": grid(train_ppo, WIDE, "ppo", SEEDS, PPO)
     + grid(train_acer, ONE, {f"acer (lr {lr:g})": dict(lr=lr) for lr in (1e-5, 1e-4)}, SEEDS, ACER),
     # the swimmer in the wake, seen in part, with recurrent networks and otherwise the settings of the MuJoCo tasks
-    "fig6": grid(
-        train, FLOW_TASK, learner("vracer", ["refer"]) | learner("ddpg", ["er", "refer"]), FLOW_SEEDS,
-        FLOW | Scales(dict(batch_size=16, beta=0.3), dict(beta=0.3), {}),
-    )
-    + grid(
-        train_acer, FLOW_TASK, {"acer (lr 1e-05)": {}}, FLOW_SEEDS,
-        FLOW | Scales(dict(episodes=3, segment=4), dict(segment=10), {}),
-    ),
+    "fig6": mujoco(FLOW_TASK, ["vracer refer", "ddpg er", "ddpg refer"], FLOW_SEEDS, FLOW_REFER)
+    + grid(train_acer, FLOW_TASK, "acer (lr 1e-05)", FLOW_SEEDS, FLOW_ACER),
     "fig7": mujoco(SENSITIVITY, FIG7),
     "fig7-memory": mujoco(SENSITIVITY, FIG7_MEMORY),
     "fig7-updates": mujoco(SENSITIVITY, FIG7_UPDATES),
     # in a file of its own; F and the learning rate are judged elsewhere or at full
-    "fig7-ant": mujoco(FIG7_ANT, FIG7) + mujoco(FIG7_ANT, FIG7_MEMORY),
-    "fig8": mujoco(
-        FIG8_TASKS, DEFAULT | changing("A", "annealing", [0.0]) | changing("S", "hidden", (92, 180)), MANY
+    "fig7-ant": mujoco(ANT, FIG7) + mujoco(ANT, FIG7_MEMORY),
+    "fig8": mujoco(FIG8_TASKS, FIG8, MANY),
+    "fig8-advantages": mujoco(
+        FIG8_TASKS, {f"vracer refer (advantage {a})": dict(advantage=a) for a in ("quadratic", "gaussian")}, MANY
     ),
-    "fig8-advantages": mujoco(FIG8_TASKS, changing("advantage", "advantage", ("quadratic", "gaussian")), MANY),
     # both directions of Rule 2's divergence: the paper's, and that of the authors' program
-    "own-kl": mujoco(LAST, DEFAULT | learner("vracer", ["refer"], " (reverse KL)", reverse_kl=True), FEW),
-    # Fig. 2's question: plain replay and a larger memory, at quick the paper's, in which all of a run has room
+    "own-kl": mujoco(LAST, DEFAULT | {"vracer refer (reverse KL)": dict(reverse_kl=True)}, FEW),
+    # Fig. 2's question: plain replay with a larger memory, at quick the paper's, in which all of a run has room
     "own-memory": mujoco(
-        SENSITIVITY,
-        each(
-            Scales(2**11, 2**18, 2**20),
-            lambda size: learner("ddpg", ["er"]) | learner("ddpg", ["er"], power(size), capacity=size),
-        ),
-        FEW,
+        SENSITIVITY, each(Scales(2**11, 2**18, 2**20), lambda n: {"ddpg er": {}} | larger("ddpg er", [n])), FEW
     ),
-    # what annealing hides: ReF-ER without any, as plain replay is, c_max constant, too; PPO without. And what is not the
+    # what annealing hides: ReF-ER and PPO without any, as plain replay is, c_max constant, too. And what is not the
     # replay's doing: plain replay with the white noise that ReF-ER explores with
     "own-annealing": mujoco(
         LAST,
-        learner("ddpg", ["er", "refer"])
-        | learner("ddpg", ["er"], " (white noise)", theta=1.0)
-        | learner("ddpg", ["refer"], " (A 0)", annealing=0.0)
-        | DEFAULT,
+        {
+            "ddpg er": {}, "ddpg refer": {}, "ddpg er (white noise)": dict(theta=1.0),
+            "ddpg refer (A 0)": dict(annealing=0.0), "vracer refer": {},
+        },
     )
     + grid(train_ppo, LAST, {"ppo": {}, "ppo (A 0)": dict(annealing=0.0)}, SEEDS, PPO),
-    "own-million": grid(train, LAST, learner("vracer", ["refer", "er"]), FEW, MILLION),
+    "own-million": mujoco(LAST, ["vracer refer", "vracer er"], FEW, MILLION),
     # the full protocol's segments, and quick's length
     "own-segments": grid(
-        train_acer, each(ONE, lambda tasks: tasks[:1]), {"acer (segments of 200)": {}}, FEW,
+        train_acer, each(ONE, lambda tasks: tasks[:1]), "acer (segments of 200)", FEW,
         ACER | dict(segment=Scales(10, 200, 200)),
     ).full_as_quick(),
 }  # fmt: skip

@@ -5,11 +5,11 @@
 it"). Its lengths are not chosen on Sibling Rivalry's runs (README, "Registered before the runs").
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from lab.entry import Entry
-from lab.grid import Experiment, Scales, each, grid, named
+from lab.grid import Experiment, Scales, each, grid
 from papers.sibling_rivalry import build, track, train, train_low_level, train_off_policy
 
 HEADLINE: dict[str, Callable[[Entry], bool]] = {
@@ -29,28 +29,26 @@ MANY = Scales(1, 10, 5)
 
 LENGTH = Scales(dict(epochs=2, eval_episodes=4), dict(epochs=25), dict(epochs=50))
 """100,000 episodes at quick are half the paper's; there, its own curve of Sibling Rivalry has come to 0.78."""
-ON_POLICY = LENGTH | Scales(dict(updates=2, rollouts=8), {}, {})
-OFF_POLICY = LENGTH | Scales(
-    dict(cycles=2, episodes=4, updates=2, batch_size=32, warmup=40, capacity=5_000), {}, {}
-)  # fmt: skip
-SHORTER = Scales({}, dict(epochs=10), {})
-"""40,000 episodes at quick. On the grid, the paper's curves of Sibling Rivalry and hindsight, on 13 x 13, have passed 0.9
-by then; and PPO needs a fifth of them to solve the longest corridor."""
-TRACK = Scales(dict(updates=4, pairs=4, log_every=2), {}, {})
+ON_POLICY = LENGTH | Scales(smoke=dict(updates=2, rollouts=8))
+OFF_POLICY = LENGTH | Scales(smoke=dict(cycles=2, episodes=4, updates=2, batch_size=32, warmup=40, capacity=5_000))
+SHORTER = Scales(quick=dict(epochs=10))
+"""40,000 episodes at quick. By then, the paper's curves of Sibling Rivalry and hindsight on its grid, 13 x 13, have
+passed 0.9; and PPO needs a fifth of them to solve the longest corridor."""
+TRACK = Scales(smoke=dict(updates=4, pairs=4, log_every=2))
 CONSTRUCTION = Scales(
     dict(size=5, height=1, sides=(3, 4), max_steps=8, episodes=48, pairs=4, lag=2, log_every=16),
     dict(episodes=100_000),
     dict(picture=(24, 36)),
 )
 """Fig. 5: a small arena, in which the agent sees cells and its pose, and the paper's with what the agent sees."""
-LOW_LEVEL = Scales(dict(updates=2, episodes=2, eval_every=1, eval_episodes=2), {}, {})
+LOW_LEVEL = Scales(smoke=dict(updates=2, episodes=2, eval_every=1, eval_episodes=2))
 
-MAZE = ["PointMaze"]
+MAZE = "PointMaze"
 GRID = Scales("PixelGrid-5-12", "PixelGrid-7-25", "PixelGrid-13")
 PIXELS = each(GRID, lambda env: {env: SHORTER})
 WHOLE = Scales({GRID.smoke: {}}, {GRID.full: SHORTER}, {GRID.full: SHORTER})
-ARENA = Scales(["VoxelBuildSmall"], ["VoxelBuildSmall"], ["VoxelBuild"])
-CHEAP = Scales({}, dict(batch_size=256), {})
+ARENA = Scales("VoxelBuildSmall", "VoxelBuildSmall", "VoxelBuild")
+CHEAP = Scales(quick=dict(batch_size=256))
 """Of DQN on the grid where it must be cheap: transitions per gradient step, a tenth of the paper's."""
 
 LENGTHS = (2, 4, 6, 8, 10)
@@ -62,7 +60,6 @@ SIDES = (1.0, 2.0, 3.0)
 
 ANT = Scales("AntMazeSmall", "AntMazeSmall", "AntMaze")
 """Half the maze is a surrogate: a run in the paper's takes hours."""
-ANTS = each(ANT, lambda env: [env])
 ANT_SEEDS, ANT_FEW = Scales(1, range(10, 15), 5), Scales(1, range(10, 13), 5)
 """At quick the lower ones were the short runs'. Few: of all but PPO and Sibling Rivalry."""
 ANT_LENGTH = Scales(
@@ -70,16 +67,16 @@ ANT_LENGTH = Scales(
 )
 """Epochs of 1,600 episodes: 48,000 at quick, where the paper's curve of Sibling Rivalry, in the whole maze, has come to
 0.90; the paper's 80,000 at full. Pairs of an evaluation: the paper does not say how many."""
-ANT_ON_POLICY = ANT_LENGTH | Scales(dict(updates=1, rollouts=4), {}, {})
+ANT_ON_POLICY = ANT_LENGTH | Scales(smoke=dict(updates=1, rollouts=4))
 ANT_OFF_POLICY = ANT_LENGTH | Scales(
     dict(cycles=1, episodes=4, updates=2, batch_size=16, warmup=20, capacity=5_000),
     dict(eval_episodes=100, capacity=5_000_000),
     dict(eval_episodes=200),
 )
 """As many episodes of an evaluation, without pairs. Hindsight keeps all of quick's transitions: 2.5 GB."""
-ANT_SHORT = ANT_ON_POLICY | Scales({}, dict(epochs=12), {})
+ANT_SHORT = ANT_ON_POLICY | Scales(quick=dict(epochs=12))
 """As quick was first registered."""
-ANT_LONG = ANT_ON_POLICY | Scales({}, dict(epochs=50), {})
+ANT_LONG = ANT_ON_POLICY | Scales(quick=dict(epochs=50))
 """The paper's 80,000 episodes."""
 ANT_SIDE = Scales(1.0, 1.0, 2.0)
 """Of the Grid Oracle's regions: as in the authors' code, and half of it in half the maze."""
@@ -102,14 +99,9 @@ def off_policy(tasks: Any, variants: Any, seeds: Any = SEEDS, budget: Scales = O
     return grid(train_off_policy, tasks, variants, seeds, budget)
 
 
-def rivalry(suffix: str, **settings: Any) -> dict[str, Any]:
-    """Variant: Sibling Rivalry where `suffix` names what `settings` change."""
-    return named(["ppo-sr"], f" ({suffix})", **settings)
-
-
-def thresholds(values: Any) -> dict[str, Any]:
+def thresholds(values: Iterable[int]) -> dict[str, Any]:
     """Variants: Sibling Rivalry with these inclusion thresholds."""
-    return {label: v for e in values for label, v in rivalry(f"epsilon {e}", epsilon=float(e)).items()}
+    return {f"ppo-sr (epsilon {value})": dict(epsilon=float(value)) for value in values}
 
 
 def growing(shape: str) -> Experiment:
@@ -117,9 +109,9 @@ def growing(shape: str) -> Experiment:
     mazes = {f"{shape}-{n}": SHORTER | dict(epsilon=shapes_epsilon(n)) for n in LENGTHS}
     longest = {f"{shape}-{LENGTHS[-1]}": SHORTER}
     return (
-        on_policy(mazes, ["ppo-sr"], FEW)
-        + on_policy(longest, thresholds(FIG6_EPSILONS) | named(["ppo-icm"]), FEW)
-        + off_policy(longest, ["ddpg-her"], FEW)
+        on_policy(mazes, "ppo-sr", FEW)
+        + on_policy(longest, thresholds(FIG6_EPSILONS) | {"ppo-icm": {}}, FEW)
+        + off_policy(longest, "ddpg-her", FEW)
     )
 
 
@@ -132,21 +124,21 @@ STARTS = each(GRID, lambda env: {"PointMaze": {}, env: SHORTER})
 
 EXPERIMENTS: dict[str, Experiment] = {
     # Figs. 1 and 2
-    "track": grid(track, [track.ENV], track.METHODS, FEW, TRACK),
+    "track": grid(track, track.ENV, track.METHODS, FEW, TRACK),
     # Fig. 3. RND is in the paper's text only
-    "maze": on_policy(MAZE, ["ppo", "ppo-sr", "ppo-icm", "ppo-rnd"]) + off_policy(MAZE, ["ddpg-her"]),
+    "maze": on_policy(MAZE, ["ppo", "ppo-sr", "ppo-icm", "ppo-rnd"]) + off_policy(MAZE, "ddpg-her"),
     # Fig. 4; and Sibling Rivalry without the closer of two siblings that end far apart
     "grid": on_policy(PIXELS, ["ppo", "ppo-sr", "ppo-icm"])
     + off_policy(PIXELS, ["dqn-her", "dqn"], budget=OFF_POLICY | CHEAP)
-    + on_policy(PIXELS, rivalry("epsilon 2", epsilon=2.0)),
+    + on_policy(PIXELS, thresholds([2])),
     # own: one run each on the paper's own grid, DQN with quick's and with the paper's batches
     "whole-grid": (
         on_policy(WHOLE, ["ppo", "ppo-sr"], 1)
-        + off_policy(WHOLE, ["dqn-her"], 1, OFF_POLICY | CHEAP)
-        + off_policy(WHOLE, Scales({}, *2 * [named(["dqn-her"], " (batches of 2560)")]), 1)
+        + off_policy(WHOLE, "dqn-her", 1, OFF_POLICY | CHEAP)
+        + off_policy(WHOLE, Scales([], *2 * ["dqn-her (batches of 2560)"]), 1)
     ).full_as_quick(),
     # own: Fig. 4's DQN with dense rewards at quick, 100,000 episodes
-    "dense-grid": off_policy(each(GRID, lambda env: [env]), ["dqn"], budget=OFF_POLICY | CHEAP).full_as_quick(),
+    "dense-grid": off_policy(GRID, "dqn", budget=OFF_POLICY | CHEAP).full_as_quick(),
     # Fig. 5; and five fresh seeds, added when the first five had been seen
     "construction": construction(SEEDS),
     "construction-fresh": construction(Scales(1, range(5, 10), 5)).full_as_quick(),
@@ -154,25 +146,25 @@ EXPERIMENTS: dict[str, Experiment] = {
     "corridors": growing("Corridor"),
     "u-mazes": growing("UMaze"),
     # Fig. 7. 5 is the default, and its runs are those of Fig. 3
-    "epsilon": on_policy(MAZE, each(FIG7_EPSILONS, thresholds) | rivalry("epsilon 5"), FEW),
+    "epsilon": on_policy(MAZE, each(FIG7_EPSILONS, thresholds) | {"ppo-sr (epsilon 5)": {}}, FEW),
     # Fig. 8: siblings that share their start, and siblings that do not
-    "starts": on_policy(STARTS, ["ppo-sr"], MANY)
-    + on_policy(STARTS, rivalry("independent starts", independent_starts=True), MANY),
+    "starts": on_policy(STARTS, "ppo-sr", MANY)
+    + on_policy(STARTS, {"ppo-sr (independent starts)": dict(independent_starts=True)}, MANY),
     # Fig. 9: the Grid Oracle with regions of three sizes
-    "oracle": on_policy(MAZE, ["ppo-sr"])
-    + on_policy(MAZE, {f"ppo-go (side {side:g})": dict(method="ppo-go", cell_side=side) for side in SIDES}),
+    "oracle": on_policy(MAZE, "ppo-sr")
+    + on_policy(MAZE, {f"ppo-go (side {side:g})": dict(cell_side=side) for side in SIDES}),
     # own: means over workers, as the authors' code has them, and the mean over all 80 episodes of an update
-    "weighting": on_policy(MAZE, named(["ppo-sr"]) | rivalry("one pool", worker_rollouts=80)),
+    "weighting": on_policy(MAZE, {"ppo-sr": {}, "ppo-sr (one pool)": dict(worker_rollouts=80)}),
     # Fig. 3
-    "ant": on_policy(ANTS, ["ppo", "ppo-sr"], ANT_SEEDS, ANT_ON_POLICY)
-    + on_policy(ANTS, ["ppo-icm"], ANT_FEW, ANT_ON_POLICY)
-    + off_policy(ANTS, ["ddpg-her"], ANT_FEW, ANT_OFF_POLICY),
+    "ant": on_policy(ANT, ["ppo", "ppo-sr"], ANT_SEEDS, ANT_ON_POLICY)
+    + on_policy(ANT, "ppo-icm", ANT_FEW, ANT_ON_POLICY)
+    + off_policy(ANT, "ddpg-her", ANT_FEW, ANT_OFF_POLICY),
     # Fig. 9
-    "ant-oracle": on_policy(ANTS, ["ppo-sr"], ANT_SEEDS, ANT_ON_POLICY)
-    + on_policy(ANTS, named(["ppo-go"], cell_side=ANT_SIDE), ANT_FEW, ANT_ON_POLICY),
+    "ant-oracle": on_policy(ANT, "ppo-sr", ANT_SEEDS, ANT_ON_POLICY)
+    + on_policy(ANT, {"ppo-go": dict(cell_side=ANT_SIDE)}, ANT_FEW, ANT_ON_POLICY),
     # own: quick's maze for 19,200 and for 80,000 episodes
-    "ant-short": on_policy(ANTS, ["ppo", "ppo-sr"], SEEDS, ANT_SHORT).full_as_quick(),
-    "ant-long": on_policy(ANTS, ["ppo-sr", "ppo"], ANT_SEEDS, ANT_LONG).full_as_quick(),
+    "ant-short": on_policy(ANT, ["ppo", "ppo-sr"], SEEDS, ANT_SHORT).full_as_quick(),
+    "ant-long": on_policy(ANT, ["ppo-sr", "ppo"], ANT_SEEDS, ANT_LONG).full_as_quick(),
     # own: the low level alone, without walls
-    "low-level": grid(train_low_level, ["AntArena"], ["low-level"], Scales(1, 3, 3), LOW_LEVEL),
+    "low-level": grid(train_low_level, "AntArena", "low-level", Scales(1, 3, 3), LOW_LEVEL),
 }

@@ -1,7 +1,7 @@
 """The worlds of this paper: their train scripts, tasks, and budgets at each scale."""
 
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from envs import minigrid_tasks
 from envs.sokoban import BOX_REWARD, SOLVED_REWARD
@@ -28,11 +28,13 @@ class World(NamedTuple):
     """Task -> what differs from the budget."""
 
 
-UNCHANGED = Scales({}, {}, {})
+def _laptop(steps: int, **more: Any) -> dict[str, Any]:
+    """The memory holds all of a run; a twentieth of it is warm-up, and after half of it exploration is at its end."""
+    return dict(steps=steps, capacity=steps, warmup=steps // 20, epsilon_steps=steps // 2, **more)
 
 
 def _steps(full: int) -> Scales:
-    return Scales({}, {}, dict(steps=full))
+    return Scales(full=dict(steps=full))
 
 
 MINIGRID = World(
@@ -42,11 +44,7 @@ MINIGRID = World(
             steps=480, capacity=400, warmup=160, epsilon_steps=300, target_interval=100, eval_every=240,
             eval_episodes=3,
         ),
-        quick=dict(
-            steps=200_000, capacity=200_000, warmup=10_000, epsilon_steps=100_000, eval_every=10_000,
-            eval_episodes=30, network="codes", scale_output=True,
-        ),
-        full={},
+        quick=_laptop(200_000, eval_every=10_000, eval_episodes=30, network="codes", scale_output=True),
     ),
     {"DoorKey": _steps(6_000_000)},
 )  # fmt: skip
@@ -57,11 +55,9 @@ SOKOBAN_WORLD = World(
             steps=280, capacity=200, warmup=130, epsilon_steps=200, target_interval=100, eval_every=140,
             eval_episodes=2, pixels=40,
         ),
-        quick=dict(
-            steps=100_000, capacity=100_000, warmup=5_000, epsilon_steps=50_000, target_interval=1_000,
-            eval_every=10_000, eval_episodes=30, network="codes", scale_output=True,
+        quick=_laptop(
+            100_000, target_interval=1_000, eval_every=10_000, eval_episodes=30, network="codes", scale_output=True
         ),
-        full={},
     ),
     {
         "6x6-2": _steps(5_000_000), "6x6-3": _steps(10_000_000), "7x7-1": _steps(3_000_000),
@@ -74,11 +70,7 @@ ATARI = World(
         smoke=dict(
             steps=120, capacity=100, warmup=60, epsilon_steps=100, target_interval=20, eval_every=60, eval_episodes=1
         ),
-        quick=dict(
-            steps=5_000, capacity=5_000, warmup=250, epsilon_steps=2_500, target_interval=125, eval_every=1_000,
-            eval_episodes=3,
-        ),
-        full={},
+        quick=_laptop(5_000, target_interval=125, eval_every=1_000, eval_episodes=3),
     ),
     {},
 )  # fmt: skip

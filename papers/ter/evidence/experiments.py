@@ -15,9 +15,9 @@ from operator import add
 from typing import Any
 
 from lab.entry import Entry
-from lab.grid import Experiment, Scales, each, grid, named
+from lab.grid import Experiment, Scales, each, grid
 from papers.ter import batch_time, nchain, sweeps, train_dreamer
-from papers.ter.evidence.budgets import GAMES, MINIGRID, QUICK, SOKOBAN, TASKS, UNCHANGED, WORLDS, World
+from papers.ter.evidence.budgets import GAMES, MINIGRID, QUICK, SOKOBAN, TASKS, WORLDS, World
 from papers.ter.settings import METHODS
 
 FRESH = 10
@@ -44,12 +44,11 @@ DREAMER = Scales(
         size="small",
     ),
     quick=dict(steps=10_000, capacity=10_000, log_every=1_000, size="small"),
-    full={},
 )  # fmt: skip
 """At quick the steps that an hour of one core is enough for, with small networks (0.3 s each)."""
 DREAMER_TASKS = Scales(["5x5-1"], ["5x5-1"], ["SimpleCrossing-Easy", "LavaCrossing-Hard", "5x5-1", "6x6-2"])
 """The paper names none of its four."""
-BATCH_TIME = Scales(dict(steps=2_000, warmup=500), dict(steps=200_000, warmup=5_000), {})
+BATCH_TIME = Scales(dict(steps=2_000, warmup=500), dict(steps=200_000, warmup=5_000))
 SMALL_MEMORY = Scales(50, 5_000, 50_000)
 """At a shorter budget it holds the same share, a twentieth, of the run."""
 
@@ -76,12 +75,12 @@ RELEASED = " (1 predecessor)"
 
 
 def arms(label: str = "ter{}", **settings: Any) -> dict[str, Any]:
-    """TER as printed, and, where a label has RELEASED for "{}", as released, which only MiniGrid has."""
-    printed = dict(method="ter") | settings
-    return {label.format(""): printed, label.format(RELEASED): dict(predecessors=1) | printed}
+    """Variants: TER as printed, and, with RELEASED for the braces, as released; only MiniGrid has that one."""
+    return {label.format(""): settings, label.format(RELEASED): settings | dict(predecessors=1)}
 
 
-PLAIN = named(METHODS[:-1]) | arms()
+BASELINES = METHODS[:-1]
+PLAIN: dict[str, Any] = {method: {} for method in BASELINES} | arms()
 """All methods."""
 
 
@@ -92,15 +91,9 @@ def on(
     tasks where all runs have `common` settings."""
 
     def of(world: World) -> Experiment:
-        def inside(names: Sequence[str]) -> dict[str, Any]:
-            return {
-                n + suffix: world.longer.get(n, UNCHANGED) | dict(env=n) | common for n in names if n in world.tasks
-            }
-
-        found = grid(
-            world.script, each(tasks, inside), variants(world) if callable(variants) else variants, seeds, world.budget,
-            shared=shared,
-        )  # fmt: skip
+        inside = each(tasks, lambda names: {n + suffix: world.longer.get(n, {}) for n in names if n in world.tasks})
+        changes = variants(world) if callable(variants) else variants
+        found = grid(world.script, inside, changes, seeds, world.budget | common, shared=shared)
         return found.only(lambda entry: RELEASED not in entry.method or world is MINIGRID)
 
     return reduce(add, map(of, WORLDS))
@@ -109,17 +102,14 @@ def on(
 def ratios(world: World) -> dict[str, Any]:
     """Baselines that learn 1, 4 and 8 times as often as TER. At quick the ratio 0.25 is that of Fig. 3's runs, and the
     others end earlier, with the schedules of these."""
-    short = Scales({}, dict(steps=RATIO_STEPS, per_beta_steps=world.budget.quick["steps"]), {})
-    found: dict[str, Any] = {}
-    for method in METHODS[:-1]:
-        found |= {f"{method} x0.25": dict(method=method)}
-        found |= {f"{method} x{ratio:g}": short | dict(method=method, replay_ratio=ratio) for ratio in (1.0, 2.0)}
-    return found | arms("ter{} x0.25")
+    short = Scales(quick=dict(steps=RATIO_STEPS, per_beta_steps=world.budget.quick["steps"]))
+    at = {0.25: {}, 1.0: short | dict(replay_ratio=1.0), 2.0: short | dict(replay_ratio=2.0)}
+    return {f"{method} x{ratio:g}": at[ratio] for method in BASELINES for ratio in at} | arms("ter{} x0.25")
 
 
 def shares(world: World) -> dict[str, Any]:
     """EBU with TER's share of prioritised transitions."""
-    return named(["ebu"]) | {"ebu + per": dict(method="ebu", ebu_per_share=world.script.Config.eta)} | arms()
+    return {"ebu": {}, "ebu + per": dict(ebu_per_share=world.script.Config.eta)} | arms()
 
 
 def intervals(interval: int) -> dict[str, Any]:
@@ -131,13 +121,13 @@ def intervals(interval: int) -> dict[str, Any]:
     }
 
 
-ETAS = [arms(f"eta={eta:g}{{}}", eta=eta) for eta in (0.0, 0.05, 0.1, 0.2, 0.5, 0.7)]
+ETAS = [arms(f"eta={eta:g}{{}}", method="ter", eta=eta) for eta in (0.0, 0.05, 0.1, 0.2, 0.5, 0.7)]
 EASY = simple(["SimpleCrossing-Easy"], ["SimpleCrossing-Easy"])
 HARD = simple(["SimpleCrossing-Easy"], ["SimpleCrossing-Hard", "LavaCrossing-Hard"])
 
 EXPERIMENTS: dict[str, Experiment] = {
     # NChain: backups needed from one fixed data set
-    "fig2": grid(nchain, ["NChain-20"], nchain.METHODS.keys(), Scales(2, 10, 20)),
+    "fig2": grid(nchain, "NChain-20", list(nchain.METHODS), Scales(2, 10, 20)),
     # learning curves on MiniGrid and on Sokoban, and Q-values (Fig. E.7)
     "fig3a": on(fig3(TASKS), PLAIN),
     "fig3b": on(fig3(SOKOBAN), PLAIN),
@@ -148,17 +138,17 @@ EXPERIMENTS: dict[str, Experiment] = {
     "fig6": on(
         simple(["SimpleCrossing-Easy", "5x5-1"], [task for task in TASKS if "Crossing" in task]),
         {
-            "ter (1 root, 1 predecessor, eta=0)": dict(method="ter", roots=1, predecessors=1, eta=0.0),
-            "ebu (beta=0, terminal only)": dict(method="ebu", ebu_beta=0.0, ebu_timeouts=False),
+            "ter (1 root, 1 predecessor, eta=0)": dict(roots=1, predecessors=1, eta=0.0),
+            "ebu (beta=0, terminal only)": dict(ebu_beta=0.0, ebu_timeouts=False),
         },
     ),
     # seconds to make a batch
-    "table-b1": grid(batch_time, ["SimpleCrossing-Easy"], METHODS, Scales(1, 3, 3), BATCH_TIME),
+    "table-b1": grid(batch_time, "SimpleCrossing-Easy", METHODS, Scales(1, 3, 3), BATCH_TIME),
     # different diffusion factors; and without double DQN, as in the released code
     "fig-f8": on(
         varied(TASKS + SOKOBAN),
         {f"beta={beta:g}": dict(method="ebu", ebu_beta=beta) for beta in (0.0, 0.25, 0.5, 0.75, 1.0)}
-        | {"ebu (released)": dict(method="ebu", ebu_double=False)},
+        | {"ebu (released)": dict(ebu_double=False)},
     ),
     # every tenth action replaced by a random one
     "fig-g9": on(
@@ -167,14 +157,14 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     # a goal that does not end the episode, and the same tasks where it does; TER's U also standardised
     "fig-h10": on(
-        HARD, PLAIN | named(["ter"], " (standardised U)", standardise_returns=True), " (no terminal)", FEW,
+        HARD, PLAIN | {"ter (standardised U)": dict(standardise_returns=True)}, " (no terminal)", FEW,
         pseudo_terminal=True,
     )
     + on(HARD, PLAIN, seeds=FEW),
     "fig-i11": on(varied(TASKS + SOKOBAN), shares),
     # EBU without the episodes that ran out of time
     "fig-j12": on(
-        varied(TASKS + SOKOBAN), named(["ebu"]) | named(["ebu"], " (no timeout)", ebu_timeouts=False) | arms()
+        varied(TASKS + SOKOBAN), {"ebu": {}, "ebu (no timeout)": dict(ebu_timeouts=False)} | arms()
     ),
     # projections of different length; compared to the last bit, so that one machine makes them all
     "fig-k13": on(
@@ -183,7 +173,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     # DreamerV2, and TER as in Fig. 3; compared by the clock, too, so that one machine makes them all
     "fig-l14": (
-        grid(train_dreamer, DREAMER_TASKS, {"dreamer": {}}, FEW, DREAMER, shared=False)
+        grid(train_dreamer, DREAMER_TASKS, "dreamer", FEW, DREAMER, shared=False)
         + on(DREAMER_TASKS, arms(), seeds=FEW, shared=False)
     ).by("env"),
     # four Atari games; at quick one of them, once, for a 500th of the steps
@@ -202,14 +192,14 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     # Sokoban's baselines with a memory of 50,000, as in the released scripts, where TER has 1M
     "own-memory": on(
-        simple(["5x5-1"], SOKOBAN), PLAIN | named(METHODS[:-1], " (small memory)", capacity=SMALL_MEMORY)
+        simple(["5x5-1"], SOKOBAN), PLAIN | {f"{m} (small memory)": dict(capacity=SMALL_MEMORY) for m in BASELINES}
     ),
     # 64 levels of a Sokoban with two boxes for training, and how the others are played then
     "own-levels": on(simple(["5x5-2"], ["6x6-2"]), PLAIN, " (64 levels)", levels=64),
     # sweeps with 1 and with 3 predecessors over random steps
     "own-predecessors": grid(
         sweeps, ["SimpleCrossing-Easy", "Unlock", "5x5-1", "6x6-2"],
-        {"uer": dict(method="uer"), "ter": {}, f"ter{RELEASED}": dict(predecessors=1)},
-        Scales(1, 5, 5), Scales(dict(transitions=4_000, copies=4), {}, {}),
+        {"uer": {}} | arms(),
+        Scales(1, 5, 5), Scales(smoke=dict(transitions=4_000, copies=4)),
     ),
 }  # fmt: skip
