@@ -31,7 +31,7 @@ class Scales:
 def at(value: Any, scale: str) -> Any:
     """The value at a scale; inside a dict, too."""
     value = value[scale] if isinstance(value, Scales) else value
-    return {key: at(each, scale) for key, each in value.items()} if isinstance(value, dict) else value
+    return {key: at(inside, scale) for key, inside in value.items()} if isinstance(value, dict) else value
 
 
 def each(value: Any, function: Callable[[Any], Any]) -> Scales:

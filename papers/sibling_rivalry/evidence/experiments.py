@@ -115,11 +115,6 @@ def growing(shape: str) -> Experiment:
     )
 
 
-def construction(seeds: Scales) -> Experiment:
-    """Building what is shown. The naive reward is in the paper's text only."""
-    return grid(build, ARENA, build.METHODS, seeds, CONSTRUCTION).by("seed")
-
-
 STARTS = each(GRID, lambda env: {"PointMaze": {}, env: SHORTER})
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -139,9 +134,11 @@ EXPERIMENTS: dict[str, Experiment] = {
     ).full_as_quick(),
     # own: Fig. 4's DQN with dense rewards at quick, 100,000 episodes
     "dense-grid": off_policy(GRID, "dqn", budget=OFF_POLICY | CHEAP).full_as_quick(),
-    # Fig. 5; and five fresh seeds, added when the first five had been seen
-    "construction": construction(SEEDS),
-    "construction-fresh": construction(Scales(1, range(5, 10), 5)).full_as_quick(),
+    # Fig. 5. The naive reward is in the paper's text only. And five fresh seeds, added when the first had been seen
+    "construction": grid(build, ARENA, build.METHODS, SEEDS, CONSTRUCTION).by("seed"),
+    "construction-fresh": grid(build, ARENA, build.METHODS, Scales(1, range(5, 10)), CONSTRUCTION)
+    .by("seed")
+    .full_as_quick(),
     # Fig. 6
     "corridors": growing("Corridor"),
     "u-mazes": growing("UMaze"),

@@ -11,7 +11,7 @@ released scripts run it.
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from operator import add
+from operator import add, or_
 from typing import Any
 
 from lab.entry import Entry
@@ -122,7 +122,7 @@ def intervals(interval: int) -> dict[str, Any]:
 
 
 ETAS = [arms(f"eta={eta:g}{{}}", method="ter", eta=eta) for eta in (0.0, 0.05, 0.1, 0.2, 0.5, 0.7)]
-EASY = simple(["SimpleCrossing-Easy"], ["SimpleCrossing-Easy"])
+EASY = each(["SimpleCrossing-Easy"], list)
 HARD = simple(["SimpleCrossing-Easy"], ["SimpleCrossing-Hard", "LavaCrossing-Hard"])
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -133,7 +133,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "fig3b": on(fig3(SOKOBAN), PLAIN),
     "fig4": on(varied(RATIO_TASKS), ratios),
     # different shares of prioritised transitions
-    "fig5": on(varied(RATIO_TASKS), {label: variant for eta in ETAS for label, variant in eta.items()}),
+    "fig5": on(varied(RATIO_TASKS), reduce(or_, ETAS)),
     # stitching alone: TER cut down until only the graph sets it apart from EBU
     "fig6": on(
         simple(["SimpleCrossing-Easy", "5x5-1"], [task for task in TASKS if "Crossing" in task]),
@@ -163,9 +163,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     + on(HARD, PLAIN, seeds=FEW),
     "fig-i11": on(varied(TASKS + SOKOBAN), shares),
     # EBU without the episodes that ran out of time
-    "fig-j12": on(
-        varied(TASKS + SOKOBAN), {"ebu": {}, "ebu (no timeout)": dict(ebu_timeouts=False)} | arms()
-    ),
+    "fig-j12": on(varied(TASKS + SOKOBAN), {"ebu": {}, "ebu (no timeout)": dict(ebu_timeouts=False)} | arms()),
     # projections of different length; compared to the last bit, so that one machine makes them all
     "fig-k13": on(
         varied(["SimpleCrossing-Hard", "LavaCrossing-Hard", "5x5-1", "6x6-2"]),
@@ -198,8 +196,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "own-levels": on(simple(["5x5-2"], ["6x6-2"]), PLAIN, " (64 levels)", levels=64),
     # sweeps with 1 and with 3 predecessors over random steps
     "own-predecessors": grid(
-        sweeps, ["SimpleCrossing-Easy", "Unlock", "5x5-1", "6x6-2"],
-        {"uer": {}} | arms(),
-        Scales(1, 5, 5), Scales(smoke=dict(transitions=4_000, copies=4)),
+        sweeps, ["SimpleCrossing-Easy", "Unlock", "5x5-1", "6x6-2"], {"uer": {}} | arms(), Scales(1, 5, 5),
+        Scales(smoke=dict(transitions=4_000, copies=4)),
     ),
 }  # fmt: skip
