@@ -27,10 +27,10 @@ BUDGET = Scales(
 LONGER = {"HandWall": Scales(quick=dict(epochs=200, eval_every=4))}
 """Where no method reached a success of 5 % at quick: doubled for all, by the rule that the README had registered.
 Curves keep their 50 points, so that a score (the last five) is of the last tenth in every task."""
-BITFLIP = dict(
+BITFLIP: dict[str, Any] = dict(
     seeds=Scales(1, 5, 15), budget=Scales(smoke=dict(epochs=2, cycles=2, updates=5, eval_episodes=3, capacity=5_000))
 )
-APPENDIX_A = dict(seeds=Scales(2, 5, 15), budget=Scales(smoke=dict(samples=100, episodes=40)))
+APPENDIX_A: dict[str, Any] = dict(seeds=Scales(2, 5, 15), budget=Scales(smoke=dict(samples=100, episodes=40)))
 
 
 def _filter_on_hand(entry: Entry) -> bool:
@@ -50,7 +50,7 @@ def runs(
     tasks: Iterable[str], methods: Iterable[str], suffix: str = "", seeds: Scales = OWN_SEEDS, **settings: Any
 ) -> Experiment:
     """Every method on every task, seed by seed; `suffix` names what `settings` change."""
-    lengths = {task: LONGER.get(task, {}) for task in tasks}
+    lengths: dict[str, Any] = {task: LONGER.get(task, {}) for task in tasks}
     return grid(train, lengths, {method + suffix: settings for method in methods}, seeds, BUDGET).by("seed")
 
 

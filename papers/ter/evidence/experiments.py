@@ -34,6 +34,7 @@ HEADLINE: dict[str, Callable[[Entry], bool]] = {
 
 # ---- tables: at smoke, quick and full --------------------------------------------------------------------------------
 
+EASY = ["SimpleCrossing-Easy"]
 RATIO_TASKS = ("LavaCrossing-Hard", "Unlock", "6x6-2", "6x6-3")
 """Tasks of Figs. 4 and 5 in the paper."""
 RATIO_STEPS = 40_000
@@ -65,7 +66,7 @@ def simple(quick: Sequence[str], full: Sequence[str]) -> Scales:
 
 def varied(full: Sequence[str]) -> Scales:
     """The tasks of a figure that varies a setting; `full`: the paper's."""
-    return Scales(["SimpleCrossing-Easy", "5x5-1"], ["5x5-1"], full)
+    return Scales([*EASY, "5x5-1"], ["5x5-1"], full)
 
 
 # ---- experiments -----------------------------------------------------------------------------------------------------
@@ -85,7 +86,7 @@ PLAIN: dict[str, Any] = {method: {} for method in BASELINES} | arms()
 
 
 def on(
-    tasks: Scales, variants: Any, suffix: str = "", seeds: Scales = SEEDS, shared: bool = True, **common: Any
+    tasks: Any, variants: Any, suffix: str = "", seeds: Scales = SEEDS, shared: bool = True, **common: Any
 ) -> Experiment:
     """Variants, or what a world makes of them, on tasks with the budget of their world. `suffix` follows the names of
     tasks where all runs have `common` settings."""
@@ -122,8 +123,7 @@ def intervals(interval: int) -> dict[str, Any]:
 
 
 ETAS = [arms(f"eta={eta:g}{{}}", method="ter", eta=eta) for eta in (0.0, 0.05, 0.1, 0.2, 0.5, 0.7)]
-EASY = each(["SimpleCrossing-Easy"], list)
-HARD = simple(["SimpleCrossing-Easy"], ["SimpleCrossing-Hard", "LavaCrossing-Hard"])
+HARD = simple(EASY, ["SimpleCrossing-Hard", "LavaCrossing-Hard"])
 
 EXPERIMENTS: dict[str, Experiment] = {
     # NChain: backups needed from one fixed data set
@@ -136,14 +136,14 @@ EXPERIMENTS: dict[str, Experiment] = {
     "fig5": on(varied(RATIO_TASKS), reduce(or_, ETAS)),
     # stitching alone: TER cut down until only the graph sets it apart from EBU
     "fig6": on(
-        simple(["SimpleCrossing-Easy", "5x5-1"], [task for task in TASKS if "Crossing" in task]),
+        simple([*EASY, "5x5-1"], [task for task in TASKS if "Crossing" in task]),
         {
             "ter (1 root, 1 predecessor, eta=0)": dict(roots=1, predecessors=1, eta=0.0),
             "ebu (beta=0, terminal only)": dict(ebu_beta=0.0, ebu_timeouts=False),
         },
     ),
     # seconds to make a batch
-    "table-b1": grid(batch_time, "SimpleCrossing-Easy", METHODS, Scales(1, 3, 3), BATCH_TIME),
+    "table-b1": grid(batch_time, EASY, METHODS, Scales(1, 3, 3), BATCH_TIME),
     # different diffusion factors; and without double DQN, as in the released code
     "fig-f8": on(
         varied(TASKS + SOKOBAN),
@@ -152,7 +152,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     # every tenth action replaced by a random one
     "fig-g9": on(
-        simple(["SimpleCrossing-Easy"], ["LavaCrossing-Hard"]), PLAIN, " (10 % random)", FEW,
+        simple(EASY, ["LavaCrossing-Hard"]), PLAIN, " (10 % random)", FEW,
         random_action_probability=0.1,
     ),
     # a goal that does not end the episode, and the same tasks where it does; TER's U also standardised
@@ -180,7 +180,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "own-target": on(EASY, each(Scales(100, 1_000, 1_000), intervals), seeds=FEW),
     # the small network on tile codes, and the paper's on pictures, with the same budget
     "own-network": on(
-        varied(["SimpleCrossing-Easy"]),
+        varied(EASY),
         {
             f"{label} ({network})": PLAIN[label] | dict(network=network)
             for network in ("codes", "nature")

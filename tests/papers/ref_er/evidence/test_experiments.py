@@ -11,6 +11,7 @@ from papers.ref_er.evidence.experiments import EXPERIMENTS, HEADLINE, entries_of
 from papers.ref_er.evidence.paper_values import FIG1, FIG4, FIG7, FIG8
 from papers.ref_er.tasks import FLOW, TASKS
 
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_has_the_same_seeds_for_all_and_smoke_is_tiny(name):
     for scale, least in (("smoke", 1), ("quick", 3), ("full", 3 if name in ("fig6", "own-segments") else 5)):
