@@ -19,7 +19,6 @@ from typing import Any, Literal
 import numpy as np
 
 from lab.cli import cli
-from lab.entry import Entry
 from lab.errors import UserError
 from lab.runs import Run, Streams
 from papers.bias_reduced_her.goal_mixture import GoalMixture, fit, importance_sampled, monte_carlo, variances
@@ -46,8 +45,6 @@ PER_SIDE = 10
 """The estimates are compared at the centres of a grid with so many cells along each side."""
 ROWS = 50
 """Rows of metrics over the episodes of a run."""
-SIGMA2 = (2.0, 0.2, 0.04)
-"""sigma^2: the first and the last of the paper's schedule, and that of sigma = 0.2, which its Fig. 2 is drawn for."""
 
 
 @dataclass(frozen=True)
@@ -218,36 +215,6 @@ def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: 
 def _short(value: float) -> float:
     """Six significant digits: what a figure can show, and a results file has thousands of them."""
     return float(f"{value:.6g}")
-
-
-# ---- what is run -----------------------------------------------------------------------------------------------------
-
-
-def env_label(env: str, sigma2: float) -> str:
-    """What the results call an env with a kernel of this variance."""
-    return f"{env}, sigma^2 = {sigma2:g}"
-
-
-TARGET = "papers.bias_reduced_her.appendix_a:main"
-SMALL_FLOOR = "her-ibs (floor 1e-6)"
-"""Not in the paper: IBS whose weights may fall to almost nothing."""
-
-
-def entries(scale: str) -> list[Entry]:
-    """Every method at every sigma^2; goals that move without the largest, which makes q* almost flat."""
-    seeds = range({"smoke": 2, "quick": 5, "full": 15}[scale])
-    budget: dict = dict(samples=100, episodes=40) if scale == "smoke" else {}
-    found = []
-    for env, methods in METHODS.items():
-        variants: dict[str, dict] = {method: dict(method=method) for method in methods}
-        if env == "moving goals":
-            variants[SMALL_FLOOR] = dict(method="her-ibs", floor=1e-6)
-        for sigma2 in SIGMA2 if env == "mixture" else SIGMA2[1:]:
-            for label, settings in variants.items():
-                for seed in seeds:
-                    config = Config(env=env, seed=seed, sigma2=sigma2, **settings, **budget)  # type: ignore[arg-type]
-                    found.append(Entry(label, env_label(env, sigma2), seed, TARGET, config))
-    return found
 
 
 if __name__ == "__main__":

@@ -26,7 +26,6 @@ from common.replay.samplers import PrioritizedSampler
 from common.replay.storage import Fields, Ring, announce, ring_bytes
 from envs.bitflip import BitFlip, Quit, exact_values
 from lab.cli import cli
-from lab.entry import Entry
 from lab.errors import UserError
 from lab.runs import Run, Streams
 from lab.settings import check_settings
@@ -40,7 +39,6 @@ PAIRS = 200
 """Pairs of bits and goal at each distance in which values are compared."""
 SAVE_EVERY = 10
 """Epochs between two checkpoints."""
-TARGET = "papers.bias_reduced_her.bitflip:main"
 
 
 @dataclass(frozen=True)
@@ -316,22 +314,6 @@ def go_on(run: Run, state: dict[str, Any]) -> dict:
                 run.save({"trainer": trainer, "metrics": metrics})
     run.log(trainer.episodes_done, trainer.bias_by_distance())
     return run.finish({"episodes": trainer.episodes_done, **metrics}, weights=trainer.agent.q.state_dict())
-
-
-def entries(scale: str) -> list[Entry]:
-    """HER and Filtered-HER with the useless action in both readings; the plain task with and without hindsight."""
-    budget: dict = dict(epochs=2, cycles=2, updates=5, eval_episodes=3, capacity=5_000) if scale == "smoke" else {}
-    grid = {
-        "BitFlip-10": ("none", "her"),
-        "BitFlip-10-terminal": ("her", "filtered-her"),
-        "BitFlip-10-timeout": ("her", "filtered-her"),
-    }
-    return [
-        Entry(method, env, seed, TARGET, Config(env, method, seed, **budget))  # type: ignore[arg-type]
-        for env, methods in grid.items()
-        for method in methods
-        for seed in range({"smoke": 1, "quick": 5, "full": 15}[scale])
-    ]
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from papers.bias_reduced_her.evidence import experiments as bias_reduced_her
 from papers.ter.evidence import experiments as ter
 
 SMOKE: dict[str, list[Entry]] = {
-    "bias_reduced_her": bias_reduced_her.entries("smoke", ["Hand"], ["filtered-her-ibs"]),
-    "ter": ter.entries("smoke", ["SimpleCrossing-Easy"], {"ter": {"method": "ter"}}),
+    "bias_reduced_her": bias_reduced_her.runs(["Hand"], ["filtered-her-ibs"])("smoke"),
+    "ter": ter.on(ter.EASY, ["ter"])("smoke"),
 }
 TARGETS = {entry.config: entry.target for entries in SMOKE.values() for entry in entries}
 RUNS = {

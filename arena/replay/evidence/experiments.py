@@ -1,23 +1,17 @@
 """What is run: every idea that can be joined, on every task; an experiment is a task.
 
-``smoke`` has one idea of each family beside uniform replay, and tiny runs. ``quick`` is the comparison that README.md
-registers. There is no ``full``: the arena's budget is its own.
+`smoke` has one idea of each family beside uniform replay, and tiny runs. `quick` is the comparison that README.md
+registers. There is no `full`: the arena's budget is its own.
 """
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
-
+from arena.replay import train
 from arena.replay.ideas import IDEAS, refusal
 from arena.replay.tasks import TASKS
-from arena.replay.train import Config
-from lab.entry import Entry
+from lab.grid import Experiment, Scales, grid
 from lab.rooms import plain
 
-FIRST_SEED = 10
-"""At quick: lower ones were used to see what runs cost."""
-SEEDS = dict.fromkeys(TASKS, 10)
-"""Per idea at quick: ten where a run takes less than three minutes, else five."""
+SEEDS = Scales(1, range(10, 20), 0)
+"""At quick lower ones were used to see what runs cost."""
 SMOKE = ("uniform", "ter", "discor", "refer", "filtered-her-per")
 
 
@@ -27,20 +21,13 @@ def legal(env: str) -> list[str]:
     return [idea for idea in IDEAS if not refusal(idea, env, agent.name, agent.provides)]
 
 
-def entries(env: str, scale: str) -> list[Entry]:
-    """All runs on one task, seed by seed, so that a sweep that is stopped early has whole comparisons."""
-    if scale == "full":
-        return []
-    changed: dict[str, Any] = dict(budget="smoke") if scale == "smoke" else {}
-    ideas = [idea for idea in legal(env) if scale != "smoke" or idea in SMOKE]
-    seeds = range(1) if scale == "smoke" else range(FIRST_SEED, FIRST_SEED + SEEDS[env])
-    return [
-        Entry(idea, env, seed, "arena.replay.train:main", Config(env, idea, seed, **changed))  # type: ignore[arg-type]
-        for seed in seeds
-        for idea in ideas
-    ]
+def of_task(env: str) -> Experiment:
+    """All runs on one task, seed by seed."""
+    ideas = {idea: dict(idea=idea) for idea in legal(env)}
+    some = {idea: ideas[idea] for idea in ideas if idea in SMOKE}
+    return grid(train, env, Scales(some, ideas, ideas), SEEDS, Scales(smoke=dict(budget="smoke"))).by("seed")
 
 
 NAMES = {env: plain(env) for env in TASKS}
 """Task -> its experiment."""
-EXPERIMENTS: dict[str, Callable[[str], list[Entry]]] = {NAMES[env]: partial(entries, env) for env in TASKS}
+EXPERIMENTS: dict[str, Experiment] = {NAMES[env]: of_task(env) for env in TASKS}

@@ -5,7 +5,8 @@ import numpy as np
 from lab.claims import Claim
 from lab.results import Results, final
 from lab.verdicts import MIN_SEEDS, Verdict, above, all_of, below, decide, difference, mean_of, number
-from papers.bias_reduced_her.appendix_a import METHODS, SIGMA2, SMALL_FLOOR, Config, env_label
+from papers.bias_reduced_her.appendix_a import METHODS, Config
+from papers.bias_reduced_her.evidence.labels import SIGMA2, SMALL_FLOOR, env_label
 
 EXPERIMENT = "appendix-a"
 WITHIN = 2.0

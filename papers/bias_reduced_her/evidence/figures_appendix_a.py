@@ -11,7 +11,8 @@ from lab.colours import BLACK, GREEN, ORANGE, PURPLE, UNIFORM
 from lab.plotting import budget, curves, legend, new_figure, save
 from lab.results import MissingData, Results, matrix
 from lab.stats import band
-from papers.bias_reduced_her.appendix_a import GOALS, PER_SIDE, SIGMA2, SMALL_FLOOR, env_label
+from papers.bias_reduced_her.appendix_a import GOALS, PER_SIDE
+from papers.bias_reduced_her.evidence.labels import SIGMA2, SMALL_FLOOR, env_label
 from papers.bias_reduced_her.goal_mixture import variances
 from papers.bias_reduced_her.instructional import Grid
 

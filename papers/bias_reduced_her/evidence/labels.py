@@ -26,6 +26,15 @@ READINGS = {  # of giving up in bit flipping
     "BitFlip-10-timeout": "giving up is a time-out",
 }
 PLAIN = "BitFlip-10"
+SIGMA2 = (2.0, 0.2, 0.04)
+"""sigma^2: the first and the last of the paper's schedule, and that of sigma = 0.2, which its Fig. 2 is drawn for."""
+SMALL_FLOOR = "her-ibs (floor 1e-6)"
+"""Not in the paper: IBS whose weights may fall to almost nothing."""
+
+
+def env_label(env: str, sigma2: float) -> str:
+    """What the results call an env of Appendix A with a kernel of this variance."""
+    return f"{env}, sigma^2 = {sigma2:g}"
 
 
 def label(method: str) -> str:

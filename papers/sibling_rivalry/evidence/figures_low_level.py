@@ -5,12 +5,12 @@ from pathlib import Path
 from lab.colours import BLACK, GREEN
 from lab.plotting import caption, curves, new_figure, save
 from lab.results import Grid, Results, matrix
-from papers.sibling_rivalry.evidence.experiments import low_level as entries
+from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
 
 
 def low_level(results: Results, scale: str, out: Path) -> None:
     """Share of subgoals that are reached, and distance from them when their time is over."""
-    data = Grid(results, "low-level", scale, entries(scale))
+    data = Grid(results, "low-level", scale, EXPERIMENTS["low-level"](scale))
     [env] = data.envs
     note = "mean ± SD, single runs thin; subgoals up to 2.5 away along both axes, 20 steps (2 s) for each"
     text = caption(data, note, label=lambda method: "low level")

@@ -15,7 +15,7 @@ from lab.colours import BLACK, GREEN, OWN_METHOD, UNIFORM
 from lab.plotting import caption, curves, legend, new_figure, not_run, save
 from lab.results import Grid, MissingData, Results
 from papers.sibling_rivalry.evidence.ends import histograms
-from papers.sibling_rivalry.evidence.experiments import on_track
+from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
 from papers.sibling_rivalry.rewards import naive_reward
 from papers.sibling_rivalry.sibling_rivalry import self_balancing_reward
 from papers.sibling_rivalry.track import BINS
@@ -63,7 +63,7 @@ def fig2(results: Results, scale: str, out: Path) -> None:
 
 
 def _start(results: Results, scale: str, title: str) -> tuple[Canvas, np.ndarray, pd.DataFrame]:
-    grid = Grid(results, "track", scale, on_track(scale))
+    grid = Grid(results, "track", scale, EXPERIMENTS["track"](scale))
     note = "ends: mean of the seeds, reward in red; success: mean ± SD, single runs thin"
     canvas, axes = new_figure(
         1, 4, title, caption=caption(grid, note, unit="episode", label=lambda method: NAMES[method]), size=(3.0, 2.7)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from papers.bias_reduced_her import measure
-from papers.bias_reduced_her.evidence.experiments import SCHEDULES
+from papers.bias_reduced_her.evidence.experiments import BUDGET
 from papers.bias_reduced_her.train import Config, Episode, Trainer
 
 
 def trainer(**settings) -> Trainer:
-    return Trainer(Config(**(SCHEDULES["smoke"] | settings)))
+    return Trainer(Config(**(BUDGET.smoke | settings)))
 
 
 def episode(success: int, far: float) -> Episode:

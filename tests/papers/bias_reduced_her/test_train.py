@@ -13,13 +13,13 @@ from envs.throwing_vector import ThrowingVector
 from lab.errors import NonFiniteLoss, UserError
 from papers.bias_reduced_her import train
 from papers.bias_reduced_her.ddpg import DDPG
-from papers.bias_reduced_her.evidence.experiments import SCHEDULES
+from papers.bias_reduced_her.evidence.experiments import BUDGET
 from papers.bias_reduced_her.fast_ddpg import FastDDPG
 from papers.bias_reduced_her.instructional import Grid, UniformGoals, divergence, target_distribution
 from papers.bias_reduced_her.train import METHODS, Config, Episode, Trainer, main
 from tests.papers.runs import assert_resumes, rows
 
-TINY = SCHEDULES["smoke"]
+TINY = BUDGET.smoke
 CURVES = {"success", "distance", "q_estimate", "return"}
 
 

@@ -59,7 +59,7 @@ def test_the_table_of_tasks():
 
 def test_the_table_of_targets_counts_the_runs():
     runs = lambda name, scale: sum(len(EXPERIMENTS[part](scale)) for part in plan.files(name))  # noqa: E731
-    counts = {name: [runs(name, scale) for scale in ("quick", "full")] for name in plan.AGENTS}
+    counts = {name: [runs(name, scale) for scale in ("quick", "full")] for name in plan.PLANS}
     parts = {"fig5": ("fig3", "table1"), "own-distance": ("fig3", "table1", "table2")}
     for name, of in parts.items():
         counts[name] = [sum(counts[part][k] for part in of) for k in range(2)]

@@ -6,8 +6,9 @@ import pytest
 
 from lab.claims import evaluate
 from lab.results import COLUMNS, Results
-from papers.bias_reduced_her.appendix_a import METHODS, SIGMA2, SMALL_FLOOR
+from papers.bias_reduced_her.appendix_a import METHODS
 from papers.bias_reduced_her.evidence.claims_appendix_a import CLAIMS
+from papers.bias_reduced_her.evidence.labels import SIGMA2, SMALL_FLOOR
 
 TRUE = {
     "em": 0.01,  # error

@@ -6,8 +6,8 @@ import pytest
 
 from lab.claims import evaluate
 from lab.results import COLUMNS, Results
-from papers.bias_reduced_her.bitflip import entries
 from papers.bias_reduced_her.evidence.claims_bitflip import CLAIMS
+from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
 
 TERMINAL, TIMEOUT, PLAIN = "BitFlip-10-terminal", "BitFlip-10-timeout", "BitFlip-10"
 AGREES = {  # metric -> method -> value at the end, in every env that has it
@@ -23,7 +23,7 @@ STEPS = range(80, 881, 80)
 def write(root, numbers, seeds=5, but=None, early=None, noise=0.01):
     """Results with these numbers from the 7th of 11 evaluations on, and `early` before; but: those of single envs."""
     rng, table = np.random.default_rng(0), []
-    for entry in entries("full"):
+    for entry in EXPERIMENTS["bitflip"]("full"):
         if entry.seed >= seeds:
             continue
         for metric, by_method in (numbers | (but or {}).get(entry.env, {})).items():

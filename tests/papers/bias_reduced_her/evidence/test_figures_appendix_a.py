@@ -6,18 +6,20 @@ import pytest
 
 from lab.collecting import collect
 from lab.results import Results
-from papers.bias_reduced_her.appendix_a import SMALL_FLOOR, entries, main
+from papers.bias_reduced_her.appendix_a import main
 from papers.bias_reduced_her.evidence import figures_appendix_a
+from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
 from papers.bias_reduced_her.evidence.figures_appendix_a import appendix_a
+from papers.bias_reduced_her.evidence.labels import SMALL_FLOOR
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """Of the smoke scale, as a sweep leaves them."""
     root = tmp_path_factory.mktemp("runs")
-    for entry in entries("smoke"):
+    for entry in EXPERIMENTS["appendix-a"]("smoke"):
         main(entry.config, entry.run_dir(root))
-    collect("appendix-a", "smoke", entries("smoke"), root, root / "results", own=True)
+    collect("appendix-a", "smoke", EXPERIMENTS["appendix-a"]("smoke"), root, root / "results", own=True)
     return Results(root / "results")
 
 

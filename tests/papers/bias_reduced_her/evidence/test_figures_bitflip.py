@@ -5,8 +5,9 @@ import pytest
 
 from lab.collecting import collect
 from lab.results import Results, matrix
-from papers.bias_reduced_her.bitflip import entries, main
+from papers.bias_reduced_her.bitflip import main
 from papers.bias_reduced_her.evidence import figures_bitflip
+from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
 from papers.bias_reduced_her.evidence.figures import styles
 from papers.bias_reduced_her.evidence.figures_bitflip import (
     BIASES,
@@ -23,9 +24,9 @@ from papers.bias_reduced_her.evidence.labels import NAMES
 def results(tmp_path_factory):
     """Of the smoke scale, as a sweep leaves them."""
     root = tmp_path_factory.mktemp("runs")
-    for entry in entries("smoke"):
+    for entry in EXPERIMENTS["bitflip"]("smoke"):
         main(entry.config, entry.run_dir(root))
-    collect("bitflip", "smoke", entries("smoke"), root, root / "results", own=True)
+    collect("bitflip", "smoke", EXPERIMENTS["bitflip"]("smoke"), root, root / "results", own=True)
     return Results(root / "results")
 
 

@@ -14,7 +14,7 @@ from papers.ners.evidence.claims_returns import ero_apart, ordering
 from papers.ners.evidence.claims_runs import Runs, compare
 from papers.ners.evidence.figures import FIGURES
 from papers.ners.evidence.paper_values import TABLE1, TABLE2, scorer_updates
-from papers.ners.evidence.plan import AGENTS, GAMES
+from papers.ners.evidence.plan import GAMES, PLANS
 from papers.ners.evidence.postures import posture
 from tests.papers.judged import read_elsewhere
 from tests.papers.ners.evidence.synthetic import HOPPER, LANDER, PENDULUM, right, scores, write, wrong
@@ -49,7 +49,7 @@ def few(method: str, env: str, seed: int) -> bool:
 @pytest.mark.parametrize(("numbers", "expected"), [(right, YES), (wrong, NO)])
 def test_data_that_agree_reproduce_every_claim_and_data_that_disagree_none(numbers, expected, tmp_path):
     """But for one: where NERS is the best, it is not where RANDOM and PER are."""
-    for experiment in AGENTS:
+    for experiment in PLANS:
         write(tmp_path, experiment, numbers(experiment), keep=few)
     found = judge(tmp_path)
     assert statuses(found) == dict.fromkeys(BY_ID, expected) | dict.fromkeys(ALIKE, NO)
@@ -61,7 +61,7 @@ def test_data_that_agree_reproduce_every_claim_and_data_that_disagree_none(numbe
 
 def test_two_seeds_decide_nothing(tmp_path):
     """And the two that chose TD3's learning rate are none on it."""
-    for experiment in AGENTS:
+    for experiment in PLANS:
         write(tmp_path, experiment, right(experiment), seeds=2, keep=few)
     found = judge(tmp_path)
     assert statuses(found) == dict.fromkeys(BY_ID, MAYBE)
@@ -71,7 +71,7 @@ def test_two_seeds_decide_nothing(tmp_path):
 
 def test_what_quick_runs_can_decide(tmp_path):
     """Numbers are compared at the paper's length only, and none of Fig. 5's tasks is run."""
-    for experiment in AGENTS:
+    for experiment in PLANS:
         write(tmp_path, experiment, right(experiment), "quick", seeds=3, first=10, steps=20_000)
     found = judge(tmp_path)
     not_run = {name for name, verdict in found.items() if verdict.status == NOT_RUN}

@@ -16,14 +16,14 @@ from papers.ners.evidence.figures_law import LOGARITHMIC, MEASURES
 from papers.ners.evidence.figures_tables import with_share
 from papers.ners.evidence.labels import COLOURS, READINGS, SAMPLERS
 from papers.ners.evidence.paper_values import TABLE1, TABLE3
-from papers.ners.evidence.plan import AGENTS
+from papers.ners.evidence.plan import PLANS
 from tests.papers.ners.evidence.synthetic import HOPPER, PENDULUM, right, write
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     root = tmp_path_factory.mktemp("results")
-    for experiment in AGENTS:
+    for experiment in PLANS:
         steps = 20_000 if experiment != "fig1" else None
         write(root, experiment, right(experiment), "quick", seeds=3, first=10, steps=steps)
     write(root, "fig4", right("fig4"), seeds=2)

@@ -11,44 +11,15 @@ from papers.ref_er.evidence.experiments import EXPERIMENTS, HEADLINE, entries_of
 from papers.ref_er.evidence.paper_values import FIG1, FIG4, FIG7, FIG8
 from papers.ref_er.tasks import FLOW, TASKS
 
-SEEDS = {
-    "fig1": 5, "fig1-rules": 5, "fig1-others": 5, "fig3": 5, "fig4": 5, "fig4-rules": 5, "fig4-others": 5, "fig6": 3,
-    "fig7": 5, "fig7-memory": 5, "fig7-updates": 5, "fig8": 10, "fig8-advantages": 10,
-    "own-kl": 3, "own-memory": 3, "own-annealing": 5, "own-million": 3,
-}  # fmt: skip
-"""At quick."""
-PER_ENV = {
-    "fig1": 2,
-    "fig1-rules": 2,
-    "fig1-others": 2,
-    "fig4": 2,
-    "fig4-rules": 2,
-    "fig6": 4,
-    "fig7": 6,
-    "fig7-memory": 5,
-    "fig7-updates": 6,
-    "fig8": 4,
-    "fig8-advantages": 2,
-    "own-kl": 2,
-    "own-memory": 2,
-    "own-annealing": 7,
-    "own-million": 2,
-}
-"""Kinds of runs per task; fig3 and fig4-others differ between tasks."""
-LEFT_OUT = {"fig7": 1, "fig7-memory": 2, "fig7-updates": 3}
-"""Those of them that quick does not have."""
-
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_numbers_of_runs_and_seeds(name):
-    for scale, seeds in (("smoke", 1), ("quick", SEEDS[name]), ("full", 3 if name == "fig6" else 5)):
+def test_an_experiment_has_the_same_seeds_for_all_and_smoke_is_tiny(name):
+    for scale, least in (("smoke", 1), ("quick", 3), ("full", 3 if name in ("fig6", "own-segments") else 5)):
         found = EXPERIMENTS[name](scale)
-        kinds = Counter((entry.method, entry.env) for entry in found)
-        assert set(kinds.values()) == {seeds} and {env for _, env in kinds} <= {*TASKS, *FLOW}
-        if name in PER_ENV:
-            number = PER_ENV[name] - (LEFT_OUT.get(name, 0) if scale == "quick" else 0)
-            assert set(Counter(env for _, env in kinds).values()) == {number}
-        assert all(e.env == e.config.env and e.method.startswith(e.config.method) for e in found)
+        [seeds] = set(Counter((entry.method, entry.env) for entry in found).values())
+        assert seeds >= least and (scale == "quick" or seeds == least)
+        assert all(e.env == e.config.env and e.env in {*TASKS, *FLOW} for e in found)
+        assert all(e.method.startswith(e.config.method) for e in found)
     assert all(entry.config.steps <= 300 and entry.config.warmup <= 4096 for entry in EXPERIMENTS[name]("smoke"))
 
 

@@ -1,101 +1,57 @@
 """What is particular to this paper's experiments: their settings, what they share, and what the README says of them."""
 
-import collections
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from papers.sibling_rivalry import track, train_low_level
+from papers.sibling_rivalry import track
 from papers.sibling_rivalry.build import Config as BuildConfig
 from papers.sibling_rivalry.evidence import experiments
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
 from papers.sibling_rivalry.evidence.figures import FIGURES
 
 SCALES = ("smoke", "quick", "full")
-SEEDS = {"smoke": 1, "quick": 5, "full": 5}
-OTHER_SEEDS = {  # experiment, kind of task, at quick; one run each on the whole grid at any scale
-    ("track", "CircularTrack"): 3, ("corridors", "Corridor"): 3, ("u-mazes", "UMaze"): 3, ("epsilon", "PointMaze"): 3,
-    ("starts", "PointMaze"): 10, ("starts", "PixelGrid"): 10,
-}  # fmt: skip
-ANTS = ("ant", "ant-oracle")
-GRID = {"smoke": "PixelGrid-5-12", "quick": "PixelGrid-7-25", "full": "PixelGrid-13"}
-THRESHOLDS = {"smoke": range(11), "quick": (0, 1, 2, 3, 5, 7, 10), "full": range(11)}
-QUICK = {"PointMaze": 25, "Corridor": 10, "UMaze": 10, "PixelGrid": 10, "AntMazeSmall": 30}
-"""Epochs at quick, by kind of task; at full there are 50."""
-MAZES = [name for name in EXPERIMENTS if name not in ("track", "construction", "low-level")]
+ANTS = ("ant", "ant-oracle", "ant-long")
 README = Path(experiments.__file__).parents[1] / "README.md"
 
 
-def seeds_of(experiment, method, env, scale) -> int:
-    if experiment == "whole-grid":
-        return 1
-    if experiment == "low-level":
-        return SEEDS["smoke"] if scale == "smoke" else 3
-    if experiment == "ant-short":
-        return SEEDS[scale]
-    if experiment in ANTS and scale == "quick":
-        return 5 if method in ("ppo", "ppo-sr") else 3
-    return OTHER_SEEDS.get((experiment, env.split("-")[0]), 5) if scale == "quick" else SEEDS[scale]
+def configs(name: str, scale: str) -> list:
+    return [entry.config for entry in EXPERIMENTS[name](scale)]
 
 
-def variants(experiment, scale) -> int:
-    """Methods and tasks of an experiment."""
-    found = {"track": 3, "maze": 5, "grid": 6, "starts": 4, "oracle": 4, "weighting": 2}
-    found |= {"whole-grid": 3 if scale == "smoke" else 4}
-    found |= {"corridors": 12, "u-mazes": 12, "construction": 2, "low-level": 1}
-    found |= {"ant": 4, "ant-oracle": 2, "ant-short": 2}
-    return len(THRESHOLDS[scale]) if experiment == "epsilon" else found[experiment]
+AS_QUICK = {name for name in EXPERIMENTS if configs(name, "full") == configs(name, "quick")}
 
 
-def settings_of(entry, scale, experiment) -> dict:
-    """What a run of quick or full changes, by its scale, task and label; all else is the default."""
-    kind, _, length = entry.env.partition("-")
-    found: dict = dict(epochs=50 if scale == "full" else QUICK[kind])
-    if experiment == "whole-grid":
-        found = dict(epochs=10)
-    if experiment == "ant-short":
-        found = dict(epochs=12, eval_episodes=50)
-    if entry.method.startswith("dqn") and (scale == "quick" or experiment == "whole-grid"):
-        found |= {} if entry.method.endswith("(batches of 2560)") else dict(batch_size=256)
-    if kind in ("Corridor", "UMaze") and entry.method == "ppo-sr":
-        found |= dict(epsilon=int(length) / 2)
-    if entry.method.endswith("(independent starts)"):
-        found |= dict(independent_starts=True)
-    elif entry.method.endswith("(one pool)"):
-        found |= dict(worker_rollouts=80)
-    elif variant := re.search(r"\((epsilon|side) (\d+)\)", entry.method):
-        found[{"epsilon": "epsilon", "side": "cell_side"}[variant[1]]] = float(variant[2])
-    if experiment in ANTS:
-        pairs = {"quick": 50, "full": 100}[scale]
-        found |= dict(eval_episodes=2 * pairs if entry.method == "ddpg-her" else pairs)
-        if entry.method == "ppo-go" and scale == "quick":
-            found |= dict(cell_side=1.0)
-        if entry.method == "ddpg-her" and scale == "quick":
-            most = 5 * 20 * 1_600 * found["epochs"]  # a transition and four in hindsight for each of 20 decisions
-            found |= dict(capacity=5_000_000)
-            assert most <= found["capacity"]
-    if experiment == "epsilon" and found["epsilon"] == 5:
-        del found["epsilon"]  # the default, as in Fig. 3
-    return found
-
-
-@pytest.mark.parametrize("scale", SCALES)
-def test_every_variant_has_its_seeds(scale):
-    for name, build in EXPERIMENTS.items():
-        runs = collections.Counter((entry.method, entry.env) for entry in build(scale))
-        assert len(runs) == variants(name, scale)
-        assert all(count == seeds_of(name, *run, scale) for run, count in runs.items()), name
-
-
-@pytest.mark.parametrize("scale", ["quick", "full"])
-@pytest.mark.parametrize("name", MAZES)
-def test_nothing_but_what_the_label_says_differs_from_the_defaults(name, scale):
+def test_a_label_says_what_differs_from_the_papers_protocol_at_full():
     """The defaults are the paper's values, where it states any."""
-    for entry in EXPERIMENTS[name](scale):
-        config = entry.config
-        assert (entry.method.partition(" ")[0], entry.env) == (config.method, config.env)
-        assert config == type(config)(config.env, config.method, config.seed, **settings_of(entry, scale, name))
+    fields = {"epsilon": "epsilon", "side": "cell_side"}
+    for name in EXPERIMENTS.keys() - AS_QUICK - {"track", "construction"}:
+        found = Counter((entry.method, entry.env) for entry in EXPERIMENTS[name]("full"))
+        assert set(found.values()) == {5}
+        for entry in EXPERIMENTS[name]("full"):
+            c, (method, _, variant) = entry.config, entry.method.partition(" ")
+            said = re.fullmatch(r"\((epsilon|side) (\d+)\)", variant)
+            changed = {fields[said[1]]: float(said[2])} if said and (name, said[2]) != ("epsilon", "5") else {}
+            changed |= dict(independent_starts=True) if variant == "(independent starts)" else {}
+            changed |= dict(worker_rollouts=80) if variant == "(one pool)" else {}
+            if re.match("Corridor|UMaze", c.env) and method == "ppo-sr" and not variant:
+                changed |= dict(epsilon=int(c.env.partition("-")[2]) / 2)
+            changed |= dict(eval_episodes=100 if method.startswith("ppo") else 200) if name in ANTS else {}
+            assert c == type(c)(entry.env, method, entry.seed, epochs=50, **changed)
+
+
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name not in ("track", "construction", "low-level")])
+def test_what_quick_changes_is_the_same_for_all_methods_of_a_task(name):
+    """But for the batches of DQN, and the side of the Grid Oracle's regions and the memory in half the ant maze."""
+    lengths: dict[str, set] = {}
+    for c in configs(name, "quick"):
+        if hasattr(c, "epochs"):
+            lengths.setdefault(c.env, set()).add(c.epochs)
+        if c.method == "ddpg-her" and c.env == "AntMazeSmall":  # a transition and four in hindsight per decision
+            assert 5 * 20 * 1_600 * c.epochs <= c.capacity
+    assert all(len(found) == 1 for found in lengths.values())
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -108,8 +64,8 @@ def test_runs_that_figures_share_are_trained_once(scale):
     assert of("oracle", "ppo-sr") == of("weighting", "ppo-sr") == of("starts", "ppo-sr")[: len(maze)] == maze != []
     ant = "AntMaze" if scale == "full" else "AntMazeSmall"
     assert of("ant", "ppo-sr", ant) == of("ant-oracle", "ppo-sr", ant) != []
-    grid = of("grid", "ppo-sr", GRID[scale])
-    assert of("starts", "ppo-sr", GRID[scale])[: len(grid)] == grid != []
+    grid = of("grid", "ppo-sr", experiments.GRID[scale])
+    assert of("starts", "ppo-sr", experiments.GRID[scale])[: len(grid)] == grid != []
     some = of("epsilon", "ppo-sr (epsilon 5)")
     assert maze[: len(some)] == some != []
     for experiment, env in (("corridors", "Corridor-10"), ("u-mazes", "UMaze-10")):
@@ -123,16 +79,15 @@ def test_construction_is_the_papers_arena_with_a_picture_and_at_quick_a_small_on
         assert entry.config == BuildConfig("VoxelBuildSmall", entry.method, entry.seed, episodes=100_000)
 
 
-def test_quick_and_full_share_the_runs_of_track_whole_grid_short_ants_and_low_level_alone():
-    quick, full = ({e.config for build in EXPERIMENTS.values() for e in build(scale)} for scale in ("quick", "full"))
-    same = {entry.config for name in ("whole-grid", "ant-short") for entry in EXPERIMENTS[name]("full")}
-    assert {type(c) for c in (quick & full) - same} == {track.Config, train_low_level.Config} and same < quick & full
+def test_quick_and_full_share_nothing_but_whole_experiments():
+    assert AS_QUICK == {"whole-grid", "dense-grid", "construction-fresh", "ant-short", "ant-long", "low-level"}
+    quick, full = ({c for name in EXPERIMENTS.keys() - AS_QUICK for c in configs(name, at)} for at in SCALES[1:])
+    assert {type(c) for c in quick & full} == {track.Config}
 
 
-def test_seeds_of_short_ants_are_not_used_again():
-    short, long = (
-        {entry.seed for name in names for entry in EXPERIMENTS[name]("quick")} for names in (["ant-short"], ANTS)
-    )
+@pytest.mark.parametrize(("seen", "after"), [("ant-short", ANTS), ("construction", ["construction-fresh"])])
+def test_seeds_that_were_seen_are_not_used_again(seen, after):
+    short, long = ({c.seed for name in names for c in configs(name, "quick")} for names in ([seen], after))
     assert short == set(range(5)) and not short & long
 
 
@@ -170,9 +125,8 @@ def test_the_readme_counts_runs_and_episodes_as_they_are():
         for cell, scale in zip(cells, ("quick", "full")):
             count, seeds = re.match(r"(\d+)(?: \w+)? x (\d+)", cell).groups()
             entries = [(one, entry) for one in there for entry in EXPERIMENTS[one](scale)]
-            wanted = {seeds_of(one, entry.method, entry.env, scale) for one, entry in entries}
-            assert int(count) == sum(variants(one, scale) for one in there), f"{name} at {scale}"
-            assert {int(seeds)} == wanted, f"{name} at {scale}"
+            runs = Counter((one, entry.method, entry.env) for one, entry in entries)
+            assert int(count) == len(runs) and {int(seeds)} == set(runs.values()), f"{name} at {scale}"
             said = {int(number.replace(",", "")) for number in re.findall(r"\d+,000", cell)}
             if said:  # all numbers of thousands are of episodes
                 assert said == {episodes(entry.config) for _, entry in entries}, name

@@ -8,7 +8,7 @@ from lab.collecting import collect
 from lab.results import Results, matrix
 from papers.sibling_rivalry import build
 from papers.sibling_rivalry.evidence import figures_build, watch
-from papers.sibling_rivalry.evidence.experiments import construction
+from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
 from papers.sibling_rivalry.evidence.figures_build import PANELS, fig5, strip
 from tests.papers.runs import weights
 
@@ -17,9 +17,9 @@ from tests.papers.runs import weights
 def root(tmp_path_factory):
     """Runs of the smoke scale, and their results, as a sweep leaves them."""
     root = tmp_path_factory.mktemp("runs")
-    for entry in construction("smoke"):
+    for entry in EXPERIMENTS["construction"]("smoke"):
         build.main(entry.config, entry.run_dir(root))
-    collect("construction", "smoke", construction("smoke"), root, root / "results", own=True)
+    collect("construction", "smoke", EXPERIMENTS["construction"]("smoke"), root, root / "results", own=True)
     return root
 
 
@@ -46,7 +46,7 @@ def test_curves_are_those_of_the_results(root, drawn):
 @pytest.mark.parametrize("scale", ["smoke", "quick", "full"])
 def test_the_strip_goes_from_an_empty_arena_to_the_goal(scale, monkeypatch):
     pictured = []
-    config = construction(scale)[0].config
+    config = EXPERIMENTS["construction"](scale)[0].config
     cells = build.make_task(config).cells
 
     def picture(self, state, goal):
@@ -63,7 +63,7 @@ def test_the_strip_goes_from_an_empty_arena_to_the_goal(scale, monkeypatch):
 def test_a_trained_agent_can_be_watched(root):
     """Its environment draws, and it acts as its policy does; with a picture, too."""
     for settings in ({}, {"picture": (8, 8)}):
-        config = build.Config(**{**vars(construction("smoke")[1].config), **settings})
+        config = build.Config(**{**vars(EXPERIMENTS["construction"]("smoke")[1].config), **settings})
         folder = root / f"watched {len(settings)}"
         build.main(config, folder)
         env, act = watch.player(config, weights(folder))

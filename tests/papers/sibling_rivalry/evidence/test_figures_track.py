@@ -10,7 +10,7 @@ from lab.collecting import collect
 from lab.results import Results
 from papers.sibling_rivalry.evidence import figures_track
 from papers.sibling_rivalry.evidence.ends import histograms
-from papers.sibling_rivalry.evidence.experiments import on_track
+from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
 from papers.sibling_rivalry.evidence.figures_track import NAMES, PHASES, fig1, fig2, shapes
 from papers.sibling_rivalry.track import BINS, ENV, METHODS, main
 
@@ -27,9 +27,9 @@ CURVES = {"fig1": ("naive", "fixed"), "fig2": ("naive", "sr")}
 def results(tmp_path_factory):
     """Of the smoke scale, as a sweep leaves them."""
     root = tmp_path_factory.mktemp("runs")
-    for entry in on_track("smoke"):
+    for entry in EXPERIMENTS["track"]("smoke"):
         main(entry.config, entry.run_dir(root))
-    collect("track", "smoke", on_track("smoke"), root, root / "results", own=True)
+    collect("track", "smoke", EXPERIMENTS["track"]("smoke"), root, root / "results", own=True)
     return Results(root / "results")
 
 
