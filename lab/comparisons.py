@@ -222,26 +222,32 @@ class Runs(scores.Runs):
             paired = self.room.paired(sides[0][0], sides[1][0])
             values = self.common(sides, values) if paired else values
             estimate = difference(*map(by.scaled, values), paired=paired)
-        learnt, gate = {}, by.gated(estimate.value) if callable(by.gated) else by.gated
-        if gate:
-            named = len({method for method, _ in sides}) == len(sides)  # else one method on two tasks
-            learnt = {self.room.label(m) if named else task: self.learns(m, task) for m, task in sides}
+        learnt = self.sides_learn(sides) if (by.gated(estimate.value) if callable(by.gated) else by.gated) else {}
         if margin is None and sign in (">", "<"):
             size = 0.0
         elif margin is None:
-            if by.ratio or not gate:
+            if by.ratio or not learnt:
                 raise ValueError(f"{sign} needs a margin here")
             size = share / MARGIN * margin_of(*(side.gain for side in learnt.values()))
         else:
             size = margin(values[0], values[-1] if level is None else level) if callable(margin) else margin
             size = math.log(size) if by.ratio else size
-        rule = SIGNS[sign](size)
-        note = [self.room.note(self, sides), by.note(values[0], values[-1]) if by.note else ""]
-        verdict = decide(
-            estimate, lambda low, high: rule(low - offset, high - offset), steps=self.room.steps(self, sides),
-            scale=self.scale, note="; ".join(filter(None, note)), show=by.shown,
-        )  # fmt: skip
-        return gated(verdict, **learnt) if gate else verdict
+        rule, note = SIGNS[sign](size), by.note(values[0], values[-1]) if by.note else ""
+        verdict = self.decide(
+            estimate, lambda low, high: rule(low - offset, high - offset), sides, note=note, show=by.shown
+        )
+        return gated(verdict, **learnt) if learnt else verdict
+
+    def decide(self, estimate: Estimate, rule: Rule, sides: Sequence[Side], note: str = "", **how: Any) -> Verdict:
+        """The verdict of a rule on an estimate from the runs of these sides."""
+        note = "; ".join(filter(None, [self.room.note(self, sides), note]))
+        return decide(estimate, rule, steps=self.room.steps(self, sides), scale=self.scale, note=note, **how)
+
+    def sides_learn(self, sides: Sequence[Side]) -> dict[str, Learning]:
+        """Side, as verdicts name it, -> whether it learns: what `gated` asks for."""
+        methods = {method for method, _ in sides}
+        name = self.room.label if len(methods) == len(sides) else None  # else one method on two tasks
+        return {name(method) if name else env: self.learns(method, env) for method, env in sides}
 
 
 @functools.lru_cache(maxsize=4)
