@@ -194,13 +194,6 @@ class Runs(scores.Runs):
         pairs = [(one, env) if isinstance(one, str) else one for one in found]
         return [(self.prefix + method, task) for method, task in pairs], level
 
-    def common(self, sides: Sequence[Side], values: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Of scores of two sides, those of the seeds that both have."""
-        seeds = [self.seeds(*side) for side in sides]
-        if not (both := sorted(set(seeds[0]) & set(seeds[1]))):
-            raise MissingData(" and ".join(f"{x} on {env}" for x, env in sides) + " have no seed in common")
-        return [scores[[mine.index(seed) for seed in both]] for scores, mine in zip(values, seeds)]
-
     def compare(
         self, x: Method, sign: str, y: Method | Level, env: str, by: Score | None = None, *,
         margin: float | Callable[[Any, Any], float] | None = None, share: float = MARGIN,
@@ -220,7 +213,7 @@ class Runs(scores.Runs):
             estimate = by.estimate(*values)
         else:
             paired = self.room.paired(sides[0][0], sides[1][0])
-            values = self.common(sides, values) if paired else values
+            values = self.common(values, sides) if paired else values
             estimate = difference(*map(by.scaled, values), paired=paired)
         learnt = self.sides_learn(sides) if (by.gated(estimate.value) if callable(by.gated) else by.gated) else {}
         if margin is None and sign in (">", "<"):

@@ -33,7 +33,7 @@ def about(note: str) -> Score:
 def times_ter(runs: Runs, method: str, env: str) -> np.ndarray:
     """Backups over TER's, for each data set that both have."""
     sides = [(method, env), ("ter", env)]
-    theirs, ters = runs.common(sides, [NEEDED(runs, *side) for side in sides])
+    theirs, ters = runs.common([NEEDED(runs, *side) for side in sides], sides)
     return theirs / ters
 
 
