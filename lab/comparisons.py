@@ -87,8 +87,8 @@ class Score:
     """Compared by ratios of geometric means; sizes are factors."""
     show: Callable[[float], str] | None = None
     """How numbers are printed: else with their sign, and ratios as "15.5x"."""
-    note: Callable[[np.ndarray, np.ndarray], str] | None = None
-    """What is said of both sides' scores; of one side's, twice the same."""
+    note: str | Callable[[np.ndarray, np.ndarray], str] = ""
+    """What is said of it; a function of both sides' scores, of one side's twice the same, where it depends on them."""
     estimate: Callable[[np.ndarray, np.ndarray], Estimate] | None = None
     """What is estimated from both sides' scores, if not the difference of their means."""
 
@@ -189,7 +189,7 @@ class Runs(scores.Runs):
 
     def sides(self, x: Method, y: Method | Level, env: str) -> tuple[list[Side], float | None]:
         """The sides of a comparison in a task, and the number on its right if there is one."""
-        found = [one(self, env) if callable(one) else one for one in (x, y)]
+        found: list[Any] = [one(self, env) if callable(one) else one for one in (x, y)]
         level = found.pop() if isinstance(found[1], (int, float)) else None
         pairs = [(one, env) if isinstance(one, str) else one for one in found]
         return [(self.prefix + method, task) for method, task in pairs], level
@@ -225,7 +225,7 @@ class Runs(scores.Runs):
         else:
             size = margin(values[0], values[-1] if level is None else level) if callable(margin) else margin
             size = math.log(size) if by.ratio else size
-        rule, note = SIGNS[sign](size), by.note(values[0], values[-1]) if by.note else ""
+        rule, note = SIGNS[sign](size), by.note(values[0], values[-1]) if callable(by.note) else by.note
         verdict = self.decide(
             estimate, lambda low, high: rule(low - offset, high - offset), sides, note=note, show=by.shown
         )

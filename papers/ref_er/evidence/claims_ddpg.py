@@ -9,18 +9,24 @@ from lab.comparisons import Runs
 from lab.results import MissingData, Results
 from lab.verdicts import MIN_SEEDS, NOBODY, Verdict, above, all_of, difference, judged, most_of
 from papers.ref_er.evidence.before_learning import before
-from papers.ref_er.evidence.claims_kl import (
+from papers.ref_er.evidence.claims_runs import (
     AWAY,
     DECLINE,
+    DIVERGENCE,
     FACTOR,
     FAR,
     FAR_SAMPLES,
     FROM_IMPLIED,
+    ORDERS,
     RISE,
+    ROOM,
     ROUGHNESS,
+    TEN,
+    TRAINING,
     declines,
+    missing,
+    score,
 )
-from papers.ref_er.evidence.claims_runs import DIVERGENCE, ORDERS, ROOM, TEN, TRAINING, missing, score
 from papers.ref_er.evidence.paper_values import ACTIONS, DDPG_ER_KL, FIG1, NOISE, STEPS
 
 COMPLEX = ("Humanoid-v5", "Ant-v5")
@@ -133,119 +139,68 @@ most, naf = (partial(ROOM.most, of=of, on=TEN) for of in (FIG1, "fig3"))
 named = partial(ROOM.all, of=BOTH)
 
 CLAIMS = [
-    Claim(
-        "fig1-refer", "fig1", "DDPG: ReF-ER ends above plain replay in most tasks", "greatly improved",
-        most("ddpg refer", ">", "ddpg er"),
-    ),
-    Claim(
-        "fig1-complex", "fig1", "DDPG: ReF-ER ends above plain replay in Humanoid and in Ant", "especially there",
-        named("ddpg refer", ">", "ddpg er", on=COMPLEX), counted_with="fig1-refer", reads=BOTH, tasks=NAMED,
-    ),
-    Claim(
-        "fig1-refer-per", "fig1", "DDPG: ReF-ER ends above PER in most tasks", CURVES,
-        most("ddpg refer", ">", "ddpg per"),
-    ),
-    Claim(
-        "fig1-per", "fig1", "DDPG: PER ends below plain replay in most tasks", "generally worse",
-        most("ddpg er", ">", "ddpg per"),
-    ),
-    Claim(
-        "fig1-refer-1", "fig1", "DDPG: Rule 1 alone is poor, in most tasks it ends below both ReF-ER and Rule 2 alone",
-        "not good",
-        most({
-            "below ReF ER": ("ddpg refer", ">", "ddpg refer-1"),
-            "below Rule 2": ("ddpg refer-2", ">", "ddpg refer-1"),
-        }),
-    ),
-    Claim(
-        "fig1-refer-1-zero", "fig1", "DDPG: Rule 1 alone leaves more samples without gradient in the task whose "
-        "actions have the most components than in that with the fewest", "especially in high dimensions",
-        zero_gradients,
-    ),
-    Claim(
-        "fig1-refer-2", "fig1", "DDPG: Rule 2 alone is good, it ends above plain replay in most tasks", CURVES,
-        most("ddpg refer-2", ">", "ddpg er"),
-    ),
-    Claim(
-        "fig1-full", "fig1", "DDPG: both rules together end above Rule 2 alone in Humanoid and in Ant",
-        "measurable improvement", named("ddpg refer", ">", "ddpg refer-2", on=COMPLEX), reads=BOTH, tasks=NAMED,
-    ),
-    Claim(
-        "fig1-full-rest", "fig1", f"DDPG: in most tasks but Humanoid and Ant, both rules together and Rule 2 alone end "
-        f"alike (within {SIZE})", CURVES, most("ddpg refer", "==", "ddpg refer-2", on=REST),
-    ),
-    Claim(
-        "fig1-bang-bang", "fig1", "DDPG: plain replay is faster than ReF-ER in Swimmer and HumanoidStandup (mean "
-        "return over all of training)", "faster",
-        named("ddpg er", ">", "ddpg refer", on=BANG_BANG, by=TRAINING), reads=BOTH, tasks=NAMED,
-    ),
-    Claim(
-        "fig1-falls", "fig1", "DDPG: with plain replay runs can fall to large negative returns (further below the "
-        "score before learning than its size), with ReF-ER none does", "unstable, stabilised",
-        partial(falls, method="ddpg er"),
-    ),
-    Claim(
-        "fig1-untuned", "fig1", "DDPG: with plain replay, and without weight decay and correlated noise, runs can fall "
-        "to large negative returns, with ReF-ER none does", "large negative values",
-        partial(falls, method="ddpg er (untuned)"),
-    ),
-    Claim(
-        "fig2-decline", "fig2", f"DDPG: with ReF-ER the divergence falls smoothly, in most tasks (after a fifth of "
-        f"training to at most {DECLINE:g} of what it was then, never rising by more than {RISE:.0%})",
-        "smoothly decreases", declines("ddpg refer", FIG1),
-    ),
-    Claim(
-        "fig2-implied", "fig2", f"DDPG: with ReF-ER the divergence stays within a factor of {FACTOR:g} of what D = 0.1 "
-        "implies for a shift of all means, in most tasks (our prediction)", "-",
-        most("ddpg refer", "<", FACTOR, by=FROM_IMPLIED), kind="own",
-    ),
-    Claim(
-        "fig2-far", "fig2", f"DDPG: ReF-ER holds the share of far samples at D = 0.1 (within {FAR:g} on average), in "
-        "most tasks", "-", most("ddpg refer", "<", FAR, by=AWAY), kind="own",
-    ),
-    Claim(
-        "fig2-er", "fig2", f"DDPG: plain replay's divergence ends orders of magnitude (at least {ORDERS:g} times) "
-        "above ReF-ER's, in most tasks", "50 to 100 against below 1",
-        most("ddpg er", ">", "ddpg refer", by=DIVERGENCE, margin=ORDERS),
-    ),
-    Claim(
-        "fig2-erratic", "fig2", "DDPG: plain replay's divergence is more erratic from bin to bin than ReF-ER's, in "
-        "most tasks", "oscillates", most("ddpg er", ">", "ddpg refer", by=ROUGHNESS),
-    ),
-    Claim(
-        "fig2-maximum", "fig2", "DDPG: plain replay's divergence ends in the order of magnitude of its maximum 2d/σ² "
-        "(above a tenth of it), in most tasks", "in many tasks",
-        most("ddpg er", ">", largest_divergence, by=DIVERGENCE, margin=NEAR_MAXIMUM),
-    ),
-    Claim(
-        "fig2-level", "fig2", "DDPG: plain replay's divergence ends around 100 in Humanoid and 50 in Walker2d (within "
-        f"a factor of {FACTOR:g}; runs as long as the paper's)", "100 and 50",
-        ROOM.all("ddpg er", "==", printed_level, of="fig1", on=(*DDPG_ER_KL,), by=DIVERGENCE, margin=FACTOR),
-        reads="fig1", tasks=(*DDPG_ER_KL,),
-    ),
-    Claim(
-        "fig3-refer", "fig3", "NAF: ReF-ER ends above plain replay in most tasks", "benefits",
-        naf("naf refer", ">", "naf er"),
-    ),
-    Claim(
-        "fig3-rules", "fig3", "NAF benefits from both rules: each alone ends above plain replay, in most tasks",
-        "from both",
-        naf({"Rule 1": ("naf refer-1", ">", "naf er"), "Rule 2": ("naf refer-2", ">", "naf er")}),
-    ),
-    Claim(
-        "fig3-full", "fig3", "NAF: both rules together end above Rule 2 alone in most tasks", "distinctly improved",
-        naf("naf refer", ">", "naf refer-2"),
-    ),
-    Claim(
-        "fig3-full-more", "fig3", "What both rules gain over Rule 2 alone is a larger share of what is learnt with NAF "
-        "than with DDPG, in most tasks", "more distinctly", clearer_than_ddpg, reads=f"{FIG1}+fig3",
-    ),
-    Claim(
-        "fig3-per", "fig3", "NAF: PER ends below plain replay in most tasks", "often worsens",
-        naf("naf er", ">", "naf per"),
-    ),
-    Claim(
-        "fig3-far", "fig3", f"NAF: ReF-ER holds the share of far samples at D = 0.1 (within {FAR:g} on average), in "
-        "most tasks", "-", naf("naf refer", "<", FAR, by=AWAY), kind="own",
-    ),
+    Claim("fig1-refer", "fig1", "DDPG: ReF-ER ends above plain replay in most tasks", "greatly improved",
+          most("ddpg refer", ">", "ddpg er")),
+    Claim("fig1-complex", "fig1", "DDPG: ReF-ER ends above plain replay in Humanoid and in Ant", "especially there",
+          named("ddpg refer", ">", "ddpg er", on=COMPLEX), counted_with="fig1-refer", reads=BOTH, tasks=NAMED),
+    Claim("fig1-refer-per", "fig1", "DDPG: ReF-ER ends above PER in most tasks", CURVES,
+          most("ddpg refer", ">", "ddpg per")),
+    Claim("fig1-per", "fig1", "DDPG: PER ends below plain replay in most tasks", "generally worse",
+          most("ddpg er", ">", "ddpg per")),
+    Claim("fig1-refer-1", "fig1", "DDPG: Rule 1 alone is poor, in most tasks it ends below both ReF-ER and Rule 2 "
+          "alone", "not good",
+          most({
+              "below ReF ER": ("ddpg refer", ">", "ddpg refer-1"),
+              "below Rule 2": ("ddpg refer-2", ">", "ddpg refer-1"),
+          })),
+    Claim("fig1-refer-1-zero", "fig1", "DDPG: Rule 1 alone leaves more samples without gradient in the task whose "
+          "actions have the most components than in that with the fewest", "especially in high dimensions",
+          zero_gradients),
+    Claim("fig1-refer-2", "fig1", "DDPG: Rule 2 alone is good, it ends above plain replay in most tasks", CURVES,
+          most("ddpg refer-2", ">", "ddpg er")),
+    Claim("fig1-full", "fig1", "DDPG: both rules together end above Rule 2 alone in Humanoid and in Ant", "measurable "
+          "improvement", named("ddpg refer", ">", "ddpg refer-2", on=COMPLEX), reads=BOTH, tasks=NAMED),
+    Claim("fig1-full-rest", "fig1", "DDPG: in most tasks but Humanoid and Ant, both rules together and Rule 2 alone "
+          f"end alike (within {SIZE})", CURVES, most("ddpg refer", "==", "ddpg refer-2", on=REST)),
+    Claim("fig1-bang-bang", "fig1", "DDPG: plain replay is faster than ReF-ER in Swimmer and HumanoidStandup (mean "
+          "return over all of training)", "faster", named("ddpg er", ">", "ddpg refer", on=BANG_BANG, by=TRAINING),
+          reads=BOTH, tasks=NAMED),
+    Claim("fig1-falls", "fig1", "DDPG: with plain replay runs can fall to large negative returns (further below the "
+          "score before learning than its size), with ReF-ER none does", "unstable, stabilised",
+          partial(falls, method="ddpg er")),
+    Claim("fig1-untuned", "fig1", "DDPG: with plain replay, and without weight decay and correlated noise, runs can "
+          "fall to large negative returns, with ReF-ER none does", "large negative values",
+          partial(falls, method="ddpg er (untuned)")),
+    Claim("fig2-decline", "fig2", "DDPG: with ReF-ER the divergence falls smoothly, in most tasks (after a fifth of "
+          f"training to at most {DECLINE:g} of what it was then, never rising by more than {RISE:.0%})", "smoothly "
+          "decreases", declines("ddpg refer", FIG1)),
+    Claim("fig2-implied", "fig2", f"DDPG: with ReF-ER the divergence stays within a factor of {FACTOR:g} of what D = "
+          "0.1 implies for a shift of all means, in most tasks (our prediction)", "-",
+          most("ddpg refer", "<", FACTOR, by=FROM_IMPLIED), kind="own"),
+    Claim("fig2-far", "fig2", f"DDPG: ReF-ER holds the share of far samples at D = 0.1 (within {FAR:g} on average), in "
+          "most tasks", "-", most("ddpg refer", "<", FAR, by=AWAY), kind="own"),
+    Claim("fig2-er", "fig2", f"DDPG: plain replay's divergence ends orders of magnitude (at least {ORDERS:g} times) "
+          "above ReF-ER's, in most tasks", "50 to 100 against below 1",
+          most("ddpg er", ">", "ddpg refer", by=DIVERGENCE, margin=ORDERS)),
+    Claim("fig2-erratic", "fig2", "DDPG: plain replay's divergence is more erratic from bin to bin than ReF-ER's, in "
+          "most tasks", "oscillates", most("ddpg er", ">", "ddpg refer", by=ROUGHNESS)),
+    Claim("fig2-maximum", "fig2", "DDPG: plain replay's divergence ends in the order of magnitude of its maximum 2d/σ² "
+          "(above a tenth of it), in most tasks", "in many tasks",
+          most("ddpg er", ">", largest_divergence, by=DIVERGENCE, margin=NEAR_MAXIMUM)),
+    Claim("fig2-level", "fig2", "DDPG: plain replay's divergence ends around 100 in Humanoid and 50 in Walker2d "
+          f"(within a factor of {FACTOR:g}; runs as long as the paper's)", "100 and 50",
+          ROOM.all("ddpg er", "==", printed_level, of="fig1", on=(*DDPG_ER_KL,), by=DIVERGENCE, margin=FACTOR),
+          reads="fig1", tasks=(*DDPG_ER_KL,)),
+    Claim("fig3-refer", "fig3", "NAF: ReF-ER ends above plain replay in most tasks", "benefits",
+          naf("naf refer", ">", "naf er")),
+    Claim("fig3-rules", "fig3", "NAF benefits from both rules: each alone ends above plain replay, in most tasks",
+          "from both", naf({"Rule 1": ("naf refer-1", ">", "naf er"), "Rule 2": ("naf refer-2", ">", "naf er")})),
+    Claim("fig3-full", "fig3", "NAF: both rules together end above Rule 2 alone in most tasks", "distinctly improved",
+          naf("naf refer", ">", "naf refer-2")),
+    Claim("fig3-full-more", "fig3", "What both rules gain over Rule 2 alone is a larger share of what is learnt with "
+          "NAF than with DDPG, in most tasks", "more distinctly", clearer_than_ddpg, reads=f"{FIG1}+fig3"),
+    Claim("fig3-per", "fig3", "NAF: PER ends below plain replay in most tasks", "often worsens",
+          naf("naf er", ">", "naf per")),
+    Claim("fig3-far", "fig3", f"NAF: ReF-ER holds the share of far samples at D = 0.1 (within {FAR:g} on average), in "
+          "most tasks", "-", naf("naf refer", "<", FAR, by=AWAY), kind="own"),
 ]  # fmt: skip

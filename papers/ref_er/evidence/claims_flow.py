@@ -10,7 +10,7 @@ from lab.claims import Claim
 from lab.comparisons import Runs, Score
 from lab.verdicts import MARGIN, Verdict, below, gated, mean_of
 from papers.ref_er.evidence.before_learning import before
-from papers.ref_er.evidence.claims_runs import ROOM, late, score, settled
+from papers.ref_er.evidence.claims_runs import ROOM, bins, late, mean, score
 from papers.ref_er.evidence.claims_vracer import SEGMENTS
 from papers.ref_er.evidence.experiments import FLOW_ENVS
 
@@ -18,7 +18,7 @@ VRACER, ACER, ER, REFER = "vracer refer", "acer (lr 1e-05)", "ddpg er", "ddpg re
 HEAVY = 2.0
 """Ratio of squared actions from which one is large beside the other."""
 EFFORT = Score(late("effort"), ratio=True)
-EXITS = Score(lambda runs, *run: settled(runs, "exits", *run, 0.0).mean(axis=1), ratio=True)
+EXITS = Score(bins("exits", mean, after=0.0), ratio=True)
 """Over the whole of training."""
 
 
@@ -34,22 +34,14 @@ def little_progress(runs: Runs, env: str) -> Verdict:
 flow = partial(ROOM.all, of="fig6", on=FLOW_ENVS)
 LEFT_OPEN = "at quick with a coarse grid and 50,000 actions"
 CLAIMS = [
-    Claim(
-        "fig6-acer", "fig6", f"Flow control: ACER makes little progress (at most {MARGIN:.0%} of what the best other "
-        f"method gains; {LEFT_OPEN}; {SEGMENTS})", "a curve, no numbers", flow(little_progress),
-    ),
-    Claim(
-        "fig6-effort", "fig6", f"Flow control: DDPG with plain replay pays for large actions (at the end at least "
-        f"{HEAVY:g} times the squared actions of either method with ReF-ER; {LEFT_OPEN})", "large actuation costs",
-        flow({other: (ER, ">", other) for other in (VRACER, REFER)}, by=EFFORT, margin=HEAVY),
-    ),
-    Claim(
-        "fig6-fastest", "fig6", "Flow control: DDPG with ReF-ER is the fastest to avoid the limits (fewer exits per "
-        f"action over the whole of training than with each of the others; {LEFT_OPEN})", "fastest",
-        flow({other: (REFER, "<", other) for other in (VRACER, ACER, ER)}, by=EXITS),
-    ),
-    Claim(
-        "fig6-best", "fig6", f"Flow control: V-RACER with ReF-ER ends above each of the others ({LEFT_OPEN})",
-        "best performance", flow({other: (VRACER, ">", other) for other in (ACER, ER, REFER)}),
-    ),
+    Claim("fig6-acer", "fig6", f"Flow control: ACER makes little progress (at most {MARGIN:.0%} of what the best other "
+          f"method gains; {LEFT_OPEN}; {SEGMENTS})", "a curve, no numbers", flow(little_progress)),
+    Claim("fig6-effort", "fig6", "Flow control: DDPG with plain replay pays for large actions (at the end at least "
+          f"{HEAVY:g} times the squared actions of either method with ReF-ER; {LEFT_OPEN})", "large actuation costs",
+          flow({other: (ER, ">", other) for other in (VRACER, REFER)}, by=EFFORT, margin=HEAVY)),
+    Claim("fig6-fastest", "fig6", "Flow control: DDPG with ReF-ER is the fastest to avoid the limits (fewer exits per "
+          f"action over the whole of training than with each of the others; {LEFT_OPEN})", "fastest",
+          flow({other: (REFER, "<", other) for other in (VRACER, ACER, ER)}, by=EXITS)),
+    Claim("fig6-best", "fig6", f"Flow control: V-RACER with ReF-ER ends above each of the others ({LEFT_OPEN})", "best "
+          "performance", flow({other: (VRACER, ">", other) for other in (ACER, ER, REFER)})),
 ]  # fmt: skip

@@ -42,43 +42,26 @@ annealing = partial(ROOM.all, of="own-annealing", on=OWN_KL)
 million = partial(ROOM.all, of="own-million", on=OWN_KL)
 LARGEST = partial(largest_memory, usual="ddpg er")
 CLAIMS = [
-    Claim(
-        "own-memory-larger", "own-memory", "DDPG with plain replay diverges further from a larger memory (at quick of "
-        "262,144 steps instead of 16,384)", "-", memory(LARGEST, ">", "ddpg er"), kind="own",
-    ),
-    Claim(
-        "own-memory-maximum", "own-memory", "DDPG: with the larger memory plain replay's divergence ends in the order "
-        "of magnitude of its maximum 2d/σ² (above a tenth of it)", "50 of 300 in Walker2d, at 10 million steps",
-        memory(LARGEST, ">", largest_divergence, margin=NEAR_MAXIMUM), kind="own",
-    ),
-    Claim(
-        "own-annealing-ddpg", "own-annealing", "DDPG: with neither learning rate nor c_max annealed, ReF-ER ends "
-        "above plain replay, which is not either", "-",
-        annealing("ddpg refer (A 0)", ">", "ddpg er"), kind="own",
-    ),
-    Claim(
-        "own-annealing-noise", "own-annealing", "DDPG: the same where plain replay explores with white noise, as "
-        "ReF-ER does: ReF-ER without annealing ends above it", "-",
-        annealing("ddpg refer (A 0)", ">", "ddpg er (white noise)"), kind="own",
-    ),
-    Claim(
-        "own-annealing-correlated", "own-annealing", "DDPG: plain replay ends higher with noise that is correlated in "
-        "time than with white noise", "found necessary, without numbers",
-        annealing("ddpg er", ">", "ddpg er (white noise)"), kind="own",
-    ),
-    Claim(
-        "own-annealing-ppo", "own-annealing", "V-RACER with ReF-ER ends with a divergence similar to that of PPO with "
-        f"a constant learning rate (within a factor of {ALIKE:g})", "-",
-        annealing(REFER, "==", "ppo (A 0)", by=DIVERGENCE, margin=ALIKE), kind="own",
-    ),
-    Claim(
-        "own-million-er", "own-million", "V-RACER with the paper's settings: after a million steps (at full: ten), "
-        "ReF-ER ends above plain replay", "a curve for ReF-ER, in a picture only",
-        million(REFER, ">", "vracer er", by=Score(cut, gated=True)), kind="own",
-    ),
-    Claim(
-        "own-million-rises", "own-million", "V-RACER with the paper's settings: with ReF-ER the return still rises at "
-        "the end of a million steps (at full: ten), from the last fifth but one to the last", "a curve in Fig. 4, in a "
-        "picture only", million(REFER, ">", 0.0, by=Score(late_rise, gated=True)), kind="own",
-    ),
+    Claim("own-memory-larger", "own-memory", "DDPG with plain replay diverges further from a larger memory (at quick "
+          "of 262,144 steps instead of 16,384)", "-", memory(LARGEST, ">", "ddpg er"), kind="own"),
+    Claim("own-memory-maximum", "own-memory", "DDPG: with the larger memory plain replay's divergence ends in the "
+          "order of magnitude of its maximum 2d/σ² (above a tenth of it)", "50 of 300 in Walker2d, at 10 million steps",
+          memory(LARGEST, ">", largest_divergence, margin=NEAR_MAXIMUM), kind="own"),
+    Claim("own-annealing-ddpg", "own-annealing", "DDPG: with neither learning rate nor c_max annealed, ReF-ER ends "
+          "above plain replay, which is not either", "-", annealing("ddpg refer (A 0)", ">", "ddpg er"), kind="own"),
+    Claim("own-annealing-noise", "own-annealing", "DDPG: the same where plain replay explores with white noise, as "
+          "ReF-ER does: ReF-ER without annealing ends above it", "-",
+          annealing("ddpg refer (A 0)", ">", "ddpg er (white noise)"), kind="own"),
+    Claim("own-annealing-correlated", "own-annealing", "DDPG: plain replay ends higher with noise that is correlated "
+          "in time than with white noise", "found necessary, without numbers",
+          annealing("ddpg er", ">", "ddpg er (white noise)"), kind="own"),
+    Claim("own-annealing-ppo", "own-annealing", "V-RACER with ReF-ER ends with a divergence similar to that of PPO "
+          f"with a constant learning rate (within a factor of {ALIKE:g})", "-",
+          annealing(REFER, "==", "ppo (A 0)", by=DIVERGENCE, margin=ALIKE), kind="own"),
+    Claim("own-million-er", "own-million", "V-RACER with the paper's settings: after a million steps (at full: ten), "
+          "ReF-ER ends above plain replay", "a curve for ReF-ER, in a picture only",
+          million(REFER, ">", "vracer er", by=Score(cut, gated=True)), kind="own"),
+    Claim("own-million-rises", "own-million", "V-RACER with the paper's settings: with ReF-ER the return still rises "
+          "at the end of a million steps (at full: ten), from the last fifth but one to the last", "a curve in Fig. 4, "
+          "in a picture only", million(REFER, ">", 0.0, by=Score(late_rise, gated=True)), kind="own"),
 ]  # fmt: skip

@@ -14,6 +14,9 @@ over that score in its best stretch.
 *Parts.* The tasks that the claim speaks of: for "most tasks" all ten of the paper's, of which `quick` plans five for
 V-RACER and PPO, three for DDPG and NAF and one for ACER.
 
+*Divergences.* Claims about how they go over a whole run look at the bins after a fifth of training (SETTLED), by when
+the controller of beta has had time to act.
+
 *Sizes.* "Large", "orders of magnitude" need sizes. They are constants here and in the other files. They and the claims
 were written down while the first runs were under way and without use of them: V-RACER with ReF-ER and with plain replay
 on HalfCheetah.
@@ -22,19 +25,20 @@ on HalfCheetah.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import digamma, polygamma
 
-from lab.comparisons import TINY, Measure, Room, Runs, Score, Side
+from lab.comparisons import TINY, Compare, Measure, Room, Runs, Score, Side
 from lab.results import MissingData
-from lab.verdicts import Estimate
+from lab.verdicts import Estimate, number
 from papers.ref_er.evidence.before_learning import before
 from papers.ref_er.evidence.experiments import entries_of
-from papers.ref_er.evidence.paper_values import ACTIONS
+from papers.ref_er.evidence.implied_kl import implied_kl
+from papers.ref_er.evidence.paper_values import ACTIONS, TOLERANCE
 
 LAST = 0.2
 """Share of training at its end over which a run's score is taken."""
@@ -44,6 +48,14 @@ DISPARITY = 0.5
 """Difference of scores, as a share of the larger gain, from which it is a large disparity."""
 ORDERS = 100.0
 """Ratio from which one divergence is orders of magnitude above another."""
+FAR = 0.02
+"""Largest mean distance of the share of far samples from D that counts as held."""
+FACTOR = 2.0
+"""Largest ratio of two divergences that counts as agreement with a number."""
+DECLINE = 0.5
+"""Ratio of the last divergence to the first that counts as a decrease. The annealing implies 0.23."""
+RISE = 0.1
+"""Rise above the lowest divergence before, as a share of it, that still counts as smooth."""
 TEN = tuple(ACTIONS)
 """The tasks of Figs. 1 to 5."""
 
@@ -76,9 +88,41 @@ def settled(runs: Runs, metric: str, method: str, env: str, after: float = SETTL
     return late
 
 
+def bins(metric: str, summary: Callable[[np.ndarray], np.ndarray], after: float = SETTLED) -> Measure:
+    """What `summary` makes of a settled metric."""
+    return lambda runs, method, env: summary(settled(runs, metric, method, env, after))
+
+
+def mean(values: np.ndarray) -> np.ndarray:
+    return values.mean(axis=1)
+
+
 def late(metric: str) -> Measure:
     """Mean of a metric at the end of training, over as many bins as the score."""
-    return lambda runs, method, env: settled(runs, metric, method, env, 1.0 - LAST).mean(axis=1)
+    return bins(metric, mean, 1.0 - LAST)
+
+
+def largest_rise(kl: np.ndarray) -> np.ndarray:
+    """By what share of it divergences [runs, bins] ever exceed the lowest of the bins before, (runs,); 0: monotone."""
+    lowest = np.maximum(np.minimum.accumulate(kl, axis=1), TINY)
+    return (kl / lowest).max(axis=1) - 1.0
+
+
+def roughness(kl: np.ndarray) -> np.ndarray:
+    """Standard deviation of the changes of ln(divergence) from bin to bin, (runs,); 0 for a steady decay."""
+    return np.diff(np.log(np.maximum(kl, TINY)), axis=1).std(axis=1)
+
+
+def factor_from_implied(kl: np.ndarray, c_max: np.ndarray) -> np.ndarray:
+    """Largest factor, up or down, between divergences and those that D implies, both [runs, bins], (runs,)."""
+    unique, where = np.unique(c_max, return_inverse=True)
+    implied = np.array([implied_kl(float(c), TOLERANCE) for c in unique])[where].reshape(c_max.shape)
+    return np.exp(np.abs(np.log(np.maximum(kl, TINY) / implied)).max(axis=1))
+
+
+def from_implied(runs: Runs, method: str, env: str) -> np.ndarray:
+    """The same of settled divergences, (runs,)."""
+    return factor_from_implied(*(settled(runs, metric, method, env) for metric in ("kl", "c_max")))
 
 
 def spread_ratio(x: ArrayLike, y: ArrayLike) -> Estimate:
@@ -125,3 +169,20 @@ SPREAD = Score(score, gated=True, ratio=True, estimate=spread_ratio)
 """How much scores vary from run to run, as shares of their means."""
 DIVERGENCE = Score(late("kl"), ratio=True)
 """At the end, as geometric means."""
+FALL = Score(bins("kl", lambda kl: kl[:, -1] / np.maximum(kl[:, 0], TINY)), show=number)
+"""Last divergence over the first."""
+RISES = Score(bins("kl", largest_rise), show=number)
+ROUGHNESS = Score(bins("kl", roughness))
+FROM_IMPLIED = Score(from_implied, show=number)
+AWAY = Score(bins("far", lambda far: np.abs(far - TOLERANCE).mean(axis=1)), show=number)
+"""Mean distance of the share of far samples from D."""
+FAR_SAMPLES, BETA, DEVIATION = (Score(late(metric)) for metric in ("far", "beta", "std"))
+WIDEST = Score(bins("std", lambda deviation: deviation.max(axis=1), after=0.0))
+"""Largest deviation of the policy over all of training."""
+
+
+def declines(method: str, of: str) -> Compare:
+    """Check that the divergence falls smoothly. That it falls follows from the annealing of c_max as long as the share
+    of far samples is held; that it does so smoothly tells a controlled policy from one that is not."""
+    parts = {"last / first": (method, "<", DECLINE, FALL), "largest rise": (method, "<", RISE, RISES)}
+    return ROOM.most(parts, of=of, on=TEN, decisive=["largest rise"])

@@ -12,8 +12,7 @@ from lab.claims import Claim
 from lab.comparisons import Runs
 from lab.results import MissingData, Results
 from lab.verdicts import Verdict
-from papers.ref_er.evidence.claims_kl import BETA
-from papers.ref_er.evidence.claims_runs import ROOM, SPREAD, TRAINING, score
+from papers.ref_er.evidence.claims_runs import BETA, ROOM, SPREAD, TRAINING, score
 from papers.ref_er.evidence.paper_values import FIG7, FIG8
 
 DEFAULT = "vracer refer"
@@ -89,73 +88,41 @@ CURVES = "curves, no numbers"
 MOST = "in most tasks"
 
 CLAIMS = [
-    Claim(
-        "fig7-c-small", "fig7", f"V-RACER with ReF-ER: C = 2 is slower than 4, {MOST}", "slower pace",
-        fig7(DEFAULT, ">", with_("C 2"), by=TRAINING),
-    ),
-    Claim(
-        "fig7-n-large", "fig7", f"V-RACER with ReF-ER: the largest memory is slower than the default one, {MOST}",
-        "slower pace",
-        fig7(DEFAULT, ">", largest_memory, by=TRAINING),
-    ),
-    Claim(
-        "fig7-penalty", "fig7", "V-RACER with ReF-ER: C = 2 and the largest memory each increase the penalty (beta "
-        f"ends lower), {MOST}", "penalty terms increase",
-        fig7({"C 2": (DEFAULT, ">", with_("C 2")), "large N": (DEFAULT, ">", largest_memory)}, by=BETA),
-    ),
-    Claim(
-        "fig7-c-large", "fig7", "V-RACER with ReF-ER: C = 8 ends below 4 in most of the tasks in which the agent can "
-        "fall", CURVES, fig7(DEFAULT, ">", with_("C 8"), on=FALL_PRONE),
-    ),
-    Claim(
-        "fig7-c-stable", "fig7", "V-RACER with ReF-ER: HalfCheetah tolerates a large C, with 8 it ends no worse than "
-        "with 4", "more tolerant", ROOM.all(with_("C 8"), ">=", DEFAULT, of=FIG7, on=STABLE),
-    ),
-    Claim(
-        "fig7-d-small", "fig7", f"V-RACER with ReF-ER: D = 0.05 is slower than 0.1, {MOST}", "delays learning",
-        fig7(DEFAULT, ">", with_("D 0.05"), by=TRAINING),
-    ),
-    Claim(
-        "fig7-d-large", "fig7", "V-RACER with ReF-ER: D = 0.2 ends below 0.1 in most of the tasks in which the agent "
-        "can fall", "less accurate", fig7(DEFAULT, ">", with_("D 0.2"), on=FALL_PRONE),
-    ),
-    Claim(
-        "fig7-b", "fig7", f"V-RACER with ReF-ER: a larger batch is better, 512 ends above 64, {MOST}",
-        "minor improvements", fig7(with_("B 512"), ">", with_("B 64")),
-    ),
-    Claim(
-        "fig7-f-humanoid", "fig7", "V-RACER with ReF-ER: Humanoid gains from fewer gradient steps, F = 4 ends above 1",
-        "seems to benefit", ROOM.all(with_("F 4"), ">", DEFAULT, of="fig7+fig7-updates", on=HUMANOID),
-        reads="fig7+fig7-updates", tasks=HUMANOID,
-    ),
-    Claim(
-        "fig7-f-simple", "fig7", "V-RACER with ReF-ER: HalfCheetah and Walker2d are learnt faster with more gradient "
-        "steps, F = 0.2 than 1", "more rapidly",
-        ROOM.all(with_("F 0.2"), ">", DEFAULT, of=FIG7, on=SIMPLE, by=TRAINING),
-    ),
-    Claim(
-        "fig7-lr", "fig7", "V-RACER with ReF-ER: the best learning rate depends on the task", "task-specific",
-        best_rate_differs,
-    ),
-    Claim(
-        "fig8-a", "fig8", f"V-RACER with ReF-ER: annealing has a minor effect (A = 0 ends alike), {MOST}", "minor",
-        fig8(with_("A 0"), "==", DEFAULT),
-    ),
-    Claim(
-        "fig8-s", "fig8", f"V-RACER with ReF-ER: the width has a minor effect (92 and 180 units end as 128 do), {MOST}",
-        "minor", fig8({size: (with_(size), "==", DEFAULT) for size in ("S 92", "S 180")}),
-    ),
-    Claim(
-        "fig8-s-spread", "fig8", "V-RACER with ReF-ER: wider networks vary more from run to run, 180 units more than "
-        f"92, {MOST}", "may be higher",
-        fig8(with_("S 180"), ">", with_("S 92"), by=SPREAD),
-    ),
-    Claim(
-        "fig8-advantage", "fig8", "V-RACER with ReF-ER: no closed-form advantage brings more than a minor improvement "
-        f"(without one it is no worse), {MOST}", "minor improvements",
-        fig8({
-            "quadratic": (DEFAULT, ">=", with_("advantage quadratic")),
-            "Gaussian": (DEFAULT, ">=", with_("advantage gaussian")),
-        }),
-    ),
+    Claim("fig7-c-small", "fig7", f"V-RACER with ReF-ER: C = 2 is slower than 4, {MOST}", "slower pace",
+          fig7(DEFAULT, ">", with_("C 2"), by=TRAINING)),
+    Claim("fig7-n-large", "fig7", f"V-RACER with ReF-ER: the largest memory is slower than the default one, {MOST}",
+          "slower pace", fig7(DEFAULT, ">", largest_memory, by=TRAINING)),
+    Claim("fig7-penalty", "fig7", "V-RACER with ReF-ER: C = 2 and the largest memory each increase the penalty (beta "
+          f"ends lower), {MOST}", "penalty terms increase",
+          fig7({"C 2": (DEFAULT, ">", with_("C 2")), "large N": (DEFAULT, ">", largest_memory)}, by=BETA)),
+    Claim("fig7-c-large", "fig7", "V-RACER with ReF-ER: C = 8 ends below 4 in most of the tasks in which the agent can "
+          "fall", CURVES, fig7(DEFAULT, ">", with_("C 8"), on=FALL_PRONE)),
+    Claim("fig7-c-stable", "fig7", "V-RACER with ReF-ER: HalfCheetah tolerates a large C, with 8 it ends no worse than "
+          "with 4", "more tolerant", ROOM.all(with_("C 8"), ">=", DEFAULT, of=FIG7, on=STABLE)),
+    Claim("fig7-d-small", "fig7", f"V-RACER with ReF-ER: D = 0.05 is slower than 0.1, {MOST}", "delays learning",
+          fig7(DEFAULT, ">", with_("D 0.05"), by=TRAINING)),
+    Claim("fig7-d-large", "fig7", "V-RACER with ReF-ER: D = 0.2 ends below 0.1 in most of the tasks in which the agent "
+          "can fall", "less accurate", fig7(DEFAULT, ">", with_("D 0.2"), on=FALL_PRONE)),
+    Claim("fig7-b", "fig7", f"V-RACER with ReF-ER: a larger batch is better, 512 ends above 64, {MOST}", "minor "
+          "improvements", fig7(with_("B 512"), ">", with_("B 64"))),
+    Claim("fig7-f-humanoid", "fig7", "V-RACER with ReF-ER: Humanoid gains from fewer gradient steps, F = 4 ends above "
+          "1", "seems to benefit", ROOM.all(with_("F 4"), ">", DEFAULT, of="fig7+fig7-updates", on=HUMANOID),
+          reads="fig7+fig7-updates", tasks=HUMANOID),
+    Claim("fig7-f-simple", "fig7", "V-RACER with ReF-ER: HalfCheetah and Walker2d are learnt faster with more gradient "
+          "steps, F = 0.2 than 1", "more rapidly",
+          ROOM.all(with_("F 0.2"), ">", DEFAULT, of=FIG7, on=SIMPLE, by=TRAINING)),
+    Claim("fig7-lr", "fig7", "V-RACER with ReF-ER: the best learning rate depends on the task", "task-specific",
+          best_rate_differs),
+    Claim("fig8-a", "fig8", f"V-RACER with ReF-ER: annealing has a minor effect (A = 0 ends alike), {MOST}", "minor",
+          fig8(with_("A 0"), "==", DEFAULT)),
+    Claim("fig8-s", "fig8", "V-RACER with ReF-ER: the width has a minor effect (92 and 180 units end as 128 do), "
+          f"{MOST}", "minor", fig8({size: (with_(size), "==", DEFAULT) for size in ("S 92", "S 180")})),
+    Claim("fig8-s-spread", "fig8", "V-RACER with ReF-ER: wider networks vary more from run to run, 180 units more than "
+          f"92, {MOST}", "may be higher", fig8(with_("S 180"), ">", with_("S 92"), by=SPREAD)),
+    Claim("fig8-advantage", "fig8", "V-RACER with ReF-ER: no closed-form advantage brings more than a minor "
+          f"improvement (without one it is no worse), {MOST}", "minor improvements",
+          fig8({
+              "quadratic": (DEFAULT, ">=", with_("advantage quadratic")),
+              "Gaussian": (DEFAULT, ">=", with_("advantage gaussian")),
+          })),
 ]  # fmt: skip

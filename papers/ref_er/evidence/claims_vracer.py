@@ -9,19 +9,25 @@ from lab.claims import Claim
 from lab.comparisons import Runs
 from lab.results import MissingData, Results
 from lab.verdicts import Verdict, above, difference, gated, judged, most_of
-from papers.ref_er.evidence.claims_kl import (
+from papers.ref_er.evidence.claims_runs import (
     AWAY,
     DECLINE,
     DEVIATION,
+    DISPARITY,
+    DIVERGENCE,
     FACTOR,
     FAR,
     FAR_SAMPLES,
     FROM_IMPLIED,
+    ORDERS,
     RISE,
+    ROOM,
+    SPREAD,
+    TEN,
     WIDEST,
     declines,
+    score,
 )
-from papers.ref_er.evidence.claims_runs import DISPARITY, DIVERGENCE, ORDERS, ROOM, SPREAD, TEN, score
 from papers.ref_er.evidence.paper_values import FIG1, FIG4
 
 REFER = "vracer refer"
@@ -66,98 +72,55 @@ most = partial(ROOM.most, of=FIG4, on=TEN)
 own_kl = partial(ROOM.most, of="own-kl", on=OWN_KL)
 
 CLAIMS = [
-    Claim(
-        "fig4-ppo", "fig4", "V-RACER with ReF-ER ends above PPO in most tasks", "much higher returns",
-        most(REFER, ">", "ppo"),
-    ),
-    Claim(
-        "fig4-acer", "fig4", f"V-RACER with ReF-ER ends above ACER with either learning rate, in most tasks "
-        f"({SEGMENTS})", CURVES,
-        most({"lr 1e 5": (REFER, ">", SLOW), "lr 1e 4": (REFER, ">", FAST)}),
-    ),
-    Claim(
-        "fig4-best", "fig4", "V-RACER with ReF-ER ends above the best of DDPG, NAF, PPO and ACER, with any replay, in "
-        f"most tasks ({SEGMENTS})", "many tasks", best_of_all, reads=f"{FIG1}+fig3+{FIG4}",
-    ),
-    Claim(
-        "fig4-er", "fig4", "V-RACER needs ReF-ER: with plain replay it ends below, in most tasks", "not drawn",
-        most(REFER, ">", "vracer er"),
-    ),
-    Claim(
-        "fig4-er-refer-1", "fig4", "V-RACER: plain replay is no better than Rule 1 alone, in most tasks",
-        "similar or worse", most("vracer refer-1", ">=", "vracer er"),
-    ),
-    Claim(
-        "fig4-refer-1", "fig4", "V-RACER: Rule 1 alone is unreliable, its scores vary more from run to run than "
-        "ReF-ER's (as shares of the mean), in most tasks", "unreliable", most("vracer refer-1", ">", REFER, by=SPREAD),
-    ),
-    Claim(
-        "fig4-refer-1-below", "fig4", "V-RACER: Rule 1 alone ends below ReF-ER in most tasks", CURVES,
-        most(REFER, ">", "vracer refer-1"),
-    ),
-    Claim(
-        "fig4-refer-1-zero", "fig4", "V-RACER: Rule 1 alone has more samples without gradient at the end than ReF-ER, "
-        "in most tasks", "many", most("vracer refer-1", ">", REFER, by=FAR_SAMPLES),
-    ),
-    Claim(
-        "fig4-refer-2", "fig4", f"V-RACER: Rule 2 alone is at least as good as ACER (lr 1e-5), in most tasks "
-        f"({SEGMENTS})", "often matches or surpasses", most("vracer refer-2", ">=", SLOW),
-    ),
-    Claim(
-        "fig4-full", "fig4", "V-RACER: both rules together end above Rule 2 alone in most tasks", CURVES,
-        most(REFER, ">", "vracer refer-2"),
-    ),
-    Claim(
-        "fig4-acer-ppo", "fig4", f"ACER with lr 1e-4 ends below PPO in most tasks ({SEGMENTS})", "often outperformed",
-        most("ppo", ">", FAST),
-    ),
-    Claim(
-        "fig4-acer-lr", "fig4", "ACER's learning rate matters much: its two scores differ by more than "
-        f"{DISPARITY:.0%} of what the better one gained, in most tasks ({SEGMENTS})", "a large disparity",
-        most(SLOW, "!=", FAST, share=DISPARITY),
-    ),
-    Claim(
-        "fig5-acer", "fig5", f"ACER's divergence falls by orders of magnitude (at least {ORDERS:g} times) from lr 1e-4 "
-        f"to 1e-5, in most tasks ({SEGMENTS})", "multiple orders", most(FAST, ">", SLOW, by=DIVERGENCE, margin=ORDERS),
-    ),
-    Claim(
-        "fig5-superlinear", "fig5", f"ACER's divergence falls by more than in proportion ({RATE:g} times) from lr 1e-4 "
-        f"to 1e-5, in most tasks ({SEGMENTS})", "superlinear", most(FAST, ">", SLOW, by=DIVERGENCE, margin=RATE),
-        counted_with="fig5-acer",
-    ),
-    Claim(
-        "fig5-acer-others", "fig5", f"With lr 1e-4 ACER's divergence is orders of magnitude (at least {ORDERS:g} "
-        f"times) above those of V-RACER with ReF-ER and of PPO, in most tasks ({SEGMENTS})", "orders of magnitude more",
-        most({"V RACER": (FAST, ">", REFER), "PPO": (FAST, ">", "ppo")}, by=DIVERGENCE, margin=ORDERS),
-    ),
-    Claim(
-        "fig5-ppo", "fig5", f"V-RACER with ReF-ER ends with a divergence similar to PPO's (within a factor of "
-        f"{ALIKE:g}), in most tasks", "similar values", most(REFER, "==", "ppo", by=DIVERGENCE, margin=ALIKE),
-    ),
-    Claim(
-        "fig5-decline", "fig5", f"V-RACER: with ReF-ER the divergence falls smoothly, in most tasks (after a fifth of "
-        f"training to at most {DECLINE:g} of what it was then, never rising by more than {RISE:.0%})", CURVES,
-        declines(REFER, FIG4),
-    ),
-    Claim(
-        "fig5-implied", "fig5", f"V-RACER: with ReF-ER the divergence stays within a factor of {FACTOR:g} of what "
-        "D = 0.1 implies for a shift of all means, in most tasks (our prediction)", "-",
-        most(REFER, "<", FACTOR, by=FROM_IMPLIED), kind="own",
-    ),
-    Claim(
-        "fig5-far", "fig5", f"V-RACER: ReF-ER holds the share of far samples at D = 0.1 (within {FAR:g} on average), "
-        "in most tasks", "-", most(REFER, "<", FAR, by=AWAY), kind="own",
-    ),
-    Claim(
-        "own-kl-std", "own-kl", "V-RACER's policy ends wider with Rule 2's KL(μ‖π) than with KL(π‖μ)", "-",
-        own_kl(REFER, ">", REVERSE, by=DEVIATION), kind="own",
-    ),
-    Claim(
-        "own-kl-growth", "own-kl", "KL(μ‖π) lets the deviation of V-RACER's policy rise further above its start than "
-        "KL(π‖μ) ever does", "-", own_kl(REFER, ">", REVERSE, by=WIDEST), kind="own",
-    ),
-    Claim(
-        "own-kl-return", "own-kl", "V-RACER's returns with KL(μ‖π) are at least as good as with KL(π‖μ)", "-",
-        own_kl(REFER, ">=", REVERSE), kind="own",
-    ),
+    Claim("fig4-ppo", "fig4", "V-RACER with ReF-ER ends above PPO in most tasks", "much higher returns",
+          most(REFER, ">", "ppo")),
+    Claim("fig4-acer", "fig4", "V-RACER with ReF-ER ends above ACER with either learning rate, in most tasks "
+          f"({SEGMENTS})", CURVES, most({"lr 1e 5": (REFER, ">", SLOW), "lr 1e 4": (REFER, ">", FAST)})),
+    Claim("fig4-best", "fig4", "V-RACER with ReF-ER ends above the best of DDPG, NAF, PPO and ACER, with any replay, "
+          f"in most tasks ({SEGMENTS})", "many tasks", best_of_all, reads=f"{FIG1}+fig3+{FIG4}"),
+    Claim("fig4-er", "fig4", "V-RACER needs ReF-ER: with plain replay it ends below, in most tasks", "not drawn",
+          most(REFER, ">", "vracer er")),
+    Claim("fig4-er-refer-1", "fig4", "V-RACER: plain replay is no better than Rule 1 alone, in most tasks", "similar "
+          "or worse", most("vracer refer-1", ">=", "vracer er")),
+    Claim("fig4-refer-1", "fig4", "V-RACER: Rule 1 alone is unreliable, its scores vary more from run to run than "
+          "ReF-ER's (as shares of the mean), in most tasks", "unreliable",
+          most("vracer refer-1", ">", REFER, by=SPREAD)),
+    Claim("fig4-refer-1-below", "fig4", "V-RACER: Rule 1 alone ends below ReF-ER in most tasks", CURVES,
+          most(REFER, ">", "vracer refer-1")),
+    Claim("fig4-refer-1-zero", "fig4", "V-RACER: Rule 1 alone has more samples without gradient at the end than "
+          "ReF-ER, in most tasks", "many", most("vracer refer-1", ">", REFER, by=FAR_SAMPLES)),
+    Claim("fig4-refer-2", "fig4", "V-RACER: Rule 2 alone is at least as good as ACER (lr 1e-5), in most tasks "
+          f"({SEGMENTS})", "often matches or surpasses", most("vracer refer-2", ">=", SLOW)),
+    Claim("fig4-full", "fig4", "V-RACER: both rules together end above Rule 2 alone in most tasks", CURVES,
+          most(REFER, ">", "vracer refer-2")),
+    Claim("fig4-acer-ppo", "fig4", f"ACER with lr 1e-4 ends below PPO in most tasks ({SEGMENTS})", "often outperformed",
+          most("ppo", ">", FAST)),
+    Claim("fig4-acer-lr", "fig4", "ACER's learning rate matters much: its two scores differ by more than "
+          f"{DISPARITY:.0%} of what the better one gained, in most tasks ({SEGMENTS})", "a large disparity",
+          most(SLOW, "!=", FAST, share=DISPARITY)),
+    Claim("fig5-acer", "fig5", f"ACER's divergence falls by orders of magnitude (at least {ORDERS:g} times) from lr "
+          f"1e-4 to 1e-5, in most tasks ({SEGMENTS})", "multiple orders",
+          most(FAST, ">", SLOW, by=DIVERGENCE, margin=ORDERS)),
+    Claim("fig5-superlinear", "fig5", f"ACER's divergence falls by more than in proportion ({RATE:g} times) from lr "
+          f"1e-4 to 1e-5, in most tasks ({SEGMENTS})", "superlinear", most(FAST, ">", SLOW, by=DIVERGENCE, margin=RATE),
+          counted_with="fig5-acer"),
+    Claim("fig5-acer-others", "fig5", f"With lr 1e-4 ACER's divergence is orders of magnitude (at least {ORDERS:g} "
+          f"times) above those of V-RACER with ReF-ER and of PPO, in most tasks ({SEGMENTS})", "orders of magnitude "
+          "more", most({"V RACER": (FAST, ">", REFER), "PPO": (FAST, ">", "ppo")}, by=DIVERGENCE, margin=ORDERS)),
+    Claim("fig5-ppo", "fig5", "V-RACER with ReF-ER ends with a divergence similar to PPO's (within a factor of "
+          f"{ALIKE:g}), in most tasks", "similar values", most(REFER, "==", "ppo", by=DIVERGENCE, margin=ALIKE)),
+    Claim("fig5-decline", "fig5", "V-RACER: with ReF-ER the divergence falls smoothly, in most tasks (after a fifth of "
+          f"training to at most {DECLINE:g} of what it was then, never rising by more than {RISE:.0%})", CURVES,
+          declines(REFER, FIG4)),
+    Claim("fig5-implied", "fig5", f"V-RACER: with ReF-ER the divergence stays within a factor of {FACTOR:g} of what D "
+          "= 0.1 implies for a shift of all means, in most tasks (our prediction)", "-",
+          most(REFER, "<", FACTOR, by=FROM_IMPLIED), kind="own"),
+    Claim("fig5-far", "fig5", f"V-RACER: ReF-ER holds the share of far samples at D = 0.1 (within {FAR:g} on average), "
+          "in most tasks", "-", most(REFER, "<", FAR, by=AWAY), kind="own"),
+    Claim("own-kl-std", "own-kl", "V-RACER's policy ends wider with Rule 2's KL(μ‖π) than with KL(π‖μ)", "-",
+          own_kl(REFER, ">", REVERSE, by=DEVIATION), kind="own"),
+    Claim("own-kl-growth", "own-kl", "KL(μ‖π) lets the deviation of V-RACER's policy rise further above its start than "
+          "KL(π‖μ) ever does", "-", own_kl(REFER, ">", REVERSE, by=WIDEST), kind="own"),
+    Claim("own-kl-return", "own-kl", "V-RACER's returns with KL(μ‖π) are at least as good as with KL(π‖μ)", "-",
+          own_kl(REFER, ">=", REVERSE), kind="own"),
 ]  # fmt: skip

@@ -43,13 +43,9 @@ def equal(ter: str) -> Judge:
 
 
 CLAIMS = [
-    Claim(
-        "fig-l14", "fig-l14", "TER ends where DreamerV2 does once that has converged, in most tasks (as printed: 3 "
-        "predecessors)", "3 of 4 tasks", ENDS.most(equal("ter"), of="fig-l14"),
-    ),
-    Claim(
-        "fig-l14-released", "fig-l14", "TER ends where DreamerV2 does once that has converged, in most tasks of "
-        "MiniGrid (as released: 1)", "3 of 4 tasks", ENDS.most(equal(f"ter{RELEASED}"), of="fig-l14", on=TASKS),
-        scale="full",
-    ),
+    Claim("fig-l14", "fig-l14", "TER ends where DreamerV2 does once that has converged, in most tasks (as printed: 3 "
+          "predecessors)", "3 of 4 tasks", ENDS.most(equal("ter"), of="fig-l14")),
+    Claim("fig-l14-released", "fig-l14", "TER ends where DreamerV2 does once that has converged, in most tasks of "
+          "MiniGrid (as released: 1)", "3 of 4 tasks", ENDS.most(equal(f"ter{RELEASED}"), of="fig-l14", on=TASKS),
+          scale="full"),
 ]  # fmt: skip

@@ -4,6 +4,7 @@ All methods of a seed share the data set and the first table: comparisons are pa
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -27,7 +28,7 @@ def more(x: np.ndarray, y: np.ndarray) -> str:
 
 def about(note: str) -> Score:
     """Backups, printed as they are."""
-    return Score(NEEDED, show=number, note=lambda *_: note)
+    return Score(NEEDED, show=number, note=note)
 
 
 def times_ter(runs: Runs, method: str, env: str) -> np.ndarray:
@@ -62,38 +63,21 @@ CHAIN = replace(
     ROOM, score=Score(NEEDED, note=more), places=None, until=lambda experiment, scale: {},
     steps=lambda runs, sides: BUDGET,
 )  # fmt: skip
+chain = partial(CHAIN.all, of="fig2", on=ENV)
 ORDER = [("ebu", "ter"), *((method, "ebu") for method in SLOW)]
 
 
 CLAIMS = [
-    Claim(
-        "fig2-order", "fig2", "Backups needed on NChain: TER < EBU < UER, PER, DisCor", "TER < EBU < rest",
-        CHAIN.all(
-            {f"{NCHAIN[x]} > {NCHAIN[y]}": (x, ">", y) for x, y in ORDER}, of="fig2", on=ENV, decisive=["EBU > TER"]
-        ),  # who is first is what the paper claims for TER
-    ),
-    Claim(
-        "fig2-thirty", "fig2", "TER solves NChain after about 30 backups", "30 backups",
-        CHAIN.all(
-            "ter", "==", 30, of="fig2", on=ENV, margin=6,
-            by=about("about: 24 to 36; with all predecessors followed, 35 is the most TER can need"),
-        ),
-    ),
-    Claim(
-        "fig2-slow", "fig2", "UER, PER and DisCor do not solve NChain within 100 backups", "none",
-        CHAIN.all({NCHAIN[method]: slow(method) for method in SLOW}, of="fig2", on=ENV),
-    ),
-    Claim(
-        "fig2-twice", "fig2", "EBU takes about twice the backups of TER on average", "2 times",
-        CHAIN.all(
-            "ebu", "==", 2, of="fig2", on=ENV, margin=0.5, by=Score(times_ter, show=number, note=of_one_data_set)
-        ),
-    ),
-    Claim(
-        "fig2-error", "fig2", "TER's value error falls faster than that of every baseline", "fastest",
-        CHAIN.all(
-            {f"{NCHAIN[method]} above TER": (method, ">", "ter") for method in NCHAIN if method != "ter"},
-            of="fig2", on=ENV, by=Score(area("value_error")),
-        ),
-    ),
+    Claim("fig2-order", "fig2", "Backups needed on NChain: TER < EBU < UER, PER, DisCor", "TER < EBU < rest",
+          chain({f"{NCHAIN[x]} > {NCHAIN[y]}": (x, ">", y) for x, y in ORDER}, decisive=["EBU > TER"])),
+    Claim("fig2-thirty", "fig2", "TER solves NChain after about 30 backups", "30 backups",
+          chain("ter", "==", 30, margin=6,
+                by=about("about: 24 to 36; with all predecessors followed, 35 is the most TER can need"))),
+    Claim("fig2-slow", "fig2", "UER, PER and DisCor do not solve NChain within 100 backups", "none",
+          chain({NCHAIN[method]: slow(method) for method in SLOW})),
+    Claim("fig2-twice", "fig2", "EBU takes about twice the backups of TER on average", "2 times",
+          chain("ebu", "==", 2, margin=0.5, by=Score(times_ter, show=number, note=of_one_data_set))),
+    Claim("fig2-error", "fig2", "TER's value error falls faster than that of every baseline", "fastest",
+          chain({f"{NCHAIN[method]} above TER": (method, ">", "ter") for method in NCHAIN if method != "ter"},
+                by=Score(area("value_error")))),
 ]  # fmt: skip

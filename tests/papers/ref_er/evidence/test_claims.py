@@ -13,8 +13,16 @@ from papers.ref_er.evidence import claims_ddpg, claims_flow, claims_runs
 from papers.ref_er.evidence.before_learning import POLICIES, RETURNS, before, kind_of, measure
 from papers.ref_er.evidence.claims import CLAIMS
 from papers.ref_er.evidence.claims_ddpg import fallen
-from papers.ref_er.evidence.claims_kl import factor_from_implied, largest_rise, roughness
-from papers.ref_er.evidence.claims_runs import ROOM, TRAINING, returns, score, spread_ratio
+from papers.ref_er.evidence.claims_runs import (
+    ROOM,
+    TRAINING,
+    factor_from_implied,
+    largest_rise,
+    returns,
+    roughness,
+    score,
+    spread_ratio,
+)
 from papers.ref_er.evidence.claims_sensitivity import FALL_PRONE, FOUR, SIMPLE, STABLE, largest_memory
 from papers.ref_er.evidence.experiments import EXPERIMENTS, entries_of
 from papers.ref_er.evidence.implied_kl import implied_kl
