@@ -7,7 +7,6 @@ import dataclasses
 import importlib
 import pickle
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,11 +15,12 @@ from matplotlib.figure import Figure as Canvas
 from PIL import Image
 
 from arena.__main__ import HOUSE as ARENA
-from lab.claims import evaluate
+from lab.claims import evaluate, judge_of
+from lab.comparisons import Compare
 from lab.plotting import DPI
 from lab.prices import Prices
 from lab.results import EVIDENCE, MissingData, Results
-from lab.rooms import House, judge
+from lab.rooms import ROOT, House, judge
 from tests.papers.judged import read_elsewhere
 
 PAPERS = House().papers()
@@ -161,8 +161,25 @@ def test_claims_say_what_they_are(paper):
         assert set(prices.experiments(claim)) <= paper.experiments.keys(), claim.id
         runs = [entry for name in prices.experiments(claim) for entry in prices.entries(name, claim.scale)]
         assert set(claim.tasks) <= {entry.env for entry in runs}, claim.id
-        file, _ = claim.judge
-        assert (Path(__file__).parents[2] / file).is_file(), claim.id
+        file, _ = judge_of(claim, ROOT, f"papers/{paper.name}")
+        assert (ROOT / file).is_file(), claim.id
         assert claim.text and claim.paper_value and not claim.text.endswith("."), claim.id
         if claim.id.startswith("own-"):
             assert claim.kind == "own", claim.id
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=list(PAPERS))
+def test_what_claims_compare_is_planned(paper):
+    """A misspelt method or task would be "not run" for ever."""
+    for claim in (claim for claim in paper.claims if isinstance(claim.check, Compare)):
+        check = claim.check
+        names = check.of.split("+") if isinstance(check.of, str) else check.of
+        runs = [entry for name in names for scale in EVIDENCE for entry in paper.experiments[name](scale)]
+        parts = check.what.values() if isinstance(check.what, dict) else [check.what]
+        methods = {x for part in parts if not callable(part) for x in (part[0], part[2]) if isinstance(x, str)}
+        planned = {entry.method for entry in runs} | {entry.method.partition(" ")[2] for entry in runs}
+        assert methods <= planned, claim.id
+        on = check.on.values() if isinstance(check.on, dict) else [check.on or ()]
+        tasks = {env for some in on for env in ((some,) if isinstance(some, str) else some)}
+        missing = tasks - {entry.env for entry in runs}
+        assert not missing or (check.room.places and missing < tasks), claim.id  # places drops what is not planned
