@@ -5,7 +5,7 @@
 is an experiment: called with a scale, it returns the runs of that scale.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -14,8 +14,8 @@ from lab.entry import Entry
 
 
 @dataclass(frozen=True)
-class Scales:
-    """A value for each scale, by default no settings. `|` merges settings: the right side has the last word."""
+class Scales(Mapping[str, Any]):
+    """Scale -> value, by default no settings. `|` merges settings: the right side has the last word."""
 
     smoke: Any = field(default_factory=dict)
     quick: Any = field(default_factory=dict)
@@ -23,6 +23,12 @@ class Scales:
 
     def __getitem__(self, scale: str) -> Any:
         return getattr(self, scale)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.__dataclass_fields__)
+
+    def __len__(self) -> int:
+        return len(self.__dataclass_fields__)
 
     def __or__(self, more: Any) -> "Scales":
         return Scales(*(at(self, scale) | at(more, scale) for scale in self.__dataclass_fields__))

@@ -12,7 +12,7 @@ from lab.verdicts import MARGIN, Verdict, below, gated, mean_of
 from papers.ref_er.evidence.before_learning import before
 from papers.ref_er.evidence.claims_runs import ROOM, bins, late, mean, score
 from papers.ref_er.evidence.claims_vracer import SEGMENTS
-from papers.ref_er.evidence.experiments import FLOW_ENVS
+from papers.ref_er.evidence.experiments import FLOW_TASK
 
 VRACER, ACER, ER, REFER = "vracer refer", "acer (lr 1e-05)", "ddpg er", "ddpg refer"
 HEAVY = 2.0
@@ -31,7 +31,7 @@ def little_progress(runs: Runs, env: str) -> Verdict:
     return gated(verdict, **{most: sides[most]})
 
 
-flow = partial(ROOM.all, of="fig6", on=FLOW_ENVS)
+flow = partial(ROOM.all, of="fig6", on=FLOW_TASK)
 LEFT_OPEN = "at quick with a coarse grid and 50,000 actions"
 CLAIMS = [
     Claim("fig6-acer", "fig6", f"Flow control: ACER makes little progress (at most {MARGIN:.0%} of what the best other "
