@@ -1,12 +1,14 @@
 """What comparisons say of a few runs made by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from lab.comparisons import Compare, Place, Room, Score, last
 from lab.results import COLUMNS, MissingData, Results
-from lab.verdicts import NOBODY, Verdict, number
+from lab.verdicts import NOBODY, Verdict, mean_of, number
 
 YES, NO, MAYBE = "reproduced", "not reproduced", "inconclusive"
 END = Score(last("return"))
@@ -32,6 +34,7 @@ def results(root, **ends):
         ("good", "<", "poor", {}, NO),
         ("good", ">", "poor", dict(margin=35.0), NO),  # 30 apart
         ("poor", "<", "good", dict(margin=25.0), YES),
+        ("poor", "<", "good", dict(margin=35.0), NO),
         ("poor", ">=", "good", {}, NO),  # a fifth of what the better side gained is 20
         ("poor", ">=", "good", dict(margin=35.0), YES),
         ("poor", ">=", "good", dict(share=0.35), YES),
@@ -42,6 +45,7 @@ def results(root, **ends):
         ("good", "<", 95.0, {}, NO),
         ("good", "==", 95.0, dict(margin=10.0), YES),
         ("good", "==", 80.0, dict(margin=10.0), NO),
+        ("good", "==", 95.0, dict(margin=lambda x, level: level - 85.0), YES),
         ("good", ">", lambda runs, env: 95.0, {}, YES),
         (lambda runs, env: "good", ">", lambda runs, env: ("good", "Other"), {}, YES),
         ("good", ">", "poor", dict(by=Score(last("return"), ratio=True), margin=1.3), YES),
@@ -107,7 +111,8 @@ def test_parts_of_a_claim(tmp_path):
     assert claim(both, found=found, on="B") == ([NO, YES], "partly")
     assert claim(both, found=found, on="B", decisive=["a over b"]) == ([NO, YES], NO)
     assert claim(both, found=found, on="B", each="most") == ([NO, YES], NO)
-    assert claim({"end": ("a", ">", 0.5, END)}, found=found, on=("B", "C")) == ([YES, YES], YES)
+    loss = Score(lambda runs, method, env: -runs.last("return", method, env))
+    assert claim({"gain": ("a", ">", 0.5), "loss": ("a", ">", 0.5, loss)}, found=found, on="B")[0] == [YES, NO]
 
 
 def test_parts_that_a_room_plans(tmp_path):
@@ -123,6 +128,8 @@ def test_parts_that_a_room_plans(tmp_path):
     verdict = Compare(room, ("a", ">", "b"), of=("e",))(found)
     assert {name: part.status for name, part in verdict.parts.items()} == {"x on A": YES, "y on A": "not run"}
     assert verdict.parts["y on A"].note == "y has too few seeds"
+    by_task, by_name = (room.all("a", ">", 0.0, of=("e",), on=[on])(found) for on in ("A", "x on A"))
+    assert (list(by_task.parts), by_name.note) == (["x on A", "y on A"], "x on A")
 
 
 def test_a_room_reads_its_runs_its_own_way(tmp_path):
@@ -134,7 +141,13 @@ def test_a_room_reads_its_runs_its_own_way(tmp_path):
     )  # fmt: skip
     verdict = room.runs(found, "e").compare("a", ">", "b", "Task")
     assert (verdict.status, verdict.steps, verdict.note) == (YES, 7, "2 sides"), "the last row is not looked at"
-    verdict = (
-        Room(ROOM.score, ROOM.learning, label=str.upper, rows=room.rows).runs(found, "e").compare("b", ">", "a", "Task")
-    )
-    assert verdict.status == YES and "A learns, then collapses" in verdict.note
+    assert replace(room, steps=ROOM.steps).runs(found, "e").compare("a", ">", "b", "Task").steps == 20
+    runs = replace(room, until=ROOM.until).runs(found, "e")
+    assert "A learns, then collapses" in runs.compare("b", ">", "a", "Task").note
+    assert list(runs.sides_learn([("a", "Task"), ("a", "Task")])) == ["Task"], "one method on two tasks"
+
+
+def test_other_estimates_than_differences(tmp_path):
+    largest = Score(last("return"), estimate=lambda x, y: mean_of(x / y.max()))
+    runs = ROOM.runs(results(tmp_path, a=[4.0, 5.0, 6.0], b={3: 1.0, 4: 2.0}), "e")
+    assert runs.compare("a", ">", "b", "Task", largest).effect == "+2.5", "of all runs, in pairs or not"
