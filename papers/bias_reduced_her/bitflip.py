@@ -64,7 +64,7 @@ class Config:
     """Gradient steps per cycle."""
     batch_size: Count = 64
     """Transitions per gradient step."""
-    capacity: int = 1_000_000
+    capacity: Count = 1_000_000
     """Transitions kept, virtual ones included."""
 
     gamma: Annotated[float, Range("lie in (0, 1)", lambda value: 0 < value < 1)] = 0.98

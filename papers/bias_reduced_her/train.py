@@ -64,7 +64,7 @@ class Config:
     """Gradient steps per cycle. HER's."""
     batch_size: Annotated[int, Range("be at least 2, which batch normalisation needs", lambda value: value >= 2)] = 64
     """Transitions per gradient step (App. D.2)."""
-    capacity: int = 1_000_000
+    capacity: Count = 1_000_000
     """Transitions kept, virtual ones included (App. D.1)."""
 
     gamma: Annotated[float, Range("lie in (0, 1)", lambda value: 0 < value < 1)] = 0.98
@@ -123,24 +123,6 @@ class Config:
         """Raise UserError for settings that cannot work together."""
         if self.redraw and not self.method.startswith("filtered"):
             raise UserError(f"redraw draws again what a filter leaves out; {self.method} has none")
-
-
-def cycle(one: "Trainer") -> float:
-    """One training cycle of the paper's Algorithms 1 and 2 in their order, which differ in `hindsight` alone.
-
-    Returns the critic's mean loss, 0 while the memory holds less than a batch.
-    """
-    losses = []
-    for e in one.play(one.worlds, one.seeds(), one.explore):  # Algorithm 1, lines 13-17; Algorithm 2, lines 9-13
-        virtual, goals = one.hindsight(e.achieved)  # Algorithm 1, lines 18-19, 23 and 27-28; Algorithm 2, lines 17 and 20-21
-        one.store(e, virtual, goals)  # Algorithm 1, lines 20-22 and 24-26; Algorithm 2, lines 14-16, 18-19 and 22
-        one.sampler.episode(float(e.rewards.sum()))
-    if len(one.memory) >= one.config.batch_size:
-        for _ in range(one.config.updates):  # Algorithm 1, line 29; Algorithm 2, line 23
-            slots, weights, _ = one.sampler.sample(one.config.batch_size)  # Algorithm 1, line 30; Algorithm 2, line 24
-            losses.append(one.learn(slots, weights))  # Algorithm 1, line 31; Algorithm 2, line 25
-    one.next_cycle()
-    return float(np.mean(losses or [0.0]))
 
 
 def replay_bytes(config: Config) -> int:
@@ -212,10 +194,27 @@ class Trainer:
         epoch = self.cycles_done // self.config.cycles
         return max(self.config.epsilon * self.config.epsilon_decay**epoch, self.config.epsilon_end)
 
-    # --- pieces of a training cycle -----------------------------------------------------------------------------------
+    # --- one training cycle -------------------------------------------------------------------------------------------
 
-    def seeds(self) -> np.ndarray:
-        """Of the starts and goals of a cycle's episodes, int64 [episodes]; evaluation has the odd ones."""
+    def cycle(self) -> float:
+        """The paper's Algorithms 1 and 2 in their order; `hindsight` alone differs.
+
+        Returns the critic's mean loss, 0 while the memory holds less than a batch.
+        """
+        losses, size = [], self.config.batch_size
+        for e in self.play(self.worlds, self.draw(), self.explore):  # Algorithm 1, lines 13-17; Algorithm 2, lines 9-13
+            goals = self.hindsight(e.achieved)  # Algorithm 1, lines 18-19, 23, 27-28; Algorithm 2, lines 17, 20-21
+            self.store(e, *goals)  # Algorithm 1, lines 20-22, 24-26; Algorithm 2, lines 14-16, 18-19, 22
+            self.sampler.episode(float(e.rewards.sum()))
+        if len(self.memory) >= size:
+            for _ in range(self.config.updates):  # Algorithm 1, line 29; Algorithm 2, line 23
+                slots, weights, _ = self.sampler.sample(size)  # Algorithm 1, line 30; Algorithm 2, line 24
+                losses.append(self.learn(slots, weights))  # Algorithm 1, line 31; Algorithm 2, line 25
+        self.next_cycle()
+        return float(np.mean(losses or [0.0]))
+
+    def draw(self) -> np.ndarray:
+        """Seeds of starts and goals for a cycle's episodes, int64 [episodes]; evaluation has the odd ones."""
         return 2 * self.starts.integers(2**31, size=self.config.episodes)
 
     def explore(self, inputs: np.ndarray) -> np.ndarray:
@@ -326,7 +325,7 @@ def train(run: Run, trainer: Trainer) -> dict:
     """Train to the end; returns the last evaluation."""
     c = trainer.config
     while trainer.cycles_done < c.epochs * c.cycles:
-        loss = cycle(trainer)
+        loss = trainer.cycle()
         run.check_finite(trainer.episodes_done, critic_loss=loss)
         run.tick(trainer.episodes_done)
         epoch, rest = divmod(trainer.cycles_done, c.cycles)

@@ -221,8 +221,10 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 def main(config: Config, run_dir: Path, **options: bool) -> dict:
     """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
-    total = 2 * config.pairs * -(-config.episodes // (2 * config.pairs))
-    return execute(config, run_dir, train, Trainer, total=lambda _: total, unit="episode", score="success", **options)
+    return execute(
+        config, run_dir, train, Trainer, unit="episode", score="success",
+        total=lambda _: 2 * config.pairs * -(-config.episodes // (2 * config.pairs)), **options,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

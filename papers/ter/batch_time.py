@@ -23,6 +23,7 @@ from envs.minigrid_tasks import TASKS, MiniGridTask
 from lab.cli import cli
 from lab.errors import UserError
 from lab.runs import Run, Streams, execute
+from lab.settings import Count
 from papers.ter import train
 from papers.ter.settings import METHODS
 
@@ -40,9 +41,9 @@ class Config:
     """Replay method: uniform, prioritised, episodic backward update, DisCor, topological."""
     seed: int = 0
     """Seed of all random streams."""
-    steps: int = 1_000_000
+    steps: Count = 1_000_000
     """Environment steps; the memory holds a million (App. B.1)."""
-    warmup: int = 50_000
+    warmup: Count = 50_000
     """Environment steps before the first batch (App. B.1)."""
 
     def check(self) -> None:

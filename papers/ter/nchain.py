@@ -22,7 +22,7 @@ from envs.nchain import BACKWARD, FORWARD, NChain, optimal_q
 from lab.cli import cli
 from lab.errors import UserError
 from lab.runs import Run, Streams, execute
-from lab.settings import Count, Positive
+from lab.settings import Count, NotNegative, Positive, Share
 from papers.ter.graph import TransitionGraph
 from papers.ter.topological import TER
 
@@ -42,23 +42,23 @@ class Config:
     topological."""
     seed: int = 0
     """Seed of the data set, the first table and the draws."""
-    transitions: int = 1_000
+    transitions: Count = 1_000
     """Steps of the random policy that make the data set."""
     backups: Count = 100
     """Backups of the figure: up to here return and value error are logged."""
-    max_backups: int = 2_000
+    max_backups: Count = 2_000
     """Backups after which a run that still walks the wrong way is given up. Neither in the paper nor in its code."""
     log_every: Count = 2
     """Backups between two rows of metrics. Neither in the paper nor in its code."""
-    lr: float = 0.98
+    lr: Share = 0.98
     """Step size."""
-    gamma: float = 0.99
+    gamma: Share = 0.99
     """Discount."""
-    initial_q: float = 0.1
+    initial_q: NotNegative = 0.1
     """Q starts uniformly random between 0 and this."""
     discor_tau: Positive = 10.0
     """DisCor: temperature (App. B.4). The paper renews it when the target network is; a table has none."""
-    discor_error: float = 100.0
+    discor_error: NotNegative = 100.0
     """DisCor: first entry of the error table, largest reward / (1 - gamma), a bound on what |Q - Q*| can be. Not in
     the paper; the released code has no DisCor here."""
 

@@ -31,7 +31,7 @@ class Settings:
     """Transitions per gradient step (App. B.1)."""
     lr: Positive = 3e-4
     """Adam's step size (App. B.1)."""
-    gamma: float = 0.99
+    gamma: Share = 0.99
     """Discount. Not in the paper; the released code has 0.99."""
     update_every: Count = 4
     """Environment steps between two visits of the learner (App. B.1)."""
@@ -39,9 +39,9 @@ class Settings:
     """Gradient steps per environment step (Sec. 5.4: 0.25, 1 or 2)."""
     target_interval: Count = 10_000
     """Environment steps between two copies into the target network (App. B.1)."""
-    capacity: int = 1_000_000
+    capacity: Count = 1_000_000
     """Transitions kept (App. B.1)."""
-    warmup: int = 50_000
+    warmup: Count = 50_000
     """Environment steps before the first update (App. B.1). Actions are epsilon-greedy then, too, as in the released
     code; App. B.1 says random."""
     epsilon_end: Share = 0.01
@@ -83,14 +83,14 @@ class TileSettings(Settings):
 class ReplaySettings:
     """Settings of the replay methods. Defaults are the paper's, with the place where it states them."""
 
-    per_alpha: float = 0.6
+    per_alpha: Share = 0.6
     """PER: exponent of priorities, for per and for ter's mixed-in share (App. B.2)."""
-    per_beta: float = 0.4
+    per_beta: Share = 0.4
     """PER: first exponent of the importance weights; almost 1 at the end of training, as in the released code (it
     does not rise during the warm-up); App. B.2 says after a quarter of it."""
     per_beta_steps: Count | None = None
     """PER: environment steps after which it does; None for the length of the run."""
-    per_clip: float | None = 1.0
+    per_clip: Positive | None = 1.0
     """PER: largest |TD error| that counts in a priority, as in pfrl, which App. B.2 uses; None for no limit."""
     eta: Share = 0.1
     """TER: share of a batch that prioritised replay supplies (App. B.5, for Sokoban; Sec. 5.1 has 0.2 there). For Atari
@@ -107,7 +107,7 @@ class ReplaySettings:
     """EBU: double DQN, as App. B.1 has it for all; the released code takes the target network's largest value."""
     ebu_timeouts: bool = True
     """EBU: also replay episodes that ran out of time (App. J)."""
-    ebu_drop_first: int = 0
+    ebu_drop_first: Natural = 0
     """EBU: transitions never replayed at the start of each episode. Not in the paper; the released code drops 3."""
     ebu_per_share: Annotated[float, Range("lie in [0, 1)", lambda value: 0 <= value < 1)] = 0.0
     """EBU: share of a batch that prioritised replay supplies (App. I: TER's eta)."""

@@ -25,7 +25,7 @@ from envs import minigrid_tasks
 from lab.cli import cli
 from lab.errors import UserError
 from lab.runs import Run, execute
-from lab.settings import Count, Natural, Positive
+from lab.settings import Count, Natural, Positive, Share
 from papers.ter.dreamer import SIZES, task_of
 from papers.ter.train_sokoban import TASKS as SOKOBAN
 
@@ -61,7 +61,7 @@ class Config:
     """Sequences per gradient step."""
     sequence: Count = 50
     """Steps of a sequence."""
-    gamma: float = 0.99
+    gamma: Share = 0.99
     """Discount."""
     capacity: Count = 1_000_000
     """Transitions kept, TER's on Sokoban."""
@@ -74,8 +74,6 @@ class Config:
         """Raise UserError for settings that cannot work together."""
         if min(self.learning_starts, self.capacity) < self.sequence:
             raise UserError(f"learning_starts and capacity must be at least a sequence, {self.sequence} steps")
-        if not PYTHON.exists():
-            raise UserError("DreamerV2 needs an environment of its own, .venv-dreamer: make dreamer")
 
 
 def replay_bytes(config: Config) -> int:
@@ -112,6 +110,13 @@ def metrics(returns: list[float], solved: list[bool], largest: float) -> dict[st
     return {"return": mean, "normalized_return": (mean + largest) / (2 * largest), "success": float(np.mean(solved))}
 
 
+def ready(config: Config) -> Config:
+    """The config, where the learner's environment is there."""
+    if not PYTHON.exists():
+        raise UserError("DreamerV2 needs an environment of its own, .venv-dreamer: make dreamer")
+    return config
+
+
 def train(run: Run, config: Config) -> dict:
     """Train to the end; returns the last row of metrics. There is never a checkpoint: sheeprl keeps its own."""
     _, largest = task_of(config.env)
@@ -135,7 +140,7 @@ def train(run: Run, config: Config) -> dict:
 
 def main(config: Config, run_dir: Path, **options: bool) -> dict:
     """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
-    return execute(config, run_dir, train, **options)
+    return execute(config, run_dir, train, ready, **options)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ class Config(ReplaySettings, TileSettings):
     steps: Count = 1_000_000
     """Environment steps. Not in the text of the paper; the released scripts have 1M for 5x5-1, 5x5-2 and 6x6-1; 3M for
     7x7-1; 5M for 6x6-2 and 7x7-2; 10M for 6x6-3."""
-    capacity: int = 1_000_000
+    capacity: Count = 1_000_000
     """Transitions kept (App. B.1). The released scripts give 50,000 to all methods but TER."""
     pixels: Annotated[int, Range("be at least 36, which the convolutions need", lambda value: value >= 36)] = 84
     """Side of the picture that the agent sees (App. D.3), at least 36."""

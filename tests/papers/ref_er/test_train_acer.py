@@ -143,16 +143,7 @@ def test_it_learns_to_balance(tmp_path):
 # --- bad input -------------------------------------------------------------------------------------------------------
 
 BAD = {
-    "method": (dict(method="vracer"), "trains acer"),
-    "steps": (dict(steps=0), "steps must be at least 1, not 0"),
-    "segment": (dict(segment=0), "segment must be at least 1"),
-    "samples": (dict(samples=0), "samples must be at least 1"),
-    "warmup": (dict(warmup=0), "warmup must be at least 1"),
     "too much": (dict(warmup=41), "does not hold the 41 of the warm-up"),
-    "lr": (dict(lr=0.0), "lr must be positive"),
-    "truncation": (dict(truncation=float("nan")), "truncation must be positive"),
-    "delta": (dict(delta=-1.0), "delta must not be negative"),
-    "polyak": (dict(polyak=1.5), r"polyak must lie in \[0, 1\]"),
     "environment": (dict(env="Nowhere-v0"), "unknown env 'Nowhere-v0'"),
     "discrete": (dict(env="CartPole-v1"), "continuous"),
 }
