@@ -18,7 +18,7 @@ from papers.ref_er.networks import MLP
 from papers.ref_er.player import OrnsteinUhlenbeck, WhiteNoise
 from papers.ref_er.racer import RACER
 from papers.ref_er.train import ADVANTAGES, METHODS, REPLAYS, Config, Trainer, main, make_refer
-from tests.papers.ref_er.conftest import flat, interrupted, rows, same_run, weights
+from tests.papers.runs import assert_goes_on, flat, rows, same_run, weights
 
 TINY: dict[str, Any] = dict(
     steps=300, bins=2, capacity=300, warmup=300, batch_size=32, hidden=16, beta=0.3, annealing=5 / 300
@@ -110,22 +110,10 @@ def test_interrupted_and_resumed_equals_uninterrupted(method, replay, settings, 
     settings = config(method, replay, env=SHORT, capacity=120, warmup=120, bins=20, steps=200, **settings)
     monkeypatch.setattr(progress, "SAVE_EVERY", 4)
     monkeypatch.setattr(train, "RESCALE_EVERY", 30)
-    summary = main(settings, tmp_path / "whole")
-    metrics, evaluated = Trainer.metrics, []
-
-    with interrupted(Trainer, "metrics", lambda one: one.bins_done == 15):
-        main(settings, tmp_path / "parts")
-    assert (tmp_path / "parts" / "checkpoint.pkl").exists()
-
-    def watched(self):
-        evaluated.append(self.bins_done)
-        return metrics(self)
-
-    monkeypatch.setattr(Trainer, "metrics", watched)
-    assert main(settings, tmp_path / "parts") == summary
+    evaluated = assert_goes_on(
+        train, settings, tmp_path, monkeypatch, "metrics", lambda one: one.bins_done == 15, lambda one: one.bins_done
+    )
     assert evaluated == list(range(12, 20))  # from the checkpoint on, not from the start
-    assert same_run(tmp_path / "parts", tmp_path / "whole")
-    assert main(settings, tmp_path / "parts") == summary  # a finished run is only read
 
 
 # --- steps of the environment and of the gradient --------------------------------------------------------------------
