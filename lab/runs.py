@@ -225,7 +225,7 @@ class Run:
             raise RuntimeError("call load() before save()")
         with _writing(self.directory / "checkpoint.pkl", "the checkpoint before is intact: make room and start again"):
             os.fsync(self._metrics.fileno())  # the checkpoint must not remember rows that a power cut can take back
-            payload = {"metrics_bytes": self._metrics.tell(), "hours": self.hours, "step": self._step}
+            payload: dict[str, Any] = {"metrics_bytes": self._metrics.tell(), "hours": self.hours, "step": self._step}
             payload |= {"last": self.last, "state": state}
             checkpoints.save(self.directory, payload)
 

@@ -8,7 +8,7 @@ own room; the sampler is put in between (joined.py), and counted by a meter that
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from arena.replay.ideas import IDEAS, refusal
 from arena.replay.tasks import BUDGETS, TASKS, make, room_config
@@ -56,7 +56,7 @@ def replay_bytes(config: Config) -> int:
     return TASKS[config.env].agent.replay_bytes(_room(config))
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
     check(config)
     task, room = TASKS[config.env], _room(config)

@@ -14,7 +14,7 @@ IBS: whatever it looks for, every episode offers.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -188,7 +188,7 @@ def follow(run: Run, config: Config) -> dict:
 # ---- a run -----------------------------------------------------------------------------------------------------------
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Measure; returns the summary. A run takes seconds: an interrupted one starts again. See `lab.runs.execute`."""
     if config.env == "mixture":
         shown: dict = dict(total=lambda _: _sizes(config)[-1], unit="sample", score="error")

@@ -17,7 +17,7 @@ import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -293,7 +293,7 @@ def train(run: Run, trainer: Trainer) -> dict:
     return run.finish({"episodes": trainer.episodes_done, **metrics}, weights=trainer.agent.q.state_dict())
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
     total = config.epochs * config.cycles * config.episodes
     return execute(config, run_dir, train, Trainer, total=lambda _: total, unit="episode", score="success", **options)

@@ -338,7 +338,7 @@ def train(run: Run, trainer: Trainer) -> dict:
     return run.finish({"episodes": trainer.episodes_done, **metrics}, trainer.agent.weights() | trainer.scale.weights())
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
     total = config.epochs * config.cycles * config.episodes
     return execute(config, run_dir, train, Trainer, total=lambda _: total, unit="episode", score="success", **options)

@@ -9,7 +9,7 @@ two readings: draws in proportion to it, and the transitions that have the large
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -100,7 +100,7 @@ def draw(config: Config, run: Run, trainer: train.Trainer) -> dict:
     return run.finish({"steps": trainer.t, **mean}, weights=trainer.agent.weights())
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Train and draw; returns the summary. An interrupted run starts again. See `lab.runs.execute`."""
     return execute(config, run_dir, partial(draw, config), make_trainer, **options)
 

@@ -10,7 +10,7 @@ makes of an agent that learns.
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -114,7 +114,7 @@ def shrink(run: Run, config: Config) -> dict:
     return run.finish({"steps": last, **found}, weights=sampler.network.state_dict())
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Measure; returns the summary. A run takes under a minute: an interrupted one starts again. See
     `lab.runs.execute`."""
     return execute(config, run_dir, shrink, total=lambda _: max(config.updates), **options)

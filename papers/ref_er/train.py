@@ -286,7 +286,7 @@ def train(run: Run, trainer: Trainer) -> dict:
     return finish(run, trainer)
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
     return execute(config, run_dir, train, Trainer, **options)
 

@@ -11,7 +11,7 @@ they enter the memory; they are sums of the rewards as the task pays them.
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -185,7 +185,7 @@ def train(run: Run, trainer: Trainer) -> dict:
     return finish(run, trainer)
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
     return execute(config, run_dir, train, Trainer, **options)
 

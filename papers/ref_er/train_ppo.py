@@ -9,7 +9,7 @@ are those of training episodes, exploration included, when they end; they are su
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -157,7 +157,7 @@ def train(run: Run, trainer: Trainer) -> dict:
     return finish(run, trainer)
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
     return execute(config, run_dir, train, Trainer, **options)
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -219,7 +219,7 @@ def train(run: Run, trainer: Trainer) -> dict:
     return run.finish({"episodes": trainer.episodes_done, **run.last}, weights=trainer.learner.policy.state_dict())
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
     return execute(
         config, run_dir, train, Trainer, unit="episode", score="success",

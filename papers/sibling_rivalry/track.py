@@ -15,7 +15,7 @@ Time is counted in episodes, each sibling as one. All methods play the same numb
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -180,7 +180,7 @@ def train(run: Run, trainer: Trainer) -> dict:
     return run.finish({"episodes": trainer.episodes_done, **summary}, weights=trainer.agent.policy.state_dict())
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
     total = 2 * config.pairs * config.updates
     return execute(config, run_dir, train, Trainer, total=lambda _: total, unit="episode", score="success", **options)

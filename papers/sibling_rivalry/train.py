@@ -308,7 +308,7 @@ def train(run: Run, trainer: Trainer) -> dict:
     return run.finish({"episodes": trainer.episodes_done, **summary}, weights=trainer.weights())
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
     return execute(
         config, run_dir, train, Trainer, total=lambda one: one.total, unit="episode", score="success", **options

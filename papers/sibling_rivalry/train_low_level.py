@@ -10,7 +10,7 @@ Time is counted in steps of the world.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -125,7 +125,7 @@ def train(run: Run, trainer: Trainer) -> dict:
     return run.finish({"steps": trainer.steps, **run.last}, weights=trainer.task.low.ppo.policy.state_dict())
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
     return execute(
         config, run_dir, train, Trainer, score="success",

@@ -93,7 +93,7 @@ def measure(run: Run, config: Config) -> dict:
     return run.finish(metrics)
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Measure; returns the summary. An interrupted run starts again. See `lab.runs.execute`."""
     return execute(config, run_dir, measure, score=SCORE, **options)
 

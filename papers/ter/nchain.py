@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -337,7 +337,7 @@ def learn(run: Run, learner: Learner) -> dict:
     return run.finish({"backups_to_solve": needed, "solved": learner.solved_after is not None})
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Learn in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
     return execute(config, run_dir, learn, Learner, total=lambda _: config.backups, unit="backup", **options)
 

@@ -12,7 +12,7 @@ at most, and stops where its transition is not drawn in between.
 import random
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -143,7 +143,7 @@ def measure(run: Run, config: Config) -> dict:
     return run.finish(metrics | last)
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Measure; returns the summary. An interrupted run starts again. See `lab.runs.execute`."""
     return execute(config, run_dir, measure, total=lambda _: config.copies, unit="copy", score="grounded", **options)
 

@@ -329,7 +329,7 @@ def train(run: Run, trainer: Trainer) -> dict:
     return run.finish({"steps": trainer.step, **run.last}, weights=trainer.agent.q.state_dict())
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
     return execute(config, run_dir, train, Trainer, **options)
 

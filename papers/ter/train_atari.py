@@ -145,7 +145,7 @@ class Trainer(train.Trainer):
         return {"mean_q": mean_q}  # of clipped rewards: no largest return to compare it with
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
     return execute(config, run_dir, train.train, Trainer, **options)
 

@@ -9,7 +9,7 @@ What is the same in all worlds stands in `train.py`.
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from common.replay.storage import ring_bytes
 from envs.sokoban import BOX_REWARD, SOLVED_REWARD, Sokoban
@@ -75,7 +75,7 @@ class Trainer(train.Trainer):
         return self.config.pixels
 
 
-def main(config: Config, run_dir: Path, **options: bool) -> dict:
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
     return execute(config, run_dir, train.train, Trainer, **options)
 
