@@ -103,7 +103,7 @@ def warmed_up(method: str, steps: int = WARMUP) -> Trainer:
     explore, seed = partial(trainer.agent.explore, epsilon=1.0, rng=trainer.exploration), 0
     while trainer.steps_done < steps:
         for episode in trainer.play(trainer.worlds, np.arange(seed, seed + trainer.config.episodes), explore):
-            trainer.store(episode)
+            trainer.store(episode, *trainer.hindsight(episode.achieved))
         seed += trainer.config.episodes
     return trainer
 

@@ -21,10 +21,10 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import torch
 from torch import Tensor
@@ -34,22 +34,54 @@ from lab import checkpoints
 from lab.errors import NonFiniteLoss, RunBusy, UserError
 from lab.identity import CHECKPOINTS, attempts, difference, json_bytes, module_name, read_json, state
 from lab.provenance import code, surroundings
+from lab.settings import check
 from lab.sources import changes
 from lab.streams import Streams as Streams  # train scripts take both from here
 
 HEADER = b"step,metric,value,hours\n"
+T = TypeVar("T")
+
+
+def execute(
+    config: Any,
+    run_dir: Path,
+    train: Callable[["Run", T], dict[str, Any]],
+    make: Callable[[Any], T] = lambda config: config,
+    *,
+    total: Callable[[T], int] | None = None,
+    unit: str = "step",
+    score: str = "return",
+    tensorboard: bool = False,
+    progress: bool = False,
+) -> dict[str, Any]:
+    """Train as `config` says, or go on with the run in `run_dir`; returns its summary, at once if it is finished.
+
+    make: a new trainer from the config, which `run.save(trainer)` pickles as a whole; where there is none, `train` gets
+    the config. train: the loop, from wherever the trainer is to the end:
+
+        def train(run: Run, trainer: Trainer) -> dict:
+            while trainer.t < trainer.config.steps:
+                ...                  # run.tick(step); run.check_finite(step, loss=loss); run.log(step, {...})
+                run.save(trainer)
+            return run.finish({"steps": trainer.t, **run.last}, trainer.network.state_dict())
+
+    total: of what the progress bar counts, `unit`; None takes config.steps. score: the metric that it shows. Raises
+    UserError for settings that cannot work, and for a `run_dir` that cannot be written or belongs to another run.
+    """
+    check(config)
+    trainer = make(config)  # before there is a run directory: settings that it rejects leave none behind
+    shown: Any = dict(total_steps=total(trainer) if total else config.steps, unit=unit, score=score)
+    with Run.open(config, run_dir, **shown, tensorboard=tensorboard, progress=progress) as run:
+        if run.finished is not None:
+            return run.finished
+        if (begun := run.load()) is not None:
+            trainer = begun
+        del begun
+        return train(run, trainer)
 
 
 class Run:
-    """Owns a run directory while it is open. Use as a context manager:
-
-    with Run.open(config, run_dir, total_steps=config.steps) as run:
-        if run.finished is not None:
-            return run.finished
-        state = run.load() or fresh_state()
-        ...                      # run.log(step, {...}); run.save(state); run.check_finite(step, loss=loss)
-        return run.finish({"return": 1.0}, network.state_dict())
-    """
+    """Owns a run directory while it is open. A script does not open one itself, but calls `execute`."""
 
     def __init__(
         self, directory: Path, total_steps: int | None, unit: str, score: str, tensorboard: bool, progress: bool
@@ -62,6 +94,8 @@ class Run:
         self._metrics: io.BufferedWriter | None = None
         self._tensorboard: Any = None
         self._bar: tqdm | None = None
+        self.last: dict[str, float] = {}
+        """What was logged last, also before an interruption."""
         self._step = 0  # of the last row logged
         self._hours = 0.0  # spent before this attempt
         self._start = time.monotonic()
@@ -132,7 +166,7 @@ class Run:
         """Wall-clock hours spent in this run, over all its attempts."""
         return self._hours + (time.monotonic() - self._start) / 3600
 
-    def load(self) -> dict[str, Any] | None:
+    def load(self) -> Any:
         """The state of the newest good checkpoint, or None when the run starts from nothing.
 
         Also cuts metrics.csv back to that moment and restores the elapsed hours, so call it once, before `log`.
@@ -140,7 +174,7 @@ class Run:
         """
         checkpoint = checkpoints.load(self.directory)
         if checkpoint is None:
-            checkpoint = {"state": None, "metrics_bytes": 0, "hours": 0.0, "step": 0}
+            checkpoint = {"state": None, "metrics_bytes": 0, "hours": 0.0, "step": 0, "last": {}}
         path, wanted = self.directory / "metrics.csv", checkpoint["metrics_bytes"]
         with _writing(path, "make the directory writable"):
             self._metrics = path.open("ab")
@@ -155,6 +189,7 @@ class Run:
                 self._metrics.write(HEADER)
                 self._metrics.flush()
         self._step, self._hours, self._start = checkpoint["step"], checkpoint["hours"], time.monotonic()
+        self.last = checkpoint["last"]
         if self._use_tensorboard:
             self._tensorboard = _summary_writer(self.directory / "tensorboard", self._step + 1)
         if self._use_bar:
@@ -173,15 +208,15 @@ class Run:
         with _writing(self.directory / "metrics.csv", "make room and start again: the run goes on from its checkpoint"):
             self._metrics.write(rows.encode())
             self._metrics.flush()
-        self._step = step
+        self._step, self.last = step, values
         if self._tensorboard is not None:
             for name, value in values.items():
                 self._tensorboard.add_scalar(name, float(value), step)
         if self._score in values:
             self.tick(step, **{self._score: values[self._score]})
 
-    def save(self, state: dict[str, Any]) -> None:
-        """Write a checkpoint of `state` (any picklable dict: modules, optimisers, generators, replay memories).
+    def save(self, state: Any) -> None:
+        """Write a checkpoint of `state`: a trainer, or whatever else can be pickled and is not None.
 
         References inside `state` survive (an optimiser keeps its module's parameters); tensors that are views of one
         another become copies. Raises UserError when the disk is full; the checkpoints written before stay good.
@@ -190,7 +225,8 @@ class Run:
             raise RuntimeError("call load() before save()")
         with _writing(self.directory / "checkpoint.pkl", "the checkpoint before is intact: make room and start again"):
             os.fsync(self._metrics.fileno())  # the checkpoint must not remember rows that a power cut can take back
-            payload = {"metrics_bytes": self._metrics.tell(), "hours": self.hours, "step": self._step, "state": state}
+            payload: dict[str, Any] = {"metrics_bytes": self._metrics.tell(), "hours": self.hours, "step": self._step}
+            payload |= {"last": self.last, "state": state}
             checkpoints.save(self.directory, payload)
 
     def tick(self, step: int, **shown: float) -> None:

@@ -97,10 +97,6 @@ class ThrowTrainer(GoalTrainer, train.Trainer):
         self.vectors = self.memory, ("inputs", "action", "next_inputs")
         self.sampler = join(self)
 
-    def store(self, e: train.Episode) -> None:
-        super().store(e)
-        self.sampler.episode(float(e.rewards.sum()))
-
     def batch(self, slots: np.ndarray) -> Batch:
         batch = super().batch(slots)
         scaled = (torch.from_numpy(self.scale(x.numpy())) for x in (batch.inputs, batch.next_inputs))

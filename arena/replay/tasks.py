@@ -28,13 +28,12 @@ BUDGETS = ("smoke", "quick")
 class Agent:
     """One kind of agent.
 
-    go_on, check, replay_bytes: of its room. provides: what it gives to samplers; told: the signals among it that its
+    train, replay_bytes: of its room. provides: what it gives to samplers; told: the signals among it that its
     loop tells by itself. huber: its loss is Huber's, else the square. unit: what a step of a run is.
     """
 
     name: str
-    go_on: Callable[[Run, dict[str, Any]], dict]
-    check: Callable[[Any], Any]
+    train: Callable[[Run, Any], dict]
     replay_bytes: Callable[[Any], int]
     provides: frozenset[str]
     told: frozenset[str]
@@ -48,15 +47,15 @@ class Agent:
         return config.epochs * config.cycles * config.episodes
 
 
-DQN = Agent("double DQN", dqn.go_on, dqn.check, dqn.replay_bytes, tile_dqn.PROVIDES, tile_dqn.TOLD, True)
-PUSHER = replace(DQN, check=sokoban.check, replay_bytes=sokoban.replay_bytes)
+DQN = Agent("double DQN", dqn.train, dqn.replay_bytes, tile_dqn.PROVIDES, tile_dqn.TOLD, True)
+PUSHER = replace(DQN, replay_bytes=sokoban.replay_bytes)
 GOAL_DQN = Agent(
-    "double DQN", bitflip.go_on, bitflip.task, bitflip.replay_bytes, goal_agents.PROVIDES, goal_agents.TOLD, False,
+    "double DQN", bitflip.train, bitflip.replay_bytes, goal_agents.PROVIDES, goal_agents.TOLD, False,
     "episode",
 )  # fmt: skip
-SAC = Agent("SAC", sac.go_on, sac.check, sac.replay_bytes, continuous.PROVIDES, continuous.TOLD, False)
+SAC = Agent("SAC", sac.train, sac.replay_bytes, continuous.PROVIDES, continuous.TOLD, False)
 DDPG = Agent(
-    "DDPG", throwing.go_on, throwing.check, throwing.replay_bytes, goal_agents.PROVIDES, goal_agents.TOLD, False,
+    "DDPG", throwing.train, throwing.replay_bytes, goal_agents.PROVIDES, goal_agents.TOLD, False,
     "episode",
 )  # fmt: skip
 

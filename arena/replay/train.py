@@ -14,8 +14,8 @@ from arena.replay.ideas import IDEAS, refusal
 from arena.replay.tasks import BUDGETS, TASKS, make, room_config
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Run
-from lab.settings import check_settings
+from lab.runs import execute
+from lab.settings import Count, check
 
 
 @dataclass(frozen=True)
@@ -28,29 +28,22 @@ class Config:
     """Replay idea."""
     seed: int = 0
     """Seed of all random streams of the run."""
-    steps: int | None = None
+    steps: Count | None = None
     """Length of the run in environment steps or, on tasks with goals, episodes; None takes the task's."""
     budget: Literal[BUDGETS] = "quick"  # type: ignore[valid-type]
     """Settings of the task: those of the comparison, or tiny ones that only prove the wiring."""
+
+    def check(self) -> None:
+        """Raise UserError for a pair that cannot be joined, and for what the agent's room rejects."""
+        agent = TASKS[self.env].agent
+        if why := refusal(self.idea, self.env, agent.name, agent.provides):
+            raise UserError(why)
+        check(_room(self))
 
     @property
     def method(self) -> str:
         """What the laboratory calls a run after."""
         return self.idea
-
-
-def check(config: Config) -> None:
-    """Raise UserError for settings that cannot work, and for a pair that cannot be joined."""
-    for name, value, known in (
-        ("env", config.env, TASKS), ("idea", config.idea, IDEAS), ("budget", config.budget, BUDGETS)
-    ):  # fmt: skip
-        if value not in known:
-            raise UserError(f"unknown {name} {value!r}; right are: {', '.join(known)}")
-    agent = TASKS[config.env].agent
-    if why := refusal(config.idea, config.env, agent.name, agent.provides):
-        raise UserError(why)
-    check_settings(config, at_least_1=("steps",))
-    agent.check(_room(config))
 
 
 def _room(config: Config):
@@ -63,22 +56,14 @@ def replay_bytes(config: Config) -> int:
     return TASKS[config.env].agent.replay_bytes(_room(config))
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
-
-    Raises:
-        UserError: settings that cannot work, a pair that cannot be joined, or a ``run_dir`` that belongs to another.
-    """
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
     check(config)
     task, room = TASKS[config.env], _room(config)
-    fresh = make(config.env, config.idea, room)  # before there is a run directory: what it rejects leaves none behind
-    shown: Any = dict(total_steps=task.agent.steps(room), unit=task.agent.unit, score=task.score)
-    with Run.open(config, run_dir, **shown, tensorboard=tensorboard, progress=progress) as run:
-        if run.finished is not None:
-            return run.finished
-        state = run.load() or {"trainer": fresh, "metrics": {}}
-        del fresh
-        return task.agent.go_on(run, state)
+    return execute(
+        config, run_dir, task.agent.train, lambda _: make(config.env, config.idea, room),
+        total=lambda _: task.agent.steps(room), unit=task.agent.unit, score=task.score, **options,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

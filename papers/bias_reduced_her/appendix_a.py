@@ -14,13 +14,14 @@ IBS: whatever it looks for, every episode offers.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Run, Streams
+from lab.runs import Run, Streams, execute
+from lab.settings import Count, Positive, at_least
 from papers.bias_reduced_her.goal_mixture import GoalMixture, fit, importance_sampled, monte_carlo, variances
 from papers.bias_reduced_her.hindsight import Hindsight
 from papers.bias_reduced_her.instructional import Grid, Instruction, Proposal, divergence, target_distribution
@@ -57,35 +58,26 @@ class Config:
     """The first three are for env "mixture", the last two for "moving goals"."""
     seed: int = 0
     """Seed of all samples."""
-    sigma2: float = 0.2
+    sigma2: Positive = 0.2
     """Variance of the kernel, in squared lengths of the screen. 0.2 is the last of the schedule (Sec. 3.1.3)."""
-    samples: int = 10_000
+    samples: Annotated[int, at_least(SIZES[0])] = 10_000
     """mixture: largest number of samples."""
-    episodes: int = 2_000
+    episodes: Annotated[int, at_least(2)] = 2_000
     """moving goals: episodes, half of them before the jump."""
-    steps: int = 50
+    steps: Count = 50
     """moving goals: steps of an episode, each of which achieves a goal."""
-    k: int = 4
+    k: Count = 4
     """moving goals: virtual goals per step, from those that the episode achieves later."""
-    grid: int = 20
+    grid: Count = 20
     """moving goals: cells of the histogram along each side."""
-    floor: float = 0.002
+    floor: Positive = 0.002
     """moving goals, her-ibs: smallest weight of a goal (Sec. 3.1.2)."""
 
-
-def check(config: Config) -> None:
-    """Raises UserError for settings that cannot work."""
-    if config.env not in METHODS:
-        raise UserError(f"unknown env {config.env!r}; right are: {', '.join(METHODS)}")
-    if config.method not in METHODS[config.env]:
-        right = ", ".join(METHODS[config.env])
-        raise UserError(f"method {config.method!r} is not for env {config.env!r}; right are: {right}")
-    for name in ("sigma2", "floor"):
-        if getattr(config, name) <= 0:
-            raise UserError(f"{name} must be positive, not {getattr(config, name)}")
-    for name, least in {"samples": SIZES[0], "episodes": 2, "steps": 1, "k": 1, "grid": 1}.items():
-        if getattr(config, name) < least:
-            raise UserError(f"{name} must be at least {least}, not {getattr(config, name)}")
+    def check(self) -> None:
+        """Raise UserError for settings that cannot work together."""
+        if self.method not in METHODS[self.env]:
+            right = ", ".join(METHODS[self.env])
+            raise UserError(f"method {self.method!r} is not for env {self.env!r}; right are: {right}")
 
 
 # ---- A.1: estimates of mu --------------------------------------------------------------------------------------------
@@ -157,7 +149,14 @@ class Selection:
         return divergence(self.target, self.proposal.smoothed)
 
 
-def follow(config: Config, run: Run) -> dict[str, float]:
+def estimate(run: Run, config: Config) -> dict:
+    """Log the errors of one estimate after the other; returns those of the last."""
+    for n in _sizes(config):
+        run.log(n, {name: _short(value) for name, value in measure(config, n, Streams(config.seed)).items()})
+    return run.finish(run.last)
+
+
+def follow(run: Run, config: Config) -> dict:
     """Log `kl` over the episodes; returns what the jump did to it.
 
     kl_before, kl_after: right before and after the jump. kl_end: at the end. episodes_to_recover: episodes after the
@@ -177,39 +176,25 @@ def follow(config: Config, run: Run) -> dict[str, float]:
             before = kl
             selection.set_goals(AFTER)
             after = selection.kl()
-    recovered = recovered or config.episodes - jump
-    return {"kl_before": before, "kl_after": after, "kl_end": kl, "episodes_to_recover": recovered}
+    found = {"kl_before": before, "kl_after": after, "kl_end": kl}
+    found["episodes_to_recover"] = recovered or config.episodes - jump
+    run.log(config.episodes, {name: _short(value) for name, value in found.items()})
+    return run.finish(run.last)
 
 
 # ---- a run -----------------------------------------------------------------------------------------------------------
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Measure; returns the summary, also of a run that was finished before. Steps are samples, or episodes.
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Measure; returns the summary. A run takes seconds: an interrupted one starts again. See `lab.runs.execute`."""
+    if config.env == "mixture":
+        shown: dict = dict(total=lambda _: _sizes(config)[-1], unit="sample", score="error")
+        return execute(config, run_dir, estimate, **shown, **options)
+    return execute(config, run_dir, follow, total=lambda _: config.episodes, unit="episode", score="kl", **options)
 
-    A run takes seconds: one that was interrupted starts again. Raises UserError: settings that cannot work, or a
-    ``run_dir`` that belongs to another run.
-    """
-    check(config)
-    mixture = config.env == "mixture"
-    sizes = [size for size in SIZES if size <= config.samples]
-    shown: Any = (
-        dict(total_steps=sizes[-1], unit="sample", score="error")
-        if mixture
-        else dict(total_steps=config.episodes, unit="episode", score="kl")
-    )
-    with Run.open(config, run_dir, **shown, tensorboard=tensorboard, progress=progress) as run:
-        if run.finished is not None:
-            return run.finished
-        run.load()
-        if not mixture:
-            summary = {name: _short(value) for name, value in follow(config, run).items()}
-            run.log(config.episodes, summary)
-        else:
-            for n in sizes:
-                summary = {name: _short(value) for name, value in measure(config, n, Streams(config.seed)).items()}
-                run.log(n, summary)
-        return run.finish(summary)
+
+def _sizes(config: Config) -> list[int]:
+    return [size for size in SIZES if size <= config.samples]
 
 
 def _short(value: float) -> float:

@@ -17,7 +17,7 @@ import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -27,13 +27,12 @@ from common.replay.storage import Fields, Ring, announce, ring_bytes
 from envs.bitflip import BitFlip, Quit, exact_values
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Run, Streams
-from lab.settings import check_settings
+from lab.runs import Run, Streams, execute
+from lab.settings import Count, Positive, Range, Share
 from papers.bias_reduced_her.ddpg import Batch
 from papers.bias_reduced_her.dqn import DQN
 from papers.bias_reduced_her.hindsight import Hindsight
 
-METHODS = ("none", "her", "filtered-her")
 MAX_BITS = 30
 PAIRS = 200
 """Pairs of bits and goal at each distance in which values are compared."""
@@ -52,66 +51,59 @@ class Config:
     """Kind of hindsight; none replays real goals only."""
     seed: int = 0
     """Seed of all random streams of the run."""
-    epochs: int = 60
+    epochs: Count = 60
     """Training length in epochs: by then, exploration has reached its smallest value."""
 
-    cycles: int = 20
+    cycles: Count = 20
     """Training cycles per epoch; fewer than train.py's 50, so that these epochs take half a minute."""
-    episodes: int = 4
+    episodes: Count = 4
     """Episodes per cycle; fewer than train.py's 16, for the same reason."""
-    updates: int = 40
+    updates: Count = 40
     """Gradient steps per cycle."""
-    batch_size: int = 64
+    batch_size: Count = 64
     """Transitions per gradient step."""
-    capacity: int = 1_000_000
+    capacity: Count = 1_000_000
     """Transitions kept, virtual ones included."""
 
-    gamma: float = 0.98
+    gamma: Annotated[float, Range("lie in (0, 1)", lambda value: 0 < value < 1)] = 0.98
     """Discount."""
-    lr: float = 1e-3
+    lr: Positive = 1e-3
     """Adam's step size."""
-    clip: float = 3.0
+    clip: Positive = 3.0
     """Largest gradient norm (L2)."""
-    tau: float = 0.05
+    tau: Share = 0.05
     """Share of the online in the target network per update, where train.py moves it per cycle."""
-    epsilon: float = 1.0
+    epsilon: Share = 1.0
     """First probability of a random action."""
-    epsilon_decay: float = 0.95
+    epsilon_decay: Share = 0.95
     """Factor on it at the start of every epoch but the first."""
-    epsilon_end: float = 0.05
+    epsilon_end: Share = 0.05
     """Its smallest value."""
 
-    k: int = 4
+    k: Count = 4
     """Virtual goals drawn per transition, strategy `future`."""
-    per_alpha: float = 0.6
+    per_alpha: Share = 0.6
     """Exponent of priorities."""
-    per_beta: float = 0.4
+    per_beta: Share = 0.4
     """First exponent of the importance weights; reaches 1 at the end of training."""
-    eval_episodes: int = 200
+    eval_episodes: Count = 200
     """Greedy episodes per evaluation, one evaluation per epoch."""
+
+    def check(self) -> None:
+        """Raise UserError for settings that cannot work together."""
+        least = max((1 + self.k) * task(self)[0], self.batch_size)
+        if self.capacity < least:
+            raise UserError(f"capacity must hold an episode with its virtual goals, {least}, not {self.capacity}")
 
 
 def task(config: Config) -> tuple[int, Quit | None]:
-    """Number of bits and kind of the additional action. Raises UserError for settings that cannot work."""
+    """Number of bits and kind of the additional action. Raises UserError for an unknown env."""
     match = re.fullmatch(r"BitFlip-(\d+)(?:-(terminal|timeout))?", config.env)
     if not match or not 1 <= int(match[1]) <= MAX_BITS:
         raise UserError(
             f"env must be BitFlip-<n>, BitFlip-<n>-terminal or BitFlip-<n>-timeout with n from 1 to {MAX_BITS}, "
             f"not {config.env!r}"
         )
-    if config.method not in METHODS:
-        raise UserError(f"unknown method {config.method!r}; right are: {', '.join(METHODS)}")
-    check_settings(
-        config,
-        at_least_1=("epochs", "cycles", "episodes", "updates", "batch_size", "k", "eval_episodes"),
-        positive=("lr", "clip"),
-        in_0_1=("epsilon", "epsilon_decay", "epsilon_end", "tau", "per_alpha", "per_beta"),
-    )
-    if not 0 < config.gamma < 1:
-        raise UserError(f"gamma must lie in (0, 1), not {config.gamma}")
-    least = max((1 + config.k) * int(match[1]), config.batch_size)
-    if config.capacity < least:
-        raise UserError(f"capacity must be at least {least}, an episode with its virtual goals, not {config.capacity}")
     return int(match[1]), match[2]  # type: ignore[return-value]
 
 
@@ -283,37 +275,26 @@ class Trainer:
         return info["is_success"]
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation. Steps: episodes.
-
-    Raises:
-        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
-    """
-    task(config)
-    total = config.epochs * config.cycles * config.episodes
-    with Run.open(
-        config, run_dir, total_steps=total, unit="episode", score="success", tensorboard=tensorboard, progress=progress
-    ) as run:
-        if run.finished is not None:
-            return run.finished
-        return go_on(run, run.load() or {"trainer": Trainer(config), "metrics": {}})
-
-
-def go_on(run: Run, state: dict[str, Any]) -> dict:
-    """Train to the end from what a checkpoint holds; returns the last evaluation."""
-    trainer, metrics = state["trainer"], state["metrics"]
-    config = trainer.config
-    while trainer.cycles_done < config.epochs * config.cycles:
+def train(run: Run, trainer: Trainer) -> dict:
+    """Train to the end; returns the last evaluation. Steps: episodes."""
+    c = trainer.config
+    while trainer.cycles_done < c.epochs * c.cycles:
         loss = trainer.cycle()
         run.check_finite(trainer.episodes_done, loss=loss)
         run.tick(trainer.episodes_done)
-        if trainer.cycles_done % config.cycles == 0:
-            metrics = trainer.evaluate()
-            run.log(trainer.episodes_done, metrics)
-            if trainer.cycles_done % (config.cycles * SAVE_EVERY) == 0:
-                run.save({"trainer": trainer, "metrics": metrics})
+        if trainer.cycles_done % c.cycles == 0:
+            run.log(trainer.episodes_done, trainer.evaluate())
+            if trainer.cycles_done % (c.cycles * SAVE_EVERY) == 0:
+                run.save(trainer)
+    metrics = run.last
     run.log(trainer.episodes_done, trainer.bias_by_distance())
     return run.finish({"episodes": trainer.episodes_done, **metrics}, weights=trainer.agent.q.state_dict())
+
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    total = config.epochs * config.cycles * config.episodes
+    return execute(config, run_dir, train, Trainer, total=lambda _: total, unit="episode", score="success", **options)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,8 @@ cycles, a cycle 16 episodes and then 40 gradient steps; the target networks move
 """
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from gymnasium.vector import VectorEnv
@@ -21,8 +20,8 @@ from common.replay.samplers import PrioritizedSampler
 from common.replay.storage import Ring, announce, ring_bytes
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Run, Streams
-from lab.settings import check_settings
+from lab.runs import Run, Streams, execute
+from lab.settings import Count, NotNegative, Positive, Range, Share
 from papers.bias_reduced_her import measure
 from papers.bias_reduced_her.ddpg import DDPG, Batch, replay_fields
 from papers.bias_reduced_her.fast_ddpg import FastDDPG
@@ -52,37 +51,37 @@ class Config:
     none replays real goals only."""
     seed: int = 0
     """Seed of all random streams of the run."""
-    epochs: int = 200
+    epochs: Count = 200
     """Training length in epochs. HER's."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
 
-    cycles: int = 50
+    cycles: Count = 50
     """Training cycles per epoch. HER's."""
-    episodes: int = 16
+    episodes: Count = 16
     """Episodes per cycle. HER's."""
-    updates: int = 40
+    updates: Count = 40
     """Gradient steps per cycle. HER's."""
-    batch_size: int = 64
+    batch_size: Annotated[int, Range("be at least 2, which batch normalisation needs", lambda value: value >= 2)] = 64
     """Transitions per gradient step (App. D.2)."""
-    capacity: int = 1_000_000
+    capacity: Count = 1_000_000
     """Transitions kept, virtual ones included (App. D.1)."""
 
-    gamma: float = 0.98
+    gamma: Annotated[float, Range("lie in (0, 1)", lambda value: 0 < value < 1)] = 0.98
     """Discount (App. D.1)."""
-    lr: float = 1e-3
+    lr: Positive = 1e-3
     """Adam's step size, actor and critic (App. D.2)."""
-    clip: float = 3.0
+    clip: Positive = 3.0
     """Largest gradient norm (L2), actor and critic (App. D.2)."""
-    tau: float = 0.05
+    tau: Share = 0.05
     """Share of the online in the target networks per cycle. HER's; App. D.1 prints 7, which cannot be a share."""
-    action_penalty: float = 0.0
+    action_penalty: NotNegative = 0.0
     """Weight of the actions' mean square in the actor's loss. Not in the paper; 1 in the code of HER."""
-    epsilon: float = 1.0
+    epsilon: Share = 1.0
     """First probability of exploring (App. D.1)."""
-    epsilon_decay: float = 0.95
+    epsilon_decay: Share = 0.95
     """Factor on it at the start of every epoch but the first (App. D.1)."""
-    epsilon_end: float = 0.05
+    epsilon_end: Share = 0.05
     """Its smallest value (App. D.1)."""
 
     k: int = 4
@@ -92,20 +91,20 @@ class Config:
     end_at_success: bool = True
     """Success ends an episode, for real goals and virtual ones. False: virtual successes do not, nor do real ones
     unless the environment itself terminates, as Hand, HandWall and Robot do."""
-    per_alpha: float = 0.6
+    per_alpha: Share = 0.6
     """Exponent of priorities. Not in the paper; Schaul et al. 2016."""
-    per_beta: float = 0.4
+    per_beta: Share = 0.4
     """First exponent of the importance weights; reaches 1 at the end of training. Not in the paper; likewise."""
 
-    grid: int = 10
+    grid: Count = 10
     """Cells of the grid of virtual goals along each side. Not in the paper."""
-    sigma: float = 2.0
+    sigma: Positive = 2.0
     """IBS: first standard deviation of the kernel, in sides of the screen (Sec. 3.1.3, Algorithm 1)."""
-    sigma_end: float = 0.2
+    sigma_end: Positive = 0.2
     """IBS: its last value (Fig. 2). Virtual goals are compared with the target distribution of this kernel."""
     sigma_decay: float = 0.9
     """IBS: factor on it (Sec. 3.1.3) ..."""
-    sigma_cycles: int = 50
+    sigma_cycles: Count = 50
     """IBS: ... after this many training cycles (Sec. 3.1.3)."""
     sigma_squared: bool = False
     """IBS: sigma and sigma_end are variances, as Secs. 3.1.2 and 3.1.3 write them."""
@@ -115,27 +114,15 @@ class Config:
     """Distribution of real goals: the task's; a mixture of Gaussians (App. A.1); or one that becomes another at half of
     the training (App. A.2)."""
 
-    eval_episodes: int = 100
+    eval_episodes: Count = 100
     """Episodes per evaluation. Not in the paper."""
-    eval_every: int = 2
+    eval_every: Count = 2
     """Epochs between evaluations. Not in the paper."""
 
-
-def check(config: Config) -> None:
-    """Raise UserError for settings that cannot work."""
-    check_settings(
-        config,
-        at_least_1=("epochs", "cycles", "episodes", "updates", "grid", "sigma_cycles", "eval_episodes", "eval_every"),
-        positive=("lr", "clip", "sigma", "sigma_end"),
-        not_negative=("action_penalty",),
-        in_0_1=("epsilon", "epsilon_decay", "epsilon_end", "tau", "per_alpha", "per_beta"),
-    )
-    if config.batch_size < 2:
-        raise UserError(f"batch_size must be at least 2, which batch normalisation needs, not {config.batch_size}")
-    if not 0 < config.gamma < 1:
-        raise UserError(f"gamma must lie in (0, 1), not {config.gamma}")
-    if config.redraw and not config.method.startswith("filtered"):
-        raise UserError(f"redraw draws again what a filter leaves out; {config.method} has none")
+    def check(self) -> None:
+        """Raise UserError for settings that cannot work together."""
+        if self.redraw and not self.method.startswith("filtered"):
+            raise UserError(f"redraw draws again what a filter leaves out; {self.method} has none")
 
 
 def replay_bytes(config: Config) -> int:
@@ -207,28 +194,32 @@ class Trainer:
         epoch = self.cycles_done // self.config.cycles
         return max(self.config.epsilon * self.config.epsilon_decay**epoch, self.config.epsilon_end)
 
-    # --- Algorithms 1 and 2: one training cycle -----------------------------------------------------------------------
+    # --- one training cycle -------------------------------------------------------------------------------------------
 
     def cycle(self) -> float:
-        """Play, store, learn; returns the critic's mean loss, 0 while the memory holds less than a batch. Lines are
-        those of Algorithm 1; where Algorithm 2 has others, they follow after a comma."""
-        c = self.config
-        seeds = 2 * self.starts.integers(2**31, size=c.episodes)  # lines 13-14: evaluation has the odd ones
-        explore = partial(self.agent.explore, epsilon=self.epsilon, rng=self.exploration)
-        for episode in self.play(self.worlds, seeds, explore):
-            self.store(episode)
-        losses = [0.0]
-        if len(self.memory) >= c.batch_size:
-            losses = [self.learn() for _ in range(c.updates)]  # lines 29-31
-        self.agent.average_targets()
-        self.cycles_done += 1
-        moved = self.goals.move_on(self.cycles_done / (c.epochs * c.cycles))
-        if self.instruction is not None and self.goals.known is not None:
-            if moved:
-                self.instruction.set_goals(self.goals.known)
-            if self.cycles_done % c.sigma_cycles == 0:
-                self.instruction.anneal()
-        return float(np.mean(losses))
+        """The paper's Algorithms 1 and 2 in their order; `hindsight` alone differs.
+
+        Returns the critic's mean loss, 0 while the memory holds less than a batch.
+        """
+        losses, size = [], self.config.batch_size
+        for e in self.play(self.worlds, self.draw(), self.explore):  # Algorithm 1, lines 13-17; Algorithm 2, lines 9-13
+            goals = self.hindsight(e.achieved)  # Algorithm 1, lines 18-19, 23, 27-28; Algorithm 2, lines 17, 20-21
+            self.store(e, *goals)  # Algorithm 1, lines 20-22, 24-26; Algorithm 2, lines 14-16, 18-19, 22
+            self.sampler.episode(float(e.rewards.sum()))
+        if len(self.memory) >= size:
+            for _ in range(self.config.updates):  # Algorithm 1, line 29; Algorithm 2, line 23
+                slots, weights, _ = self.sampler.sample(size)  # Algorithm 1, line 30; Algorithm 2, line 24
+                losses.append(self.learn(slots, weights))  # Algorithm 1, line 31; Algorithm 2, line 25
+        self.next_cycle()
+        return float(np.mean(losses or [0.0]))
+
+    def draw(self) -> np.ndarray:
+        """Seeds of starts and goals for a cycle's episodes, int64 [episodes]; evaluation has the odd ones."""
+        return 2 * self.starts.integers(2**31, size=self.config.episodes)
+
+    def explore(self, inputs: np.ndarray) -> np.ndarray:
+        """The agent's actions with the exploration of this epoch."""
+        return self.agent.explore(inputs, epsilon=self.epsilon, rng=self.exploration)
 
     def play(self, worlds: VectorEnv, seeds: np.ndarray, act: Any, **options: Any) -> list[Episode]:
         """One episode from each seed [n], side by side until all have ended; act: scaled inputs [n, i] -> [n, a]."""
@@ -237,8 +228,8 @@ class Trainer:
         states, achieved, actions, rewards = [seen["observation"]], [seen["achieved_goal"]], [], []
         length, playing, terminated = np.zeros(len(seeds), int), np.ones(len(seeds), bool), np.zeros(len(seeds), bool)
         while playing.any():
-            actions.append(act(self.inputs(states[-1], goals)))  # lines 15-16
-            seen, reward, end, out_of_time, _ = worlds.step(actions[-1])  # line 17
+            actions.append(act(self.inputs(states[-1], goals)))
+            seen, reward, end, out_of_time, _ = worlds.step(actions[-1])
             states.append(seen["observation"])
             achieved.append(seen["achieved_goal"])
             rewards.append(reward)
@@ -256,21 +247,19 @@ class Trainer:
         """Whether steps with these rewards [n] end their episode for good. Success does, if end_at_success says so."""
         return terminated | ((rewards == 0) & self.config.end_at_success)
 
-    def store(self, e: Episode) -> None:
-        """Put an episode into the memory, once with its real goal and once with every virtual one."""
-        steps = np.arange(len(e.actions))  # line 20, 14
+    def store(self, e: Episode, virtual: np.ndarray, goals: np.ndarray) -> None:
+        """Put an episode into the memory with its goal, and its steps `virtual` [n] with virtual `goals` [n, d]."""
+        steps = np.arange(len(e.actions))
         real = np.broadcast_to(e.goal, (len(steps), len(e.goal)))
-        last = steps == len(steps) - 1
-        self._add(e, steps, real, e.rewards, last & e.terminated)  # lines 21-22, 15-16
+        self._add(e, steps, real, e.rewards, (steps == steps[-1]) & e.terminated)
         # Which inputs there are is the same question for every method: real goals, and achieved ones as often.
         self.scale.add(np.concatenate([_joined(e.states[1:], real), _joined(e.states[1:], e.achieved[1:])]))
-        steps, goals = self.hindsight(e.achieved)  # lines 18-19 and 23, 17; and 27-28
-        if len(steps):
-            rewards = np.asarray(self.reward(e.achieved[steps + 1], goals, None))  # lines 24-25, 18-19
-            self._add(e, steps, goals, rewards, self.ends(rewards))  # line 26, 22
+        if len(virtual):
+            rewards = np.asarray(self.reward(e.achieved[virtual + 1], goals, None))
+            self._add(e, virtual, goals, rewards, self.ends(rewards))
         self.episodes_done += 1
-        self.steps_done += len(e.actions)
-        self.virtual_done += len(steps)
+        self.steps_done += len(steps)
+        self.virtual_done += len(virtual)
 
     def _add(self, e: Episode, steps: np.ndarray, goals: np.ndarray, rewards: np.ndarray, terminal: np.ndarray) -> None:
         """Store the transitions `steps` [n] of an episode under `goals` [n, d]."""
@@ -280,15 +269,26 @@ class Trainer:
         )  # fmt: skip
         self.sampler.extend(slots)
 
-    def learn(self) -> float:
-        """One gradient step on a prioritised batch; returns the critic's loss."""
-        slots, weights, _ = self.sampler.sample(self.config.batch_size)  # line 30, 24
+    def learn(self, slots: np.ndarray, weights: np.ndarray) -> float:
+        """One gradient step on the transitions in `slots` [n]; returns the critic's loss."""
         batch: Batch[np.ndarray] = Batch(**self.memory.get(slots))
         batch = batch._replace(inputs=self.scale(batch.inputs), next_inputs=self.scale(batch.next_inputs))
-        loss, td = self.agent.update(batch, weights)  # line 31, 25
+        loss, td = self.agent.update(batch, weights)
         if np.isfinite(loss):  # else the run is about to be stopped
             self.sampler.update(slots, {"td_error": td})
         return loss
+
+    def next_cycle(self) -> None:
+        """Move the target networks, the goals where they move, and the kernel of IBS."""
+        c = self.config
+        self.agent.average_targets()
+        self.cycles_done += 1
+        moved = self.goals.move_on(self.cycles_done / (c.epochs * c.cycles))
+        if self.instruction is not None and self.goals.known is not None:
+            if moved:
+                self.instruction.set_goals(self.goals.known)
+            if self.cycles_done % c.sigma_cycles == 0:
+                self.instruction.anneal()
 
     def inputs(self, states: np.ndarray, goals: np.ndarray) -> np.ndarray:
         """What the networks see of states [n, o] and goals [n, d]."""
@@ -321,38 +321,27 @@ def _joined(states: np.ndarray, goals: np.ndarray) -> np.ndarray:
     return np.concatenate([states, goals], axis=1, dtype=np.float32)
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
-
-    Raises:
-        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
-    """
-    check(config)
-    fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    shown: Any = dict(total_steps=config.epochs * config.cycles * config.episodes, unit="episode", score="success")
-    with Run.open(config, run_dir, **shown, tensorboard=tensorboard, progress=progress) as run:
-        if run.finished is not None:
-            return run.finished
-        return go_on(run, run.load() or {"trainer": fresh, "metrics": {}})
-
-
-def go_on(run: Run, state: dict[str, Any]) -> dict:
-    """Train to the end from what a checkpoint holds; returns the last evaluation."""
-    trainer, metrics = state["trainer"], state["metrics"]
-    config = trainer.config
-    while trainer.cycles_done < config.epochs * config.cycles:
+def train(run: Run, trainer: Trainer) -> dict:
+    """Train to the end; returns the last evaluation."""
+    c = trainer.config
+    while trainer.cycles_done < c.epochs * c.cycles:
         loss = trainer.cycle()
         run.check_finite(trainer.episodes_done, critic_loss=loss)
         run.tick(trainer.episodes_done)
-        epoch, rest = divmod(trainer.cycles_done, config.cycles)
-        if rest == 0 and (epoch % config.eval_every == 0 or epoch == config.epochs):
-            metrics = trainer.evaluate()
-            run.log(trainer.episodes_done, metrics)
+        epoch, rest = divmod(trainer.cycles_done, c.cycles)
+        if rest == 0 and (epoch % c.eval_every == 0 or epoch == c.epochs):
+            run.log(trainer.episodes_done, trainer.evaluate())
         if rest == 0 and epoch % SAVE_EVERY == 0:
-            run.save({"trainer": trainer, "metrics": metrics})
+            run.save(trainer)
+    metrics = run.last
     run.log(trainer.episodes_done, measure.at_the_end(trainer))
-    weights = trainer.agent.weights() | trainer.scale.weights()
-    return run.finish({"episodes": trainer.episodes_done, **metrics}, weights)
+    return run.finish({"episodes": trainer.episodes_done, **metrics}, trainer.agent.weights() | trainer.scale.weights())
+
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    total = config.epochs * config.cycles * config.episodes
+    return execute(config, run_dir, train, Trainer, total=lambda _: total, unit="episode", score="success", **options)
 
 
 if __name__ == "__main__":

@@ -7,15 +7,16 @@ two readings: draws in proportion to it, and the transitions that have the large
 """
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
 
 from lab.cli import cli
-from lab.runs import Run, Streams
-from lab.settings import check_settings
+from lab.runs import Run, Streams, execute
+from lab.settings import Count, check
 from papers.ners import train
 
 RULES = ("td", "top_td", "q", "uniform")
@@ -31,11 +32,11 @@ class Config:
     """Sampler with which SAC learns. Not in the paper."""
     seed: int = 0
     """Seed of all random streams of the run."""
-    steps: int = 30_000
+    steps: Count = 30_000
     """Environment steps (Fig. 1)."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
-    draws: int = 64
+    draws: Count = 64
     """Transitions drawn by each rule (Sec. 1)."""
     timeout_terminal: bool = False
     """Store time-outs as terminations; see train.py."""
@@ -59,45 +60,49 @@ def values(trainer: train.Trainer) -> tuple[np.ndarray, np.ndarray]:
     return (trainer.agent.targets(batch) - q).mean(dim=0).cpu().numpy(), q.mean(dim=0).cpu().numpy()
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train, draw `config.draws` transitions by each rule, log the k-th of each as step k; returns their mean angles.
-
-    Logs for each rule: angle (radians, 0 upright, counter-clockwise positive), speed (radians per second), action
-    ([-1, 1]), td and q. Raises UserError for settings that cannot work, or a ``run_dir`` that belongs to another run.
-    """
-    check_settings(config, at_least_1=("steps", "draws"))
+def make_trainer(config: Config) -> train.Trainer:
+    """SAC as in train.py."""
     training = train.Config(
         config.env, config.method, "sac", config.seed, config.steps, config.device,
         random_steps=min(1_000, config.steps // 2), timeout_terminal=config.timeout_terminal,
     )  # fmt: skip
-    train.check(training)
-    trainer = train.Trainer(training)
-    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
-        if run.finished is not None:
-            return run.finished
-        run.load()
-        while trainer.t < config.steps:
-            if trainer.advance():
-                run.tick(trainer.t, **{"return": trainer.total})
-        td, q = values(trainer)
-        rng = Streams(config.seed).numpy("draws")
-        memory, size = trainer.memory, min(config.draws, len(trainer.memory))
-        states = memory["state"][: len(memory)]
-        found = {
-            "angle": np.arctan2(states[:, 1], states[:, 0]), "speed": states[:, 2],
-            "action": memory["action"][: len(memory), 0], "td": np.abs(td), "q": q,
-        }  # fmt: skip
-        drawn = {}
-        for rule, weights in priorities(td, q).items():
-            if size == len(td):  # all of them, although the one with the smallest Q has the weight 0
-                drawn[rule] = rng.permutation(size)
-            else:
-                drawn[rule] = rng.choice(len(td), size, replace=False, p=weights / weights.sum())
-        drawn["top_td"] = rng.permutation(largest(td, size))
-        for k in range(size):
-            run.log(k, {f"{r}_{n}": float(f"{v[drawn[r][k]]:.6g}") for r in RULES for n, v in found.items()})
-        mean = {f"{rule}_angle": float(np.abs(found["angle"][drawn[rule]]).mean()) for rule in RULES}
-        return run.finish({"steps": trainer.t, **mean}, weights=trainer.agent.weights())
+    check(training)
+    return train.Trainer(training)
+
+
+def draw(config: Config, run: Run, trainer: train.Trainer) -> dict:
+    """Train, draw `config.draws` transitions by each rule, log the k-th of each as step k; returns their mean angles.
+
+    Logs for each rule: angle (radians, 0 upright, counter-clockwise positive), speed (radians per second), action
+    ([-1, 1]), td and q.
+    """
+    while trainer.t < config.steps:
+        if trainer.advance():
+            run.tick(trainer.t, **{"return": trainer.total})
+    td, q = values(trainer)
+    rng = Streams(config.seed).numpy("draws")
+    memory, size = trainer.memory, min(config.draws, len(trainer.memory))
+    states = memory["state"][: len(memory)]
+    found = {
+        "angle": np.arctan2(states[:, 1], states[:, 0]), "speed": states[:, 2],
+        "action": memory["action"][: len(memory), 0], "td": np.abs(td), "q": q,
+    }  # fmt: skip
+    drawn = {}
+    for rule, weights in priorities(td, q).items():
+        if size == len(td):  # all of them, although the one with the smallest Q has the weight 0
+            drawn[rule] = rng.permutation(size)
+        else:
+            drawn[rule] = rng.choice(len(td), size, replace=False, p=weights / weights.sum())
+    drawn["top_td"] = rng.permutation(largest(td, size))
+    for k in range(size):
+        run.log(k, {f"{r}_{n}": float(f"{v[drawn[r][k]]:.6g}") for r in RULES for n, v in found.items()})
+    mean = {f"{rule}_angle": float(np.abs(found["angle"][drawn[rule]]).mean()) for rule in RULES}
+    return run.finish({"steps": trainer.t, **mean}, weights=trainer.agent.weights())
+
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train and draw; returns the summary. An interrupted run starts again. See `lab.runs.execute`."""
+    return execute(config, run_dir, partial(draw, config), make_trainer, **options)
 
 
 if __name__ == "__main__":

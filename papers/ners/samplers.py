@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 from common.replay.samplers import PrioritizedSampler, StratifiedSampler, UniformSampler
-from lab.settings import check_settings
+from lab.settings import Count, NotNegative, Positive, Share
 
 
 @dataclass(frozen=True)
@@ -18,13 +18,13 @@ class Settings:
     """Settings of the samplers, by where their values come from. README.md says why each is as it is."""
 
     # The paper
-    alpha: float = 0.5
+    alpha: NotNegative = 0.5
     """PER and NERS: exponent of priorities (Table B.1)."""
-    beta: float = 0.4
+    beta: Share = 0.4
     """PER and NERS: first exponent of the importance weights; reaches 1 at the end of training (Table B.1)."""
-    scorer_lr: float = 1e-4
+    scorer_lr: Positive = 1e-4
     """ERO and NERS: Adam's step size (Table B.1)."""
-    train_size: int = 128
+    train_size: Count = 128
     """NERS: n, replayed transitions per step of its networks (Table B.1); the released code takes the batch size."""
     replay_reward: Literal["evaluation", "training"] = "evaluation"
     """NERS: returns that the replay reward compares: of evaluations, or of training episodes (NERS*, Sec. 3.3)."""
@@ -48,23 +48,12 @@ class Settings:
     I_train alone."""
 
     # Ours
-    ero_batch: int = 64
+    ero_batch: Count = 64
     """ERO: transitions per step of its network. Not in the paper."""
-    scorer_steps: int = 1
+    scorer_steps: Count = 1
     """NERS: steps of its networks per replay reward. Not in the paper."""
     standardise: bool = False
     """NERS: standardise TD errors and values over the batch before they are squashed. Not in the paper."""
-
-
-def check_sampler(settings: Settings) -> None:
-    """Raise UserError for settings that cannot work."""
-    check_settings(
-        settings,
-        at_least_1=("train_size", "scorer_steps", "ero_batch"),
-        positive=("scorer_lr",),
-        not_negative=("alpha",),
-        in_0_1=("beta",),
-    )
 
 
 class Transitions(Protocol):

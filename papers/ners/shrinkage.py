@@ -10,19 +10,19 @@ makes of an agent that learns.
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
 
 from common.replay.storage import Ring
 from lab.cli import cli
-from lab.runs import Run, Streams
-from lab.settings import check_settings
+from lab.runs import Run, Streams, execute
+from lab.settings import Count
 from papers.ners.diagnostics import law_statistics, spreads
 from papers.ners.features import Clock, VectorTransitions
 from papers.ners.ners import NERS
-from papers.ners.samplers import Settings, check_sampler
+from papers.ners.samplers import Settings
 from papers.ners.tasks import make_env
 from papers.ners.train import replay_fields
 
@@ -42,7 +42,7 @@ class Config:
     """Seed of all random streams of the run."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
-    transitions: int = 10_000
+    transitions: Count = 10_000
     """Transitions in the memory."""
     updates: tuple[int, ...] = (0, 500, 2_500)
     """Steps of the networks after which spreads are measured, in ascending order."""
@@ -50,12 +50,6 @@ class Config:
     """Replay rewards: 1 or -1 by chance, or always 1."""
     sampling: Settings = field(default_factory=Settings)
     """Settings of the sampler."""
-
-
-def check(config: Config) -> None:
-    """Raise UserError for settings that cannot work."""
-    check_settings(config, at_least_1=("transitions",))
-    check_sampler(config.sampling)
 
 
 def filled(config: Config, streams: Streams) -> NERS:
@@ -100,33 +94,30 @@ def measured(sampler: NERS, features: torch.Tensor) -> dict[str, float]:
     }  # fmt: skip
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Fill a memory, let the networks learn, log what `measured` finds; a step is one of the networks.
+def shrink(run: Run, config: Config) -> dict:
+    """Fill a memory, let the networks learn, log what `measured` finds; a step is one of the networks."""
+    last, streams = max(config.updates), Streams(config.seed)
+    sampler = filled(config, streams)
+    rng, found = streams.numpy("rewards"), {}
+    looked = streams.numpy("looked at").choice(config.transitions, min(1_024, config.transitions), replace=False)
+    features = sampler.features(looked).detach()
+    for step in range(last + 1):
+        if step in config.updates:
+            found = measured(sampler, features)
+            run.log(step, {name: float(f"{value:.6g}") for name, value in found.items()})
+        size = min(config.sampling.train_size, config.transitions)
+        reward = 1.0 if config.rewards == "positive" else float(rng.choice((-1.0, 1.0)))
+        if step < last:
+            sampler.reinforce(rng.choice(config.transitions, size, replace=False), reward)
+        if step % 100 == 0 or step == last:
+            run.tick(step, **{name: found[name] for name in ("tv_replayed",) if found})
+    return run.finish({"steps": last, **found}, weights=sampler.network.state_dict())
 
-    A run takes under a minute and starts anew when it was interrupted. Raises UserError for settings that cannot work.
-    """
-    check(config)
-    last = max(config.updates)
-    with Run.open(config, run_dir, total_steps=last, tensorboard=tensorboard, progress=progress) as run:
-        if run.finished is not None:
-            return run.finished
-        run.load()
-        streams = Streams(config.seed)
-        sampler = filled(config, streams)
-        rng, found = streams.numpy("rewards"), {}
-        looked = streams.numpy("looked at").choice(config.transitions, min(1_024, config.transitions), replace=False)
-        features = sampler.features(looked).detach()
-        for step in range(last + 1):
-            if step in config.updates:
-                found = measured(sampler, features)
-                run.log(step, {name: float(f"{value:.6g}") for name, value in found.items()})
-            size = min(config.sampling.train_size, config.transitions)
-            reward = 1.0 if config.rewards == "positive" else float(rng.choice((-1.0, 1.0)))
-            if step < last:
-                sampler.reinforce(rng.choice(config.transitions, size, replace=False), reward)
-            if step % 100 == 0 or step == last:
-                run.tick(step, **{name: found[name] for name in ("tv_replayed",) if found})
-        return run.finish({"steps": last, **found}, weights=sampler.network.state_dict())
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Measure; returns the summary. A run takes under a minute: an interrupted one starts again. See
+    `lab.runs.execute`."""
+    return execute(config, run_dir, shrink, total=lambda _: max(config.updates), **options)
 
 
 if __name__ == "__main__":

@@ -18,15 +18,15 @@ import torch
 from common.replay.storage import Fields, Ring, announce, ring_bytes
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Run, Streams
-from lab.settings import check_settings
+from lab.runs import Run, Streams, execute
+from lab.settings import Count, NotNegative, Positive, Share
 from papers.ners.batch import Batch, Signals
 from papers.ners.diagnostics import Diagnostics
 from papers.ners.features import Clock, VectorTransitions
 from papers.ners.methods import METHODS, make_sampler
 from papers.ners.sac import LR as SAC_LR
 from papers.ners.sac import SAC
-from papers.ners.samplers import Settings, check_sampler
+from papers.ners.samplers import Settings
 from papers.ners.tasks import make_env
 from papers.ners.td3 import LR as TD3_LR
 from papers.ners.td3 import TD3
@@ -56,42 +56,50 @@ class Config:
     """Learner."""
     seed: int = 0
     """Seed of all random streams of the run."""
-    steps: int = 500_000
+    steps: Count = 500_000
     """Environment steps (Sec. 3.1)."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
 
-    batch_size: int = 128
+    batch_size: Count = 128
     """Transitions per gradient step (Table B.1)."""
-    capacity: int = 1_000_000
+    capacity: Count = 1_000_000
     """Transitions kept (Table B.1)."""
-    random_steps: int = 5_000
+    random_steps: Count = 5_000
     """Environment steps with random actions at first, without learning (Table B.1)."""
-    gamma: float = 0.99
+    gamma: Share = 0.99
     """Discount (Table B.1)."""
-    tau: float = 5e-3
+    tau: Share = 5e-3
     """Share of the online in the target networks per update (Table B.1)."""
-    lr: float | None = None
+    lr: Positive | None = None
     """Adam's step size; None takes 3e-4 for SAC (Table B.1) and 1e-3 for TD3 (Table B.1 prints 5e-3)."""
-    action_noise: float = 0.1
+    action_noise: NotNegative = 0.1
     """TD3: deviation of the noise on actions, in units of their bound (Table B.1)."""
-    target_noise: float = 0.2
+    target_noise: NotNegative = 0.2
     """TD3: the same in targets (Table B.1)."""
-    noise_clip: float = 0.5
+    noise_clip: NotNegative = 0.5
     """TD3: largest noise in targets (Table B.1)."""
-    policy_delay: int = 2
+    policy_delay: Count = 2
     """TD3: critic steps per actor step (Table B.1)."""
 
-    eval_every: int | None = None
+    eval_every: Count | None = None
     """Environment steps between two evaluations; None takes the task's time limit (App. B)."""
-    eval_episodes: int = 1
+    eval_episodes: Count = 1
     """Episodes per evaluation, from which the replay reward comes (App. B)."""
-    score_starts: int = 16
+    score_starts: Count = 16
     """Fixed starts from which scores are measured, beside the agent's evaluations. Not in the paper."""
     timeout_terminal: bool = False
     """Store time-outs as terminations, without a value of the next state. The paper does not say; we bootstrap."""
     sampling: Settings = field(default_factory=Settings)
     """Settings of the samplers."""
+
+    def check(self) -> None:
+        """Raise UserError for settings that cannot work together."""
+        if min(self.capacity, self.random_steps) < self.batch_size:
+            raise UserError(
+                f"a memory of {self.capacity} transitions, learning from step {self.random_steps} on, is smaller than "
+                f"a batch of {self.batch_size}; raise capacity and random_steps or lower batch_size"
+            )
 
 
 def turn(one: "Trainer", *, evaluate: bool = True) -> tuple[bool, dict[str, float]]:
@@ -113,35 +121,6 @@ def turn(one: "Trainer", *, evaluate: bool = True) -> tuple[bool, dict[str, floa
         one.sampler.evaluation(metrics["return"])  # Algorithm 1, lines 12-15: NERS.learn
         metrics |= one.statistics()
     return over, metrics
-
-
-def check(config: Config) -> None:
-    """Raise UserError for settings that cannot work."""
-    check_settings(
-        config,
-        at_least_1=(
-            "steps",
-            "batch_size",
-            "capacity",
-            "random_steps",
-            "eval_every",
-            "eval_episodes",
-            "score_starts",
-            "policy_delay",
-        ),
-        positive=("lr",),
-        not_negative=("action_noise", "target_noise", "noise_clip"),
-        in_0_1=("gamma", "tau"),
-    )
-    check_sampler(config.sampling)
-    for name, value, known in (("method", config.method, METHODS), ("agent", config.agent, AGENTS)):
-        if value not in known:
-            raise UserError(f"unknown {name} {value!r}; right are: {', '.join(known)}")
-    if min(config.capacity, config.random_steps) < config.batch_size:
-        raise UserError(
-            f"a memory of {config.capacity} transitions, learning from step {config.random_steps} on, is smaller than "
-            f"a batch of {config.batch_size}; raise capacity and random_steps or lower batch_size"
-        )
 
 
 def replay_fields(env: Any) -> Fields:
@@ -300,37 +279,26 @@ def _horizon(env: gymnasium.Env) -> int:
     return env.spec.max_episode_steps
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
-
-    Raises:
-        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
-    """
-    check(config)
-    fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
-        if run.finished is not None:
-            return run.finished
-        return go_on(run, run.load() or {"trainer": fresh, "metrics": {}})
-
-
-def go_on(run: Run, state: dict[str, Any]) -> dict:
-    """Train to the end from what a checkpoint holds; returns the last evaluation."""
-    trainer, metrics = state["trainer"], state["metrics"]
+def train(run: Run, trainer: Trainer) -> dict:
+    """Train to the end; returns the last evaluation."""
     save_due = False
     while trainer.t < trainer.config.steps:  # Algorithm 1, line 2
-        over, found = turn(trainer)
+        over, metrics = turn(trainer)
         run.check_finite(trainer.t, td2=trainer.td2)
         if trainer.t % TICK == 0:
             run.tick(trainer.t)
-        if found:
-            metrics = found
+        if metrics:
             run.log(trainer.t, metrics)
             save_due = save_due or trainer.evaluations % SAVE_EVERY == 0
         if save_due and over:
-            run.save({"trainer": trainer, "metrics": metrics})
+            run.save(trainer)
             save_due = False
-    return run.finish({"steps": trainer.t, **metrics}, weights=trainer.agent.weights())
+    return run.finish({"steps": trainer.t, **run.last}, weights=trainer.agent.weights())
+
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    return execute(config, run_dir, train, Trainer, **options)
 
 
 if __name__ == "__main__":

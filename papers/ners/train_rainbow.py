@@ -9,7 +9,7 @@ its prioritised replay: uniform, all weights 1. An episode of training ends when
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import gymnasium
 import numpy as np
@@ -19,14 +19,14 @@ from common.replay.storage import ring_bytes
 from envs.atari import MAX_FRAMES, REPEAT, Atari
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Run, Streams
-from lab.settings import check_settings
+from lab.runs import Run, Streams, execute
+from lab.settings import Count, NotNegative, Positive, Share, at_least
 from papers.ners.diagnostics import Diagnostics
 from papers.ners.features import Clock
 from papers.ners.frame_features import FrameTransitions
 from papers.ners.methods import METHODS, make_sampler
 from papers.ners.rainbow import Rainbow
-from papers.ners.samplers import Settings, check_sampler
+from papers.ners.samplers import Settings
 
 LIMIT = MAX_FRAMES // REPEAT
 """Steps after which a game is cut, 27,000 (Table B.1)."""
@@ -54,71 +54,58 @@ class Config:
     """Sampler: uniform, prioritised, experience replay optimisation, neural experience replay sampler."""
     seed: int = 0
     """Seed of all random streams of the run."""
-    steps: int = 100_000
+    steps: Count = 100_000
     """Environment steps, of 4 frames each (App. B)."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
 
-    batch_size: int = 32
+    batch_size: Count = 32
     """Transitions per gradient step, of which there is one per environment step (Table B.1)."""
-    capacity: int = 100_000
+    capacity: Count = 100_000
     """Transitions kept. Table B.1 has 1,000,000, of which the paper's 100,000 steps fill a tenth."""
-    random_steps: int = 1_600
+    random_steps: Count = 1_600
     """Environment steps with random actions at first, without learning (Table B.1)."""
-    gamma: float = 0.99
+    gamma: Share = 0.99
     """Discount (Table B.1)."""
-    multi_step: int = 20
+    multi_step: Count = 20
     """Steps of the returns that are learnt from (Table B.1)."""
-    stack: int = 4
+    stack: Count = 4
     """Frames that make a state (Table B.1)."""
-    hidden: int = 256
+    hidden: Count = 256
     """Units of the hidden layers of both heads (Table B.1)."""
-    sigma: float = 0.1
+    sigma: NotNegative = 0.1
     """Noisy networks: scale of the noise at first (Table B.1)."""
-    atoms: int = 51
+    atoms: Annotated[int, at_least(2)] = 51
     """Points of the distributions' support (Table B.1)."""
-    v_max: float = 10.0
+    v_max: Positive = 10.0
     """Last point of the support; the first one is its negative. Not in the paper; van Hasselt et al. have 10."""
-    lr: float = 1e-4
+    lr: Positive = 1e-4
     """Adam's step size (Table B.1)."""
-    adam_epsilon: float = 1.5e-4
+    adam_epsilon: Positive = 1.5e-4
     """Adam's epsilon. Table B.1 prints 1.5e4, with which nothing is learnt; van Hasselt et al. have 1.5e-4."""
-    max_gradient: float = 10.0
+    max_gradient: Positive = 10.0
     """L2 norm to which gradients are clipped (Table B.1)."""
-    target_every: int = 2_000
+    target_every: Count = 2_000
     """Environment steps between two copies into the target network (Table B.1)."""
 
-    eval_every: int = 1_000
+    eval_every: Count = 1_000
     """Environment steps between two evaluations (App. B)."""
-    eval_episodes: int = 10
+    eval_episodes: Count = 10
     """Games per evaluation (App. B)."""
-    eval_noise: float = 0.001
+    eval_noise: Share = 0.001
     """Share of random actions during evaluation. Not in the paper; as in Rainbow."""
     sampling: Settings = field(default_factory=Settings)
     """Settings of the samplers."""
 
-
-def check(config: Config) -> None:
-    """Raise UserError for settings that cannot work."""
-    c = config
-    check_settings(
-        c,
-        at_least_1=("steps", "batch_size", "capacity", "random_steps", "multi_step", "stack", "hidden", "target_every",
-                    "eval_every", "eval_episodes"),
-        positive=("v_max", "lr", "adam_epsilon", "max_gradient"),
-        not_negative=("sigma",),
-        in_0_1=("gamma", "eval_noise"),
-    )  # fmt: skip
-    check_sampler(c.sampling)
-    if c.method not in METHODS:
-        raise UserError(f"unknown method {c.method!r}; right are: {', '.join(METHODS)}")
-    if c.atoms < 2:
-        raise UserError(f"a distribution needs at least 2 atoms, not {c.atoms}")
-    if min(c.capacity, c.random_steps - c.multi_step + 1) < c.batch_size:  # a transition is stored n - 1 steps later
-        raise UserError(
-            f"a memory of {c.capacity} transitions, learning from step {c.random_steps} on with {c.multi_step}-step "
-            f"returns, can be smaller than a batch of {c.batch_size}; raise both or lower batch_size"
-        )
+    def check(self) -> None:
+        """Raise UserError for settings that cannot work together."""
+        learning = self.random_steps - self.multi_step + 1  # a transition is stored n - 1 steps later
+        if min(self.capacity, learning) < self.batch_size:
+            raise UserError(
+                f"a memory of {self.capacity} transitions, learning from step {self.random_steps} on with "
+                f"{self.multi_step}-step returns, can be smaller than a batch of {self.batch_size}; "
+                "raise both or lower batch_size"
+            )
 
 
 def make_env(config: Config, *, training: bool) -> gymnasium.Env:
@@ -243,33 +230,25 @@ def _n_actions(env: gymnasium.Env) -> int:
     return int(space.n)
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
+def train(run: Run, trainer: Trainer) -> dict:
+    """Train to the end; returns the last evaluation."""
+    config, saved = trainer.config, trainer.t
+    while trainer.t < config.steps:
+        trainer.advance()
+        run.check_finite(trainer.t, loss=trainer.loss)
+        if trainer.t % TICK == 0:
+            run.tick(trainer.t)
+        if trainer.t % config.eval_every == 0 or trainer.t == config.steps:
+            run.log(trainer.t, trainer.evaluate())
+            if trainer.t - saved >= SAVE_EVERY:
+                run.save(trainer)
+                saved = trainer.t
+    return run.finish({"steps": trainer.t, **run.last}, weights=trainer.agent.weights())
 
-    Raises:
-        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
-    """
-    check(config)
-    fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
-        if run.finished is not None:
-            return run.finished
-        state = run.load() or {"trainer": fresh, "metrics": {}}
-        del fresh
-        trainer, metrics = state["trainer"], state["metrics"]
-        saved = trainer.t
-        while trainer.t < config.steps:
-            trainer.advance()
-            run.check_finite(trainer.t, loss=trainer.loss)
-            if trainer.t % TICK == 0:
-                run.tick(trainer.t)
-            if trainer.t % config.eval_every == 0 or trainer.t == config.steps:
-                metrics = trainer.evaluate()
-                run.log(trainer.t, metrics)
-                if trainer.t - saved >= SAVE_EVERY:
-                    run.save({"trainer": trainer, "metrics": metrics})
-                    saved = trainer.t
-        return run.finish({"steps": trainer.t, **metrics}, weights=trainer.agent.weights())
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    return execute(config, run_dir, train, Trainer, **options)
 
 
 if __name__ == "__main__":

@@ -15,51 +15,35 @@ TICK = 500
 class Trainer(Protocol):
     """What is asked of a trainer, which is pickled as a whole."""
 
+    config: Any
     agent: Any
     t: int
     bins_done: int
-
-    def warm_up(self) -> None:
-        """What comes before the first step."""
+    save_due: bool
+    """An evaluation asked for a checkpoint, and the episode goes on."""
 
     def metrics(self) -> dict[str, float]:
         """An evaluation: what happened since the last one."""
 
 
-class Progress:
-    """`config.bins` evaluations in `config.steps` steps of a run's `trainer`, and the checkpoints between them.
+def after_step(run: Run, trainer: Trainer, over: bool) -> None:
+    """Do what is due after an environment step, which was the last one of an episode or not: `config.bins` evaluations
+    in `config.steps` steps, and the checkpoints between them."""
+    c = trainer.config
+    if trainer.t % TICK == 0:
+        run.tick(trainer.t)
+    if trainer.t * c.bins >= (trainer.bins_done + 1) * c.steps:
+        metrics = trainer.metrics()
+        run.check_finite(trainer.t, **{name: metrics[name] for name in ("td_error", "kl") if name in metrics})
+        run.log(trainer.t, metrics)
+        trainer.save_due = trainer.save_due or trainer.bins_done % SAVE_EVERY == 0
+    if trainer.save_due and over:  # the simulator's state is not kept: only between two episodes
+        trainer.save_due = False
+        run.save(trainer)
 
-    trainer: with which a run begins; one that has begun goes on with the trainer of its checkpoint.
-    """
 
-    def __init__(self, run: Run, config: Any, trainer: Any):
-        self.run, self.config = run, config
-        state = run.load()
-        if state is None:
-            trainer.warm_up()
-            state = {"trainer": trainer, "metrics": {}}
-        self.trainer, self.metrics = state["trainer"], state["metrics"]
-        self._save_due = False
-
-    def after_step(self, over: bool) -> None:
-        """Do what is due after an environment step, which was the last one of an episode or not."""
-        run, trainer, c = self.run, self.trainer, self.config
-        if trainer.t % TICK == 0:
-            run.tick(trainer.t)
-        if trainer.t * c.bins >= (trainer.bins_done + 1) * c.steps:
-            self.metrics = trainer.metrics()
-            losses = {name: self.metrics[name] for name in ("td_error", "kl") if name in self.metrics}
-            run.check_finite(trainer.t, **losses)
-            run.log(trainer.t, self.metrics)
-            self._save_due = self._save_due or trainer.bins_done % SAVE_EVERY == 0
-        if self._save_due and over:  # the simulator's state is not kept: only between two episodes
-            run.save({"trainer": trainer, "metrics": self.metrics})
-            self._save_due = False
-
-    def finish(self) -> dict[str, Any]:
-        """End the run; returns its last evaluation."""
-        trainer = self.trainer
-        units = getattr(trainer, "memory", trainer)  # PPO, which keeps no memory, has the units of states itself
-        states = {"mean": torch.from_numpy(units.mean), "inverse_std": torch.from_numpy(units.inverse_std)}
-        weights = trainer.agent.weights() | {"states": states}
-        return self.run.finish({"steps": trainer.t, **self.metrics}, weights=weights)
+def finish(run: Run, trainer: Trainer) -> dict[str, Any]:
+    """End the run; returns its last evaluation."""
+    units: Any = getattr(trainer, "memory", trainer)  # PPO, which keeps no memory, has the units of states itself
+    states = {"mean": torch.from_numpy(units.mean), "inverse_std": torch.from_numpy(units.inverse_std)}
+    return run.finish({"steps": trainer.t, **run.last}, weights=trainer.agent.weights() | {"states": states})

@@ -10,8 +10,8 @@ The kinds of replay:
     er         plain experience replay, all steps with the same probability
     per        rank-based prioritised replay
 
-Algorithm 1 is in `main`, `Trainer.warm_up` and `Trainer.learn`. Time is counted in environment steps after the warm-up.
-Returns are those of training episodes, exploration included, when they enter the memory.
+Algorithm 1 is `train`, with `Trainer.warm_up` and `Trainer.learn`. Time is counted in environment steps after the
+warm-up. Returns are those of training episodes, exploration included, when they enter the memory.
 """
 
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ from common.replay.rank_based import RankBasedSampler
 from common.replay.storage import ring_bytes
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Run, Streams
-from lab.settings import check_settings
+from lab.runs import Run, Streams, execute
+from lab.settings import Count, NotNegative, Positive, Share
 from papers.ref_er.advantages import Gaussian, Quadratic
 from papers.ref_er.episode import Episode
 from papers.ref_er.fast import FastDDPG, FastNAF, FastVRACER
@@ -40,14 +40,13 @@ from papers.ref_er.player import (
     return_statistics,
     sizes,
 )
-from papers.ref_er.progress import Progress
+from papers.ref_er.progress import after_step, finish
 from papers.ref_er.racer import RACER
 from papers.ref_er.recurrent import LSTM, WindowMemory
 from papers.ref_er.refer import RULES, ReFER
 from papers.ref_er.tasks import FLOW, make_env
 
 METHODS = ("vracer", "ddpg", "naf")
-NETWORKS = ("mlp", "lstm")
 REPLAYS = (*RULES, "per")
 ADVANTAGES = {"none": None, "quadratic": Quadratic(), "gaussian": Gaussian()}
 RESCALE_EVERY = 1000
@@ -60,15 +59,15 @@ class Config:
 
     env: str = "HalfCheetah-v5"
     """Task: a gymnasium id with vectors as observations and actions."""
-    method: Literal["vracer", "ddpg", "naf"] = "vracer"
+    method: Literal[METHODS] = "vracer"  # type: ignore[valid-type]
     """Learner."""
-    replay: Literal["refer", "refer-1", "refer-2", "er", "per"] = "refer"
+    replay: Literal[REPLAYS] = "refer"  # type: ignore[valid-type]
     """Kind of replay; see the top of this file."""
     seed: int = 0
     """Seed of all random streams of the run."""
-    steps: int = 10_000_000
+    steps: Count = 10_000_000
     """Environment steps after the warm-up. Not in the paper's text; its figures' length in the authors' scripts."""
-    bins: int = 50
+    bins: Count = 50
     """Evaluations, evenly spaced: one per 200,000 steps (Sec. 5)."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
@@ -86,78 +85,65 @@ class Config:
     reverse_kl: bool = False
     """Penalise KL(pi || mu) as the authors' program does, instead of KL(mu || pi) of Eq. (11)."""
 
-    capacity: int = 2**18
+    capacity: Count = 2**18
     """Steps in the replay memory, N (Sec. 3)."""
-    warmup: int = 2**18
+    warmup: Count = 2**18
     """Steps played before learning starts, N_start of Algorithm 1. Not in the paper; its algorithm suggests N."""
-    steps_per_update: float = 1.0
+    steps_per_update: Positive = 1.0
     """Environment steps per gradient step, F (App. A)."""
-    batch_size: int | None = None
+    batch_size: Count | None = None
     """Steps per gradient step. None: 256, or 128 for DDPG (App. A)."""
-    hidden: int = 128
+    hidden: Count = 128
     """Units in each of two hidden layers (App. A)."""
     network: Literal["mlp", "lstm"] = "mlp"
     """Networks: mlp; lstm: recurrent ones, with as many cells as `hidden` says, the paper's 32 (Sec. 5.4)."""
-    window: int = 16
+    window: Count = 16
     """lstm: steps that a network reads, the last of which it is asked about (Sec. 5.4)."""
     residual: bool = False
     """mlp: the second hidden layer adds the first one's output to its own, as in the authors' program. Slower."""
-    lr: float = 1e-4
+    lr: Positive = 1e-4
     """Adam's step size; with DDPG the critic's (App. A)."""
-    gamma: float = 0.995
+    gamma: Share = 0.995
     """Discount (App. A)."""
 
-    variance: float = 0.2
+    variance: Positive = 0.2
     """V-RACER: variance of the policy at first (App. A)."""
     advantage: Literal["none", "quadratic", "gaussian"] = "none"
     """V-RACER: closed-form advantage (App. E)."""
-    noise: float = 0.2
+    noise: Positive = 0.2
     """DDPG, NAF: standard deviation of the exploration noise (App. A)."""
-    polyak: float = 0.01
+    polyak: Share = 0.01
     """DDPG, NAF: share of the new parameters in each update of the target networks (App. A)."""
     linear_actor: bool = False
     """DDPG: an actor without the tanh of App. A, as the authors' scripts have it with ReF-ER."""
-    actor_lr: float = 1e-5
+    actor_lr: Positive = 1e-5
     """DDPG: Adam's step size for the actor (App. A)."""
-    weight_decay: float = 1e-4
+    weight_decay: NotNegative = 1e-4
     """DDPG: L2 coefficient of the critic (App. A)."""
-    theta: float = 0.15
+    theta: Share = 0.15
     """DDPG without ReF-ER: the Ornstein-Uhlenbeck noise forgets this share of itself per step (App. A)."""
-    per_alpha: float = 0.5
+    per_alpha: Share = 0.5
     """PER: exponent of the rank. Not in the paper; the authors' program has 0.5."""
-    per_beta: float = 0.5
+    per_beta: NotNegative = 0.5
     """PER: first exponent of the importance weights, which goes to 1 at step 1 / A. Not in the paper; likewise."""
 
-
-def check(config: Config) -> None:
-    """Raise UserError for settings that cannot work; ReF-ER's own are checked by ReFER."""
-    c = config
-    check_settings(
-        c,
-        at_least_1=("steps", "bins", "capacity", "warmup", "batch_size", "hidden", "window"),
-        positive=("lr", "actor_lr", "variance", "noise", "steps_per_update"),
-        not_negative=("weight_decay", "per_beta"),
-        in_0_1=("gamma", "polyak", "theta", "per_alpha"),
-    )
-    for name, value, known in (
-        ("method", c.method, METHODS), ("replay", c.replay, REPLAYS), ("advantage", c.advantage, tuple(ADVANTAGES)),
-        ("network", c.network, NETWORKS),
-    ):  # fmt: skip
-        if value not in known:
-            raise UserError(f"unknown {name} {value!r}; right are: {', '.join(known)}")
-    if c.advantage != "none" and c.method != "vracer":
-        raise UserError(f"advantage {c.advantage!r} is an option of vracer, not of {c.method}")
-    if c.linear_actor and c.method != "ddpg":
-        raise UserError(f"linear_actor is an option of ddpg, not of {c.method}")
-    if c.network == "lstm" and (c.method == "naf" or c.residual):
-        raise UserError(f"{'residual' if c.residual else 'naf'} has no recurrent form; network must be mlp")
-    if min(c.capacity, c.warmup) < batch_size(c):
-        raise UserError(
-            f"a memory of {c.capacity} steps, learning from step {c.warmup} on, is smaller than a batch of "
-            f"{batch_size(c)}; raise capacity and warmup or lower batch_size"
-        )
-    if c.warmup > c.capacity:
-        raise UserError(f"the memory of {c.capacity} steps does not hold the {c.warmup} of the warm-up; lower warmup")
+    def check(self) -> None:
+        """Raise UserError for settings that cannot work together."""
+        if self.advantage != "none" and self.method != "vracer":
+            raise UserError(f"advantage {self.advantage!r} is an option of vracer, not of {self.method}")
+        if self.linear_actor and self.method != "ddpg":
+            raise UserError(f"linear_actor is an option of ddpg, not of {self.method}")
+        if self.network == "lstm" and (self.method == "naf" or self.residual):
+            raise UserError(f"{'residual' if self.residual else 'naf'} has no recurrent form; network must be mlp")
+        if min(self.capacity, self.warmup) < batch_size(self):
+            raise UserError(
+                f"a memory of {self.capacity} steps, learning from step {self.warmup} on, is smaller than a batch of "
+                f"{batch_size(self)}; raise capacity and warmup or lower batch_size"
+            )
+        if self.warmup > self.capacity:
+            raise UserError(
+                f"the memory of {self.capacity} steps does not hold the {self.warmup} of the warm-up; lower warmup"
+            )
 
 
 def batch_size(config: Config) -> int:
@@ -198,6 +184,7 @@ class Trainer:
         self.agent = self._make_agent(n_states, n_actions, streams.integer("network"))
         self.t = self.k = self.bins_done = 0
         """Environment steps after the warm-up, gradient steps, evaluations."""
+        self.save_due = False
         self._returns: list[float] = []
         self._errors: list[float] = []
         self._endings: list[tuple[bool, int, float]] = []
@@ -283,28 +270,25 @@ class Trainer:
         return values
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
+@subnormals_as_zero()
+def train(run: Run, trainer: Trainer) -> dict:
+    """Algorithm 1, lines 1 and 2 of which have made `trainer`; returns the last evaluation."""
+    c = trainer.config
+    if trainer.t == 0:
+        trainer.warm_up()  # Algorithm 1, lines 3-7
+    while trainer.t < c.steps:  # Algorithm 1, lines 8 and 23
+        while trainer.t < min(c.steps_per_update * trainer.k, c.steps):  # Algorithm 1, lines 9 and 15
+            over = trainer.play() is not None  # Algorithm 1, line 10
+            trainer.t += 1  # Algorithm 1, line 14
+            after_step(run, trainer, over)
+        if trainer.t < c.steps:
+            trainer.learn()  # Algorithm 1, lines 11-13 and 16-22
+    return finish(run, trainer)
 
-    Raises:
-        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
-    """
-    check(config)
-    fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    shown: Any = dict(total_steps=config.steps, tensorboard=tensorboard, progress=progress)
-    with subnormals_as_zero(), Run.open(config, run_dir, **shown) as run:
-        if run.finished is not None:
-            return run.finished
-        record = Progress(run, config, fresh)  # Algorithm 1, lines 1-7: `fresh` is warmed up, unless the run goes on
-        trainer = record.trainer
-        while trainer.t < config.steps:  # Algorithm 1, lines 8 and 23
-            while trainer.t < min(config.steps_per_update * trainer.k, config.steps):  # Algorithm 1, lines 9 and 15
-                over = trainer.play() is not None  # Algorithm 1, line 10
-                trainer.t += 1  # Algorithm 1, line 14
-                record.after_step(over)
-            if trainer.t < config.steps:
-                trainer.learn()  # Algorithm 1, lines 11-13 and 16-22
-        return record.finish()
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    return execute(config, run_dir, train, Trainer, **options)
 
 
 if __name__ == "__main__":

@@ -11,27 +11,26 @@ they enter the memory; they are sums of the rewards as the task pays them.
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from common.replay.storage import ring_bytes
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Run, Streams
-from lab.settings import check_settings
+from lab.runs import Run, Streams, execute
+from lab.settings import Count, NotNegative, Positive, Share
 from papers.ref_er.acer import ACER, SegmentMemory
 from papers.ref_er.episode import Episode
 from papers.ref_er.memory import layout
 from papers.ref_er.networks import MLP
 from papers.ref_er.player import Player, WhiteNoise, ending_statistics, return_statistics, sizes
-from papers.ref_er.progress import Progress
+from papers.ref_er.progress import after_step, finish
 from papers.ref_er.recurrent import LSTM, WindowSegments
 from papers.ref_er.tasks import FLOW, make_env
 
 RESCALE_EVERY = 1000
 """Gradient steps between two updates of the rewards' scale (App. B)."""
-NETWORKS = ("mlp", "lstm")
 FAR = 5.0
 """c_max of the diagnostic `far`, the share of steps with rho outside (1/c_max, c_max); it is not annealed."""
 
@@ -46,65 +45,54 @@ class Config:
     """Learner; there is one."""
     seed: int = 0
     """Seed of all random streams of the run."""
-    steps: int = 10_000_000
+    steps: Count = 10_000_000
     """Environment steps after the warm-up. Not in the paper's text; its figures' length in the authors' scripts."""
-    bins: int = 50
+    bins: Count = 50
     """Evaluations, evenly spaced: one per 200,000 steps (Sec. 5)."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
 
-    capacity: int = 100_000
+    capacity: Count = 100_000
     """Steps in the replay memory (App. A)."""
-    warmup: int = 100_000
+    warmup: Count = 100_000
     """Steps played before learning starts. Not in the paper; as many as the memory holds, as for the other methods."""
-    steps_per_update: float = 1.0
+    steps_per_update: Positive = 1.0
     """Environment steps per gradient step (App. A)."""
-    episodes: int = 24
+    episodes: Count = 24
     """Episodes that are drawn per gradient step (App. A)."""
-    segment: int = 200
+    segment: Count = 200
     """Steps of each episode, at most, in a row from a random start. Not in the paper; the authors' program has 200."""
-    hidden: int = 128
+    hidden: Count = 128
     """Units in each of two hidden layers (App. A)."""
     network: Literal["mlp", "lstm"] = "mlp"
     """Networks: mlp; lstm: recurrent ones, with as many cells as `hidden` says, the paper's 32 (Sec. 5.4)."""
-    window: int = 16
+    window: Count = 16
     """lstm: steps that a network reads, the last of which it is asked about (Sec. 5.4)."""
-    lr: float = 1e-5
+    lr: Positive = 1e-5
     """Adam's step size for the policy (App. A; Fig. 4 also shows 1e-4)."""
-    critic_lr: float = 1e-4
+    critic_lr: Positive = 1e-4
     """Adam's step size for V and for the advantage (App. A)."""
-    annealing: float = 5e-7
+    annealing: NotNegative = 5e-7
     """A of Eq. (13), by which both step sizes fall (Sec. 3). Not stated for ACER; as for the other methods."""
-    gamma: float = 0.995
+    gamma: Share = 0.995
     """Discount. Not stated for ACER; V-RACER's (App. A)."""
-    truncation: float = 5.0
+    truncation: Positive = 5.0
     """c, where importance weights are cut (App. A)."""
-    delta: float = 1.0
+    delta: NotNegative = 1.0
     """Of the trust region around the target policy (App. A)."""
-    polyak: float = 0.001
+    polyak: Share = 0.001
     """Share of the new parameters in each update of the target policy (App. A)."""
-    samples: int = 5
+    samples: Count = 5
     """Actions of the policy by which the advantage is centred (App. A)."""
-    variance: float = 0.2
+    variance: Positive = 0.2
     """Variance of the policy at first. Not stated for ACER; V-RACER's (App. A)."""
 
-
-def check(config: Config) -> None:
-    """Raise UserError for settings that cannot work."""
-    c = config
-    check_settings(
-        c,
-        at_least_1=("steps", "bins", "capacity", "warmup", "episodes", "segment", "hidden", "window", "samples"),
-        positive=("steps_per_update", "lr", "critic_lr", "truncation", "variance"),
-        not_negative=("annealing", "delta"),
-        in_0_1=("gamma", "polyak"),
-    )
-    if c.method != "acer":
-        raise UserError(f"unknown method {c.method!r}; this script trains acer")
-    if c.network not in NETWORKS:
-        raise UserError(f"unknown network {c.network!r}; right are: {', '.join(NETWORKS)}")
-    if c.warmup > c.capacity:
-        raise UserError(f"the memory of {c.capacity} steps does not hold the {c.warmup} of the warm-up; lower warmup")
+    def check(self) -> None:
+        """Raise UserError for settings that cannot work together."""
+        if self.warmup > self.capacity:
+            raise UserError(
+                f"the memory of {self.capacity} steps does not hold the {self.warmup} of the warm-up; lower warmup"
+            )
 
 
 def replay_bytes(config: Config) -> int:
@@ -131,6 +119,7 @@ class Trainer:
         )  # fmt: skip
         self.t = self.k = self.bins_done = 0
         """Environment steps after the warm-up, gradient steps, evaluations."""
+        self.save_due = False
         self._returns: list[float] = []
         self._errors: list[float] = []
         self._endings: list[tuple[bool, int, float]] = []
@@ -181,27 +170,24 @@ class Trainer:
         return values
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
+def train(run: Run, trainer: Trainer) -> dict:
+    """Train to the end, as in train.py; returns the last evaluation."""
+    c = trainer.config
+    if trainer.t == 0:
+        trainer.warm_up()
+    while trainer.t < c.steps:
+        while trainer.t < min(c.steps_per_update * trainer.k, c.steps):
+            over = trainer.play() is not None
+            trainer.t += 1
+            after_step(run, trainer, over)
+        if trainer.t < c.steps:
+            trainer.learn()
+    return finish(run, trainer)
 
-    Raises:
-        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
-    """
-    check(config)
-    fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
-        if run.finished is not None:
-            return run.finished
-        record = Progress(run, config, fresh)
-        trainer = record.trainer
-        while trainer.t < config.steps:  # as in train.py
-            while trainer.t < min(config.steps_per_update * trainer.k, config.steps):
-                over = trainer.play() is not None
-                trainer.t += 1
-                record.after_step(over)
-            if trainer.t < config.steps:
-                trainer.learn()
-        return record.finish()
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    return execute(config, run_dir, train, Trainer, **options)
 
 
 if __name__ == "__main__":

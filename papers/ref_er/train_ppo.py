@@ -9,18 +9,18 @@ are those of training episodes, exploration included, when they end; they are su
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Run, Streams
-from lab.settings import check_settings
+from lab.runs import Run, Streams, execute
+from lab.settings import Count, NotNegative, Positive, Share
 from papers.ref_er.memory import EpisodeMemory
 from papers.ref_er.player import Player, WhiteNoise, return_statistics
 from papers.ref_er.ppo import PPO, Rollout
-from papers.ref_er.progress import Progress
+from papers.ref_er.progress import after_step, finish
 
 
 @dataclass(frozen=True)
@@ -33,56 +33,45 @@ class Config:
     """Learner; there is one."""
     seed: int = 0
     """Seed of all random streams of the run."""
-    steps: int = 10_000_000
+    steps: Count = 10_000_000
     """Environment steps after the warm-up. Not in the paper's text; its figures' length in the authors' scripts."""
-    bins: int = 50
+    bins: Count = 50
     """Evaluations, evenly spaced: one per 200,000 steps (Sec. 5)."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
 
-    warmup: int = 2**18
+    warmup: Count = 2**18
     """Steps played before learning starts, for the mean and the deviation of the states (App. B). Not in the paper; as
     many as the methods with a replay memory play."""
-    rollout: int = 2048
+    rollout: Count = 2048
     """Steps played between two times of learning (App. A)."""
-    epochs: int = 10
+    epochs: Count = 10
     """Passes over a rollout (App. A)."""
-    batch_size: int = 64
+    batch_size: Count = 64
     """Steps per gradient step (App. A)."""
-    hidden: int = 64
+    hidden: Count = 64
     """Units in each of two hidden layers (App. A)."""
-    lr: float = 1e-4
+    lr: Positive = 1e-4
     """Adam's step size for the policy (App. A)."""
-    value_lr: float = 3e-4
+    value_lr: Positive = 3e-4
     """Adam's step size for the value (App. A)."""
-    annealing: float = 5e-7
+    annealing: NotNegative = 5e-7
     """A of Eq. (13), by which both step sizes fall (App. A)."""
-    gamma: float = 0.995
+    gamma: Share = 0.995
     """Discount (App. A)."""
-    lam: float = 0.97
+    lam: Share = 0.97
     """GAE's lambda (App. A)."""
-    clip: float = 0.2
+    clip: Positive = 0.2
     """How far importance weights may be from 1 (App. A)."""
-    variance: float = 0.2
+    variance: Positive = 0.2
     """Variance of the policy at first. Not in the paper for PPO; V-RACER's (App. A)."""
 
-
-def check(config: Config) -> None:
-    """Raise UserError for settings that cannot work."""
-    c = config
-    check_settings(
-        c,
-        at_least_1=("steps", "bins", "warmup", "rollout", "epochs", "batch_size", "hidden"),
-        positive=("lr", "value_lr", "clip", "variance"),
-        not_negative=("annealing",),
-        in_0_1=("gamma", "lam"),
-    )
-    if c.method != "ppo":
-        raise UserError(f"unknown method {c.method!r}; this script trains ppo")
-    if c.rollout > c.steps:
-        raise UserError(f"{c.steps} steps do not make one rollout of {c.rollout}; raise steps or lower rollout")
-    if c.batch_size > c.rollout:
-        raise UserError(f"a rollout of {c.rollout} steps is smaller than a batch of {c.batch_size}; lower batch_size")
+    def check(self) -> None:
+        """Raise UserError for settings that cannot work together."""
+        if self.rollout > self.steps:
+            raise UserError(f"{self.steps} steps make no rollout of {self.rollout}; raise steps or lower rollout")
+        if self.batch_size > self.rollout:
+            raise UserError(f"batch_size must be at most the rollout of {self.rollout} steps, not {self.batch_size}")
 
 
 class Trainer:
@@ -102,6 +91,7 @@ class Trainer:
         self.mean, self.inverse_std = np.zeros(n_states, np.float32), np.ones(n_states, np.float32)
         self.t = self.k = self.bins_done = 0
         """Environment steps after the warm-up, gradient steps, evaluations."""
+        self.save_due = False
         self._returns: list[float] = []
         self._divergences: list[float] = []
         self._errors: list[float] = []
@@ -155,25 +145,21 @@ class Trainer:
         return values
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
+def train(run: Run, trainer: Trainer) -> dict:
+    """Train to the end; returns the last evaluation."""
+    if trainer.t == 0:
+        trainer.warm_up()
+    while trainer.t < trainer.config.steps:
+        over = trainer.play()
+        if trainer.rollout.full:
+            trainer.learn()
+        after_step(run, trainer, over)
+    return finish(run, trainer)
 
-    Raises:
-        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
-    """
-    check(config)
-    fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
-        if run.finished is not None:
-            return run.finished
-        record = Progress(run, config, fresh)
-        trainer = record.trainer
-        while trainer.t < config.steps:
-            over = trainer.play()
-            if trainer.rollout.full:
-                trainer.learn()
-            record.after_step(over)
-        return record.finish()
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    return execute(config, run_dir, train, Trainer, **options)
 
 
 if __name__ == "__main__":

@@ -20,14 +20,13 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from lab.cli import cli
-from lab.errors import UserError
-from lab.runs import Run, Streams
-from lab.settings import check_settings
+from lab.runs import Run, Streams, execute
+from lab.settings import Count, Natural, NotNegative, Positive, Share
 from papers.sibling_rivalry.build_players import Alone, Order, Played, Player, Players
 from papers.sibling_rivalry.build_task import make_build
 from papers.sibling_rivalry.dense_rewards import naive_changes, sibling_changes
@@ -50,26 +49,26 @@ class Config:
 
     env: str = "VoxelBuild"
     """VoxelBuild, the paper's arena, or VoxelBuildSmall, 7 x 7 x 2 cells and 40 steps."""
-    method: Literal["impala", "impala-sr"] = "impala-sr"
+    method: Literal[METHODS] = "impala-sr"  # type: ignore[valid-type]
     """What steps are paid; see the top of this file."""
     seed: int = 0
     """Seed of all random streams of the run."""
-    episodes: int = 700_000
+    episodes: Count = 700_000
     """Training length (Fig. 5). The last update's are played to the end."""
     device: str = "cpu"
     """Where the learner's networks live: cpu or cuda. Players use the CPU."""
-    actors: int | None = None
+    actors: Natural | None = None
     """Players, as Ray actors; 0: this process plays. None: 0, or 2 where Ray trains the run (LAUNCHER=ray)."""
 
-    pairs: int = 8
+    pairs: Count = 8
     """Half the episodes of an update: pairs of siblings where the method has them."""
-    lag: int = 7
+    lag: Natural = 7
     """Updates by which the policy that plays is behind; also how many orders wait beside the one learnt from next."""
-    lr: float = 6e-4
+    lr: Positive = 6e-4
     """Adam's step size."""
-    entropy: float = 0.01
+    entropy: NotNegative = 0.01
     """Weight of the policy's entropy."""
-    gamma: float = 0.99
+    gamma: Share = 0.99
     """Discount (App. F)."""
 
     picture: tuple[int, int] | None = None
@@ -87,24 +86,14 @@ class Config:
     max_steps: int | None = None
     """Steps of an episode."""
 
-    log_every: int = 2_000
+    log_every: Count = 2_000
     """Episodes between two rows of metrics, which cover all since the row before."""
 
-
-def check(config: Config) -> None:
-    """Raise UserError for settings that cannot work."""
-    check_settings(
-        config,
-        at_least_1=("episodes", "pairs", "log_every"),
-        positive=("lr",),
-        not_negative=("entropy", "lag", "actors"),
-        in_0_1=("gamma",),
-    )
-    if config.method not in METHODS:
-        raise UserError(f"unknown method {config.method!r}; right are: {', '.join(METHODS)}")
-    make_task(config)
-    if config.actors:
-        need_ray(config.actors)
+    def check(self) -> None:
+        """Raise UserError for settings that cannot work together."""
+        make_task(self)
+        if self.actors:
+            need_ray(self.actors)
 
 
 def make_task(config: Config):
@@ -210,40 +199,32 @@ class Trainer:
         return {name: round(float(value), 5) for name, value in found.items()}
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last row of metrics.
+def train(run: Run, trainer: Trainer) -> dict:
+    """Train to the end, with players that have the orders of a checkpoint, too; returns the last row of metrics."""
+    config, every = trainer.config, max(1, trainer.config.log_every // (2 * trainer.config.pairs))
+    players = make_players(config)
+    try:
+        for order in trainer.orders:
+            players.submit(order)
+        while trainer.episodes_done < config.episodes:
+            losses = trainer.update(players)
+            run.check_finite(trainer.episodes_done, **losses)
+            run.tick(trainer.episodes_done)
+            if trainer.updates_done % every == 0 or trainer.episodes_done >= config.episodes:
+                run.log(trainer.episodes_done, trainer.metrics())
+                if trainer.updates_done % (every * SAVE_EVERY) == 0:
+                    run.save(trainer)
+    finally:
+        players.close()
+    return run.finish({"episodes": trainer.episodes_done, **run.last}, weights=trainer.learner.policy.state_dict())
 
-    Raises:
-        UserError: settings that cannot work, no Ray for actors, or a ``run_dir`` that belongs to another run.
-    """
-    check(config)
-    fresh = Trainer(config)
-    updates = -(-config.episodes // (2 * config.pairs))
-    every = max(1, config.log_every // (2 * config.pairs))
-    total = 2 * config.pairs * updates
-    with Run.open(
-        config, run_dir, total_steps=total, unit="episode", score="success", tensorboard=tensorboard, progress=progress
-    ) as run:
-        if run.finished is not None:
-            return run.finished
-        state = run.load() or {"trainer": fresh, "metrics": {}}
-        trainer, metrics = state["trainer"], state["metrics"]
-        players = make_players(config)
-        try:
-            for order in trainer.orders:
-                players.submit(order)
-            while trainer.updates_done < updates:
-                losses = trainer.update(players)
-                run.check_finite(trainer.episodes_done, **losses)
-                run.tick(trainer.episodes_done)
-                if trainer.updates_done % every == 0 or trainer.updates_done == updates:
-                    metrics = trainer.metrics()
-                    run.log(trainer.episodes_done, metrics)
-                    if trainer.updates_done % (every * SAVE_EVERY) == 0:
-                        run.save({"trainer": trainer, "metrics": metrics})
-        finally:
-            players.close()
-        return run.finish({"episodes": trainer.episodes_done, **metrics}, weights=trainer.learner.policy.state_dict())
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    return execute(
+        config, run_dir, train, Trainer, unit="episode", score="success",
+        total=lambda _: 2 * config.pairs * -(-config.episodes // (2 * config.pairs)), **options,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -15,16 +15,15 @@ Time is counted in episodes, each sibling as one. All methods play the same numb
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
 
 from envs.circular_track import LOCAL_OPTIMUM, CircularTrack, position
 from lab.cli import cli
-from lab.errors import UserError
-from lab.runs import Run, Streams
-from lab.settings import check_settings
+from lab.runs import Run, Streams, execute
+from lab.settings import Count, Positive, Range
 from papers.sibling_rivalry.a2c import A2C, Steps
 from papers.sibling_rivalry.rewards import naive_reward
 from papers.sibling_rivalry.rollouts import Rollouts, play
@@ -42,34 +41,23 @@ SAVE_EVERY = 5
 class Config:
     """Every setting of a run. The paper names epsilon alone; the others are usual for a task of this size."""
 
-    env: str = ENV
-    """CircularTrack, the only one."""
-    method: Literal["naive", "fixed", "sr"] = "sr"
+    env: Literal["CircularTrack"] = "CircularTrack"
+    """The only one."""
+    method: Literal[METHODS] = "sr"  # type: ignore[valid-type]
     """What episodes are paid; see the top of this file."""
     seed: int = 0
     """Seed of all random streams of the run."""
-    updates: int = 400
+    updates: Count = 400
     """Training length in updates."""
 
-    pairs: int = 64
+    pairs: Count = 64
     """Half the episodes of an update: pairs of siblings where the method has them."""
-    lr: float = 1e-3
+    lr: Positive = 1e-3
     """Adam's step size."""
-    epsilon: float = 0.0
+    epsilon: Annotated[float, Range("not be negative", lambda value: value >= 0, infinite=True)] = 0.0
     """sr: inclusion threshold (Sec. 3)."""
-    log_every: int = 20
+    log_every: Count = 20
     """Updates between two rows of metrics, which cover all episodes since the row before."""
-
-
-def check(config: Config) -> None:
-    """Raise UserError for settings that cannot work."""
-    if config.env != ENV:
-        raise UserError(f"unknown env {config.env!r}; right is: {ENV}")
-    if config.method not in METHODS:
-        raise UserError(f"unknown method {config.method!r}; right are: {', '.join(METHODS)}")
-    check_settings(config, at_least_1=("updates", "pairs", "log_every"), positive=("lr",))
-    if not config.epsilon >= 0:
-        raise UserError(f"epsilon must not be negative, not {config.epsilon}")
 
 
 class Trainer:
@@ -177,33 +165,25 @@ def histogram(phases: np.ndarray) -> np.ndarray:
     return np.bincount(np.minimum(bins, BINS - 1), minlength=BINS) / len(phases)  # -1e-20 % 1 is 1
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last row of metrics.
+def train(run: Run, trainer: Trainer) -> dict:
+    """Train to the end; returns the last row of metrics."""
+    config = trainer.config
+    while trainer.updates_done < config.updates:
+        losses = trainer.update()
+        run.check_finite(trainer.episodes_done, **losses)
+        run.tick(trainer.episodes_done)
+        if trainer.updates_done % config.log_every == 0 or trainer.updates_done == config.updates:
+            run.log(trainer.episodes_done, trainer.metrics())
+            if trainer.updates_done % (config.log_every * SAVE_EVERY) == 0:
+                run.save(trainer)
+    summary = {name: value for name, value in run.last.items() if "phase" not in name}
+    return run.finish({"episodes": trainer.episodes_done, **summary}, weights=trainer.agent.policy.state_dict())
 
-    Raises:
-        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
-    """
-    check(config)
-    fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
     total = 2 * config.pairs * config.updates
-    with Run.open(
-        config, run_dir, total_steps=total, unit="episode", score="success", tensorboard=tensorboard, progress=progress
-    ) as run:
-        if run.finished is not None:
-            return run.finished
-        state = run.load() or {"trainer": fresh, "metrics": {}}
-        trainer, metrics = state["trainer"], state["metrics"]
-        while trainer.updates_done < config.updates:
-            losses = trainer.update()
-            run.check_finite(trainer.episodes_done, **losses)
-            run.tick(trainer.episodes_done)
-            if trainer.updates_done % config.log_every == 0 or trainer.updates_done == config.updates:
-                metrics = trainer.metrics()
-                run.log(trainer.episodes_done, metrics)
-                if trainer.updates_done % (config.log_every * SAVE_EVERY) == 0:
-                    run.save({"trainer": trainer, "metrics": metrics})
-        summary = {name: value for name, value in metrics.items() if "phase" not in name}
-        return run.finish({"episodes": trainer.episodes_done, **summary}, weights=trainer.agent.policy.state_dict())
+    return execute(config, run_dir, train, Trainer, total=lambda _: total, unit="episode", score="success", **options)
 
 
 if __name__ == "__main__":

@@ -18,15 +18,15 @@ Time is counted in training episodes, each sibling as one: an epoch is 50 update
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
 from envs.goal_task import GoalTask
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Run, Streams
-from lab.settings import check_settings
+from lab.runs import Run, Streams, execute
+from lab.settings import Count, NotNegative, Positive, Range
 from papers.sibling_rivalry.grid_oracle import grid_oracle_reward, regions_visited
 from papers.sibling_rivalry.hierarchy import Hierarchy, with_low_level
 from papers.sibling_rivalry.icm import Icm
@@ -41,6 +41,7 @@ METHODS = ("ppo", "ppo-sr", "ppo-icm", "ppo-rnd", "ppo-go")
 CURIOUS: dict[str, type[Icm] | type[Rnd]] = {"ppo-icm": Icm, "ppo-rnd": Rnd}
 SAVE_EVERY = 5
 """Epochs between two checkpoints."""
+Factor = Annotated[float, Range("lie in (0, 1]", lambda value: 0 < value <= 1)]
 
 
 @dataclass(frozen=True)
@@ -50,82 +51,60 @@ class Config:
     env: str = "PointMaze"
     """Task: PointMaze, Corridor-<length>, UMaze-<length>, TreeMaze-<size>-<seed>, PixelGrid-<size>[-<steps>] or
     AntMaze, AntMazeSmall, AntArena[-<steps per subgoal>]."""
-    method: Literal["ppo", "ppo-sr", "ppo-icm", "ppo-rnd", "ppo-go"] = "ppo-sr"
+    method: Literal[METHODS] = "ppo-sr"  # type: ignore[valid-type]
     """What episodes are paid; see the top of this file."""
     seed: int = 0
     """Seed of all random streams of the run."""
-    epochs: int = 50
+    epochs: Count = 50
     """Training length in epochs of 4,000 episodes: 200,000 in Fig. 3."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
 
-    updates: int | None = None
+    updates: Count | None = None
     """Updates per epoch. None: 50, or 20 for the ant. Not in the paper; as in the authors' code."""
-    rollouts: int = 80
+    rollouts: Count = 80
     """Episodes per update: 20 workers with 4 each (App. F, Table 1)."""
-    worker_rollouts: int = 4
+    worker_rollouts: Count = 4
     """Episodes of a worker (Table 1). Losses are means over workers of each one's mean; 80: of one pool of all."""
-    ppo_epochs: int | None = None
+    ppo_epochs: Count | None = None
     """Passes over the transitions of an update. None: 4, or 2 for the ant (Table 1)."""
-    minibatches: int = 4
+    minibatches: Count = 4
     """Gradient steps per pass (Table 1)."""
-    lr: float = 1e-3
+    lr: Positive = 1e-3
     """Adam's step size (Table 1)."""
-    lr_decay: float | None = None
+    lr_decay: Factor | None = None
     """Factor on it after every epoch. None: 0.95, as in the authors' code (Table 1 has 0.999: that to the power of 50
     updates), or 1 for the ant (Table 1)."""
-    adam_eps: float = 1e-3
+    adam_eps: Positive = 1e-3
     """Adam's epsilon, as in the authors' code and added where it adds it (adam.py). Not in the paper."""
-    entropy: float | None = None
+    entropy: NotNegative | None = None
     """Weight of the policy's entropy. None: 0.025, or 0 for Sibling Rivalry on the pixel grid (Table 1)."""
-    gae_lambda: float = 0.98
+    gae_lambda: Factor = 0.98
     """Lambda of the advantage estimates (Table 1)."""
-    gamma: float | None = None
+    gamma: Factor | None = None
     """Discount; None: 1, or 0.98 with ppo-icm and ppo-rnd (Table 1)."""
 
-    epsilon: float | None = None
+    epsilon: Annotated[float, Range("not be negative", lambda value: value >= 0, infinite=True)] | None = None
     """Sibling Rivalry: inclusion threshold. None: 5, inf on the pixel grid, 10 in the ant maze (Table 1) and 5 in half
     of it."""
     independent_starts: bool = False
     """Sibling Rivalry: siblings share their goal only, each has a start of its own (App. D)."""
-    curiosity_weight: float = 0.01
+    curiosity_weight: NotNegative = 0.01
     """ICM, RND: weight of surprise in a step's reward (App. F)."""
-    curiosity_rate: float = 0.05
+    curiosity_rate: NotNegative = 0.05
     """ICM, RND: weight of the module's loss (App. F, where it is a rate of training)."""
-    cell_side: float = 2.0
+    cell_side: Positive = 2.0
     """Grid Oracle: side of a region. The paper names no value."""
-    oracle_weight: float = 0.01
+    oracle_weight: NotNegative = 0.01
     """Grid Oracle: reward per region visited. Not in the paper; the authors' code has 0.01."""
 
-    eval_episodes: int = 400
+    eval_episodes: Count = 400
     """Pairs of episodes per evaluation, one evaluation per epoch, actions drawn as in training. Not in the paper."""
 
-
-def check(config: Config) -> None:
-    """Raise UserError for settings that cannot work."""
-    check_settings(
-        config,
-        at_least_1=(
-            "epochs",
-            "updates",
-            "rollouts",
-            "worker_rollouts",
-            "ppo_epochs",
-            "minibatches",
-            "eval_episodes",
-        ),
-        positive=("lr", "adam_eps", "cell_side"),
-        not_negative=("entropy", "curiosity_weight", "curiosity_rate", "oracle_weight"),
-    )
-    if config.method not in METHODS:
-        raise UserError(f"unknown method {config.method!r}; right are: {', '.join(METHODS)}")
-    if config.epsilon is not None and not config.epsilon >= 0:  # infinite: all siblings are kept
-        raise UserError(f"epsilon must not be negative, not {config.epsilon}")
-    for name in ("lr_decay", "gae_lambda", "gamma"):
-        if getattr(config, name) is not None and not 0 < getattr(config, name) <= 1:
-            raise UserError(f"{name} must lie in (0, 1], not {getattr(config, name)}")
-    if config.method == "ppo-sr" and config.rollouts % 2:
-        raise UserError(f"siblings come in pairs: rollouts must be even, not {config.rollouts}")
+    def check(self) -> None:
+        """Raise UserError for settings that cannot work together."""
+        if self.method == "ppo-sr" and self.rollouts % 2:
+            raise UserError(f"siblings come in pairs: rollouts must be even, not {self.rollouts}")
 
 
 class OfTask(NamedTuple):
@@ -177,6 +156,8 @@ class Trainer:
             minibatches=config.minibatches, seed=streams.integer("network"), curiosity=self.curiosity,
             curiosity_rate=config.curiosity_rate, device=config.device,
         )  # fmt: skip
+        self.total = config.epochs * self.settings.updates * config.rollouts
+        """Episodes of the whole run."""
         self.episodes_done = self.steps_done = self.evaluations = 0
         self._log: list[dict[str, float]] = []
 
@@ -312,36 +293,26 @@ class Trainer:
         return with_low_level(self.task, self.agent.policy.state_dict())
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
+def train(run: Run, trainer: Trainer) -> dict:
+    """Train to the end; returns the last evaluation."""
+    while trainer.episodes_done < trainer.total:
+        for _ in range(trainer.settings.updates):
+            entry = trainer.update()
+            run.check_finite(trainer.episodes_done, **{k: value for k, value in entry.items() if k.endswith("loss")})
+            run.tick(trainer.episodes_done)
+        trainer.agent.slow_down()
+        run.log(trainer.episodes_done, trainer.evaluate())
+        if trainer.evaluations % SAVE_EVERY == 0:
+            run.save(trainer)
+    summary = {name: value for name, value in run.last.items() if not name.startswith("end ")}
+    return run.finish({"episodes": trainer.episodes_done, **summary}, weights=trainer.weights())
 
-    Raises:
-        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
-    """
-    check(config)
-    fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    updates = fresh.settings.updates
-    total = config.epochs * updates * config.rollouts
-    with Run.open(
-        config, run_dir, total_steps=total, unit="episode", score="success", tensorboard=tensorboard, progress=progress
-    ) as run:
-        if run.finished is not None:
-            return run.finished
-        state = run.load() or {"trainer": fresh, "metrics": {}}
-        trainer, metrics = state["trainer"], state["metrics"]
-        while trainer.episodes_done < total:
-            for _ in range(updates):
-                entry = trainer.update()
-                losses = {name: value for name, value in entry.items() if name.endswith("loss")}
-                run.check_finite(trainer.episodes_done, **losses)
-                run.tick(trainer.episodes_done)
-            trainer.agent.slow_down()
-            metrics = trainer.evaluate()
-            run.log(trainer.episodes_done, metrics)
-            if trainer.evaluations % SAVE_EVERY == 0:
-                run.save({"trainer": trainer, "metrics": metrics})
-        summary = {name: value for name, value in metrics.items() if not name.startswith("end ")}
-        return run.finish({"episodes": trainer.episodes_done, **summary}, weights=trainer.weights())
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    return execute(
+        config, run_dir, train, Trainer, total=lambda one: one.total, unit="episode", score="success", **options
+    )
 
 
 if __name__ == "__main__":

@@ -10,14 +10,14 @@ Time is counted in steps of the world.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Run, Streams
-from lab.settings import check_settings
+from lab.runs import Run, Streams, execute
+from lab.settings import Count
 from papers.sibling_rivalry.hierarchy import Hierarchy, joined
 from papers.sibling_rivalry.rollouts import Rollouts, play
 from papers.sibling_rivalry.tasks import make_task
@@ -37,21 +37,16 @@ class Config:
     """What is trained; nothing else can be."""
     seed: int = 0
     """Seed of all random streams of the run."""
-    updates: int = 500
+    updates: Count = 500
     """Training length in updates, of 8,000 steps each in the arena. Not in the paper."""
-    episodes: int = 20
+    episodes: Count = 20
     """Episodes per update: one of each of 20 workers, as below a high level."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
-    eval_every: int = 25
+    eval_every: Count = 25
     """Updates between two evaluations."""
-    eval_episodes: int = 20
+    eval_episodes: Count = 20
     """Episodes per evaluation, actions drawn as in training."""
-
-
-def check(config: Config) -> None:
-    """Raise UserError for settings that cannot work."""
-    check_settings(config, at_least_1=("updates", "episodes", "eval_every", "eval_episodes"))
 
 
 class Trainer:
@@ -68,9 +63,14 @@ class Trainer:
         self.updates = 0
 
     @property
+    def steps_per_update(self) -> int:
+        """Steps of the world."""
+        return self.config.episodes * self.task.max_steps * self.task.interval
+
+    @property
     def steps(self) -> int:
         """Steps of the world that have been learnt from."""
-        return self.updates * self.config.episodes * self.task.max_steps * self.task.interval
+        return self.updates * self.steps_per_update
 
     def play(self, starts: np.ndarray, goals: np.ndarray, rng: np.random.Generator) -> Rollouts:
         """Episodes whose subgoals lie anywhere within reach."""
@@ -107,37 +107,30 @@ class Trainer:
         }
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
+def train(run: Run, trainer: Trainer) -> dict:
+    """Train to the end; returns the last evaluation."""
+    config = trainer.config
+    if not run.last:  # what it is like to have learnt nothing
+        run.log(0, trainer.evaluate())
+    evaluations = trainer.updates // config.eval_every
+    while trainer.updates < config.updates:
+        entry = trainer.update()
+        run.check_finite(trainer.steps, **{name: value for name, value in entry.items() if name.endswith("loss")})
+        run.tick(trainer.steps)
+        if trainer.updates % config.eval_every == 0 or trainer.updates == config.updates:
+            run.log(trainer.steps, trainer.evaluate())
+            evaluations += 1
+            if evaluations % SAVE_EVERY == 0:
+                run.save(trainer)
+    return run.finish({"steps": trainer.steps, **run.last}, weights=trainer.task.low.ppo.policy.state_dict())
 
-    Raises:
-        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
-    """
-    check(config)
-    fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    total = config.updates * config.episodes * fresh.task.max_steps * fresh.task.interval
-    with Run.open(
-        config, run_dir, total_steps=total, unit="step", score="success", tensorboard=tensorboard, progress=progress
-    ) as run:
-        if run.finished is not None:
-            return run.finished
-        state = run.load() or {"trainer": fresh, "metrics": {}}
-        trainer, metrics = state["trainer"], state["metrics"]
-        if not metrics:  # what it is like to have learnt nothing
-            metrics = trainer.evaluate()
-            run.log(0, metrics)
-        evaluations = trainer.updates // config.eval_every
-        while trainer.updates < config.updates:
-            entry = trainer.update()
-            run.check_finite(trainer.steps, **{name: value for name, value in entry.items() if name.endswith("loss")})
-            run.tick(trainer.steps)
-            if trainer.updates % config.eval_every == 0 or trainer.updates == config.updates:
-                metrics = trainer.evaluate()
-                run.log(trainer.steps, metrics)
-                evaluations += 1
-                if evaluations % SAVE_EVERY == 0:
-                    run.save({"trainer": trainer, "metrics": metrics})
-        return run.finish({"steps": trainer.steps, **metrics}, weights=trainer.task.low.ppo.policy.state_dict())
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    return execute(
+        config, run_dir, train, Trainer, score="success",
+        total=lambda one: config.updates * one.steps_per_update, **options,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

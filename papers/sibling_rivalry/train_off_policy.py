@@ -17,7 +17,7 @@ gradient steps.
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -26,8 +26,8 @@ from common.replay.storage import Fields, Ring, announce, ring_bytes
 from envs.goal_task import GoalTask
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Run, Streams
-from lab.settings import check_settings
+from lab.runs import Run, Streams, execute
+from lab.settings import Count, Natural, NotNegative, Positive, Share
 from papers.sibling_rivalry.ddpg import DDPG, Batch
 from papers.sibling_rivalry.dqn import DQN
 from papers.sibling_rivalry.fast_ddpg import FastDDPG
@@ -51,63 +51,50 @@ class Config:
     env: str = "PointMaze"
     """Task: PointMaze, Corridor-<length>, UMaze-<length>, TreeMaze-<size>-<seed>, PixelGrid-<size>[-<steps>] or
     AntMaze, AntMazeSmall, AntArena[-<steps per subgoal>]."""
-    method: Literal["ddpg-her", "dqn-her", "dqn"] = "ddpg-her"
+    method: Literal[METHODS] = "ddpg-her"  # type: ignore[valid-type]
     """Learner, rewards and hindsight; see the top of this file."""
     seed: int = 0
     """Seed of all random streams of the run."""
-    epochs: int = 50
+    epochs: Count = 50
     """Training length in epochs of 4,000 episodes: 200,000 in Figs. 3 and 4."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
 
-    cycles: int | None = None
+    cycles: Count | None = None
     """Cycles per epoch. None: 50, or 20 for the ant. Not in the paper; as in the authors' code."""
-    episodes: int = 80
+    episodes: Count = 80
     """Episodes per cycle: 20 workers with 4 each (App. F, Table 2)."""
-    updates: int = 40
+    updates: Count = 40
     """Gradient steps per cycle (Table 2)."""
-    batch_size: int | None = None
+    batch_size: Count | None = None
     """Transitions per gradient step. None: 1,280, or 2,560 for discrete actions and the ant: 20 workers with 64 or 128
     (Table 2)."""
-    capacity: int | None = None
+    capacity: Count | None = None
     """Transitions kept, relabelled ones included. None: 2 million, or 10 million for discrete actions and the ant. Not
     in the paper; the authors' code keeps as many, 100,000 or 500,000 per worker."""
-    warmup: int = 5_120
+    warmup: Count = 5_120
     """Transitions stored before learning starts. Not in the paper; the authors' code waits for 256 per worker (ant:
     200)."""
-    lr: float = 1e-3
+    lr: Positive = 1e-3
     """Adam's step size (Table 2)."""
-    adam_eps: float = 1e-3
+    adam_eps: Positive = 1e-3
     """Adam's epsilon. Not in the paper; the authors' code has 1e-3, PyTorch's default is 1e-8."""
-    gamma: float = 0.98
+    gamma: Share = 0.98
     """Discount (Table 2)."""
-    polyak: float = 0.95
+    polyak: Share = 0.95
     """Share of the old target networks in the new ones, once per cycle (Table 2)."""
-    random_actions: float = 0.2
+    random_actions: Share = 0.2
     """Probability of a uniform action in training (Table 2)."""
-    k: int = 4
+    k: Natural = 4
     """Hindsight: goals per step, from its future. Not in the paper."""
 
-    noise: float = 0.1
+    noise: NotNegative = 0.1
     """DDPG: deviation of the noise on actions, as a share of the action range (Table 2)."""
-    action_l2: float | None = None
+    action_l2: NotNegative | None = None
     """DDPG: weight of the actions' mean square in the actor's loss. None: 0.25, or 0.0002 for the ant (Table 2)."""
 
-    eval_episodes: int = 400
+    eval_episodes: Count = 400
     """Episodes per evaluation, one evaluation per epoch, greedy actions. Not in the paper."""
-
-
-def check(config: Config) -> None:
-    """Raise UserError for settings that cannot work."""
-    check_settings(
-        config,
-        at_least_1=("epochs", "cycles", "episodes", "updates", "batch_size", "capacity", "warmup", "eval_episodes"),
-        positive=("lr", "adam_eps"),
-        not_negative=("k", "noise", "action_l2"),
-        in_0_1=("gamma", "polyak", "random_actions"),
-    )
-    if config.method not in METHODS:
-        raise UserError(f"unknown method {config.method!r}; right are: {', '.join(METHODS)}")
 
 
 class OfTask(NamedTuple):
@@ -291,36 +278,27 @@ class Trainer:
         return metrics
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
+def train(run: Run, trainer: Trainer) -> dict:
+    """Train to the end; returns the last evaluation."""
+    while trainer.evaluations < trainer.config.epochs:
+        for _ in range(trainer.settings.cycles):
+            entry = trainer.cycle()
+            run.check_finite(trainer.episodes_done, **{k: value for k, value in entry.items() if k.endswith("loss")})
+            run.tick(trainer.episodes_done)
+        run.log(trainer.episodes_done, trainer.evaluate())
+        if trainer.evaluations % SAVE_EVERY == 0:
+            run.save(trainer)
+    summary = {name: value for name, value in run.last.items() if not name.startswith("end ")}
+    weights = with_low_level(trainer.task, trainer.agent.weights())
+    return run.finish({"episodes": trainer.episodes_done, **summary}, weights=weights)
 
-    Raises:
-        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
-    """
-    check(config)
-    fresh = Trainer(config)  # before there is a run directory: settings that it rejects leave none behind
-    cycles = fresh.settings.cycles
-    total = config.epochs * cycles * config.episodes
-    with Run.open(
-        config, run_dir, total_steps=total, unit="episode", score="success", tensorboard=tensorboard, progress=progress
-    ) as run:
-        if run.finished is not None:
-            return run.finished
-        state = run.load() or {"trainer": fresh, "metrics": {}}
-        trainer, metrics = state["trainer"], state["metrics"]
-        while trainer.evaluations < config.epochs:
-            for _ in range(cycles):
-                entry = trainer.cycle()
-                losses = {name: value for name, value in entry.items() if name.endswith("loss")}
-                run.check_finite(trainer.episodes_done, **losses)
-                run.tick(trainer.episodes_done)
-            metrics = trainer.evaluate()
-            run.log(trainer.episodes_done, metrics)
-            if trainer.evaluations % SAVE_EVERY == 0:
-                run.save({"trainer": trainer, "metrics": metrics})
-        summary = {name: value for name, value in metrics.items() if not name.startswith("end ")}
-        weights = with_low_level(trainer.task, trainer.agent.weights())
-        return run.finish({"episodes": trainer.episodes_done, **summary}, weights=weights)
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    return execute(
+        config, run_dir, train, Trainer, unit="episode", score="success",
+        total=lambda one: config.epochs * one.settings.cycles * config.episodes, **options,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

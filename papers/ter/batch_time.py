@@ -22,11 +22,13 @@ from common.replay.samplers import PrioritizedSampler
 from envs.minigrid_tasks import TASKS, MiniGridTask
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Run, Streams
+from lab.runs import Run, Streams, execute
+from lab.settings import Count
 from papers.ter import train
 from papers.ter.settings import METHODS
 
 STATISTICS: dict[str, Callable[..., Any]] = {"mean": np.mean, "median": np.median, "min": np.min, "max": np.max}
+SCORE = "batch_seconds_mean"
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,19 @@ class Config:
     """Replay method: uniform, prioritised, episodic backward update, DisCor, topological."""
     seed: int = 0
     """Seed of all random streams."""
-    steps: int = 1_000_000
+    steps: Count = 1_000_000
     """Environment steps; the memory holds a million (App. B.1)."""
-    warmup: int = 50_000
+    warmup: Count = 50_000
     """Environment steps before the first batch (App. B.1)."""
+
+    def check(self) -> None:
+        """Raise UserError for settings that cannot work together."""
+        limit = MiniGridTask(self.env).max_steps
+        if not limit <= self.warmup <= self.steps - 4:
+            raise UserError(
+                f"warmup must lie in {limit}..steps - 4, not {self.warmup}: "
+                f"by then an episode (at most {limit} steps) has ended, which EBU needs, and a batch follows"
+            )
 
 
 def load_kernels() -> None:
@@ -52,51 +63,39 @@ def load_kernels() -> None:
     sampler.update(sampler.sample(32).indices, {"td_error": np.ones(32)})
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Measure; returns mean, median, smallest and largest of both times in seconds.
+def measure(run: Run, config: Config) -> dict:
+    """Measure; returns mean, median, smallest and largest of both times in seconds."""
+    method = "uer" if config.method == "discor" else config.method
+    trainer = train.Trainer(
+        train.Config(config.env, method, config.seed, config.steps, epsilon_end=1.0, warmup=config.warmup)
+    )
+    load_kernels()
+    td_errors = Streams(config.seed).numpy("td errors")
+    chosen, made = [], []
+    for step in range(1, config.steps + 1):
+        trainer.interact()
+        if step >= config.warmup and step % trainer.config.update_every == 0:
+            begin = perf_counter()
+            batch = trainer.sampler.sample(trainer.config.batch_size)
+            chosen.append(perf_counter() - begin)
+            assert batch is not None, "an episode has ended"
+            trainer.memory.batch(batch[0])
+            made.append(perf_counter() - begin)
+            trainer.sampler.update(batch[0], {"td_error": td_errors.random(len(batch[0]))})
+        if step % 5000 == 0:
+            run.tick(step, **({SCORE: float(np.mean(made))} if made else {}))
+    metrics = {
+        f"{name}_{statistic}": float(function(times))
+        for name, times in (("choose_seconds", chosen), ("batch_seconds", made))
+        for statistic, function in STATISTICS.items()
+    }
+    run.log(config.steps, metrics)
+    return run.finish(metrics)
 
-    Raises:
-        UserError: settings with which no batch can be made, or a ``run_dir`` that belongs to another run.
-    """
-    limit = MiniGridTask(config.env).max_steps
-    if not limit <= config.warmup <= config.steps - 4:
-        raise UserError(
-            f"warmup must lie in {limit}..steps - 4, not {config.warmup}: "
-            f"by then an episode (at most {limit} steps) has ended, which EBU needs, and a batch follows"
-        )
-    score = "batch_seconds_mean"
-    with Run.open(
-        config, run_dir, total_steps=config.steps, score=score, tensorboard=tensorboard, progress=progress
-    ) as run:
-        if run.finished is not None:
-            return run.finished
-        run.load()
-        method = "uer" if config.method == "discor" else config.method
-        trainer = train.Trainer(
-            train.Config(config.env, method, config.seed, config.steps, epsilon_end=1.0, warmup=config.warmup)
-        )
-        load_kernels()
-        td_errors = Streams(config.seed).numpy("td errors")
-        chosen, made = [], []
-        for step in range(1, config.steps + 1):
-            trainer.interact()
-            if step >= config.warmup and step % trainer.config.update_every == 0:
-                begin = perf_counter()
-                batch = trainer.sampler.sample(trainer.config.batch_size)
-                chosen.append(perf_counter() - begin)
-                assert batch is not None, "an episode has ended"
-                trainer.memory.batch(batch[0])
-                made.append(perf_counter() - begin)
-                trainer.sampler.update(batch[0], {"td_error": td_errors.random(len(batch[0]))})
-            if step % 5000 == 0:
-                run.tick(step, **({score: float(np.mean(made))} if made else {}))
-        metrics = {
-            f"{name}_{statistic}": float(function(times))
-            for name, times in (("choose_seconds", chosen), ("batch_seconds", made))
-            for statistic, function in STATISTICS.items()
-        }
-        run.log(config.steps, metrics)
-        return run.finish(metrics)
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Measure; returns the summary. An interrupted run starts again. See `lab.runs.execute`."""
+    return execute(config, run_dir, measure, score=SCORE, **options)
 
 
 if __name__ == "__main__":

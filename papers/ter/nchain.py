@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from common.replay.samplers import PrioritizedSampler
 from envs.nchain import BACKWARD, FORWARD, NChain, optimal_q
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Run, Streams
+from lab.runs import Run, Streams, execute
+from lab.settings import Count, NotNegative, Positive, Share
 from papers.ter.graph import TransitionGraph
 from papers.ter.topological import TER
 
@@ -41,45 +42,41 @@ class Config:
     topological."""
     seed: int = 0
     """Seed of the data set, the first table and the draws."""
-    transitions: int = 1_000
+    transitions: Count = 1_000
     """Steps of the random policy that make the data set."""
-    backups: int = 100
+    backups: Count = 100
     """Backups of the figure: up to here return and value error are logged."""
-    max_backups: int = 2_000
+    max_backups: Count = 2_000
     """Backups after which a run that still walks the wrong way is given up. Neither in the paper nor in its code."""
-    log_every: int = 2
+    log_every: Count = 2
     """Backups between two rows of metrics. Neither in the paper nor in its code."""
-    lr: float = 0.98
+    lr: Share = 0.98
     """Step size."""
-    gamma: float = 0.99
+    gamma: Share = 0.99
     """Discount."""
-    initial_q: float = 0.1
+    initial_q: NotNegative = 0.1
     """Q starts uniformly random between 0 and this."""
-    discor_tau: float = 10.0
+    discor_tau: Positive = 10.0
     """DisCor: temperature (App. B.4). The paper renews it when the target network is; a table has none."""
-    discor_error: float = 100.0
+    discor_error: NotNegative = 100.0
     """DisCor: first entry of the error table, largest reward / (1 - gamma), a bound on what |Q - Q*| can be. Not in
     the paper; the released code has no DisCor here."""
 
+    def check(self) -> None:
+        """Raise UserError for settings that cannot work together."""
+        episode = 2 * chain_length(self) ** 2
+        if self.transitions < episode:
+            raise UserError(f"transitions must be at least one episode of {episode} steps, not {self.transitions}")
+        if self.max_backups < self.backups:
+            raise UserError(f"max_backups must be at least backups ({self.backups}), not {self.max_backups}")
+
 
 def chain_length(config: Config) -> int:
-    """Number of states of ``config.env``. Raises UserError for settings that cannot work."""
+    """Number of states of ``config.env``. Raises UserError for an unknown one."""
     match = re.fullmatch(r"NChain-(\d+)", config.env)
     if not match or int(match[1]) < 2:
         raise UserError(f"env must be NChain-<states> with at least 2 states, such as NChain-20, not {config.env!r}")
-    n = int(match[1])
-    if config.method not in METHODS:
-        raise UserError(f"unknown method {config.method!r}; right are: {', '.join(METHODS)}")
-    if config.transitions < 2 * n * n:
-        raise UserError(f"transitions must be at least one episode of {2 * n * n} steps, not {config.transitions}")
-    for name in ("backups", "log_every"):
-        if getattr(config, name) < 1:
-            raise UserError(f"{name} must be at least 1, not {getattr(config, name)}")
-    if config.max_backups < config.backups:
-        raise UserError(f"max_backups must be at least backups ({config.backups}), not {config.max_backups}")
-    if config.discor_tau <= 0:
-        raise UserError(f"discor_tau must be positive, not {config.discor_tau}")
-    return n
+    return int(match[1])
 
 
 # ---- data ------------------------------------------------------------------------------------------------------------
@@ -319,31 +316,30 @@ class Learner:
         return {"return": round(normalised_return(self.q), 6), "value_error": round(error, 6)}
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Run; returns the summary, also of a run that was finished before.
+def learn(run: Run, learner: Learner) -> dict:
+    """Back up until the greedy policy is right, or to the end.
 
     Logs ``return`` and ``value_error`` during the first ``backups`` backups, and with the last of them
     ``backups_to_solve``: after how many the greedy policy was right for the first time, or ``max_backups``.
     """
-    chain_length(config)
-    with Run.open(
-        config, run_dir, total_steps=config.backups, unit="backup", tensorboard=tensorboard, progress=progress
-    ) as run:
-        if run.finished is not None:
-            return run.finished
-        learner: Learner = (run.load() or {"learner": Learner(config)})["learner"]
-        while True:
-            count = learner.count
-            if count <= config.backups and count % config.log_every == 0:
-                run.log(count, learner.metrics())
-            if count == config.max_backups or (count >= config.backups and learner.solved_after is not None):
-                break
-            learner.step()
-            if learner.count % SAVE_EVERY == 0:
-                run.save({"learner": learner})
-        needed = learner.solved_after or config.max_backups
-        run.log(config.backups, {"backups_to_solve": needed})
-        return run.finish({"backups_to_solve": needed, "solved": learner.solved_after is not None})
+    config = learner.config
+    while True:
+        count = learner.count
+        if count <= config.backups and count % config.log_every == 0:
+            run.log(count, learner.metrics())
+        if count == config.max_backups or (count >= config.backups and learner.solved_after is not None):
+            break
+        learner.step()
+        if learner.count % SAVE_EVERY == 0:
+            run.save(learner)
+    needed = learner.solved_after or config.max_backups
+    run.log(config.backups, {"backups_to_solve": needed})
+    return run.finish({"backups_to_solve": needed, "solved": learner.solved_after is not None})
+
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Learn in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    return execute(config, run_dir, learn, Learner, total=lambda _: config.backups, unit="backup", **options)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ at most, and stops where its transition is not drawn in between.
 import random
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,8 +21,8 @@ from common.replay.samplers import PrioritizedSampler
 from envs import minigrid_tasks
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Run, Streams
-from lab.settings import check_settings
+from lab.runs import Run, Streams, execute
+from lab.settings import Count
 from papers.ter import train, train_sokoban
 from papers.ter.graph import TransitionGraph
 from papers.ter.topological import TER
@@ -40,19 +40,14 @@ class Config:
     """Batches of TER, or uniform ones."""
     seed: int = 0
     """Seed of all random streams."""
-    predecessors: int = 3
+    predecessors: Count = 3
     """Predecessors expanded per vertex: 3 in the paper (App. B.5), 1 in the scripts released for MiniGrid."""
-    transitions: int = 20_000
+    transitions: Count = 20_000
     """Random steps in the memory."""
-    target_interval: int = 1_000
+    target_interval: Count = 1_000
     """Environment steps between two copies of the target network, with a batch at every fourth."""
-    copies: int = 40
+    copies: Count = 40
     """Copies of the target network that are followed."""
-
-
-def check(config: Config) -> None:
-    """Raise UserError for settings that cannot work."""
-    check_settings(config, at_least_1=("predecessors", "transitions", "target_interval", "copies"))
 
 
 def random_steps(config: Config) -> tuple[list[tuple[bytes, bytes, bool]], list[Step]]:
@@ -97,66 +92,60 @@ def distances(edges: list[tuple[bytes, bytes, bool]]) -> dict[bytes, int]:
     return found
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
+def measure(run: Run, config: Config) -> dict:
     """Measure. Logs, per copy of the target network: ``grounded``, the share of the vertices from which an end can be
     reached whose value rests on one, and ``distance``, how many steps from an end the farthest of them lies. With the
     last one ``transitions_per_sweep``, and ``terminal_share`` of the sweep's draws and ``terminal_stored`` of the
-    memory.
-
-    Raises:
-        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
+    memory. Raises UserError where no random step ends a task.
     """
-    check(config)
-    with Run.open(
-        config, run_dir, total_steps=config.copies, unit="copy", score="grounded", tensorboard=tensorboard,
-        progress=progress,
-    ) as run:  # fmt: skip
-        if run.finished is not None:
-            return run.finished
-        run.load()
-        edges, steps = random_steps(config)
-        reachable = distances(edges)
-        if not reachable:
-            raise UserError(f"no random step has ended a task: use more transitions than {config.transitions}")
-        world = train_sokoban.Config() if config.env in train_sokoban.TASKS else train.Config()
-        streams = Streams(config.seed)
-        rng = streams.numpy("replay")
-        prioritized = PrioritizedSampler(config.transitions, rng, beta_steps=1)
-        ter = TER(
-            TransitionGraph(config.transitions), random.Random(streams.integer("sweep")), lambda state: state,
-            world.eta, prioritized, world.roots, config.predecessors,
-        )  # fmt: skip
-        for index, step in enumerate(steps):
-            ter.add(index, step)
-        grounded: set[bytes] = set()
-        swept = ends = 0
-        mixed = int(world.eta * world.batch_size)
-        metrics: dict[str, float] = {}
-        for copy in range(1, config.copies + 1):
-            learnt: set[bytes] = set()
-            for _ in range(config.target_interval // world.update_every):
-                if config.method == "uer":
-                    drawn = rng.integers(config.transitions, size=world.batch_size)
-                else:
-                    drawn, _, _ = ter.sample(world.batch_size)  # type: ignore[misc]
-                    swept += world.batch_size - mixed
-                    ends += sum(edges[index][2] for index in drawn[mixed:])
-                for index in drawn:
-                    v, v_next, terminated = edges[index]
-                    if terminated or v_next in grounded:
-                        learnt.add(v)
-            grounded |= learnt
-            metrics = {
-                "grounded": len(grounded) / len(reachable),
-                "distance": float(max((reachable[v] for v in grounded), default=0)),
-            }
-            run.log(copy, metrics)
-            run.tick(copy, grounded=metrics["grounded"])
-        last: dict[str, float] = {"terminal_stored": float(np.mean([end for *_, end in edges]))}
-        if swept:
-            last |= {"transitions_per_sweep": swept / max(ter.sweeps, 1), "terminal_share": ends / swept}
-        run.log(config.copies, last)
-        return run.finish(metrics | last)
+    edges, steps = random_steps(config)
+    reachable = distances(edges)
+    if not reachable:
+        raise UserError(f"no random step has ended a task: use more transitions than {config.transitions}")
+    world = train_sokoban.Config() if config.env in train_sokoban.TASKS else train.Config()
+    streams = Streams(config.seed)
+    rng = streams.numpy("replay")
+    prioritized = PrioritizedSampler(config.transitions, rng, beta_steps=1)
+    ter = TER(
+        TransitionGraph(config.transitions), random.Random(streams.integer("sweep")), lambda state: state,
+        world.eta, prioritized, world.roots, config.predecessors,
+    )  # fmt: skip
+    for index, step in enumerate(steps):
+        ter.add(index, step)
+    grounded: set[bytes] = set()
+    swept = ends = 0
+    mixed = int(world.eta * world.batch_size)
+    metrics: dict[str, float] = {}
+    for copy in range(1, config.copies + 1):
+        learnt: set[bytes] = set()
+        for _ in range(config.target_interval // world.update_every):
+            if config.method == "uer":
+                drawn = rng.integers(config.transitions, size=world.batch_size)
+            else:
+                drawn, _, _ = ter.sample(world.batch_size)  # type: ignore[misc]
+                swept += world.batch_size - mixed
+                ends += sum(edges[index][2] for index in drawn[mixed:])
+            for index in drawn:
+                v, v_next, terminated = edges[index]
+                if terminated or v_next in grounded:
+                    learnt.add(v)
+        grounded |= learnt
+        metrics = {
+            "grounded": len(grounded) / len(reachable),
+            "distance": float(max((reachable[v] for v in grounded), default=0)),
+        }
+        run.log(copy, metrics)
+        run.tick(copy, grounded=metrics["grounded"])
+    last: dict[str, float] = {"terminal_stored": float(np.mean([end for *_, end in edges]))}
+    if swept:
+        last |= {"transitions_per_sweep": swept / max(ter.sweeps, 1), "terminal_share": ends / swept}
+    run.log(config.copies, last)
+    return run.finish(metrics | last)
+
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Measure; returns the summary. An interrupted run starts again. See `lab.runs.execute`."""
+    return execute(config, run_dir, measure, total=lambda _: config.copies, unit="copy", score="grounded", **options)
 
 
 if __name__ == "__main__":

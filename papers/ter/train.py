@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -23,13 +23,13 @@ from common.schedules import linear
 from envs.minigrid_tasks import SIZE, TASKS, MiniGridTask
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Run, Streams
-from lab.settings import check_settings
+from lab.runs import Run, Streams, execute
+from lab.settings import Count, Positive, Range, Share
 from papers.ter.dqn import DoubleDQN, Optimizer
 from papers.ter.memory import TileMemory, tile_fields
 from papers.ter.methods import make_sampler
 from papers.ter.networks import CodeTrunk, Network
-from papers.ter.settings import ReplaySettings, TileSettings, check_shared
+from papers.ter.settings import ReplaySettings, TileSettings
 from papers.ter.topological import PseudoTerminalRoots, terminal_roots
 
 # ---- settings of MiniGrid; what all worlds have is in settings.py ----------------------------------------------------
@@ -41,37 +41,33 @@ class Config(ReplaySettings, TileSettings):
 
     env: Literal[tuple(TASKS)] = "SimpleCrossing-Easy"  # type: ignore[valid-type]
     """Task (App. D.2)."""
-    steps: int = 3_000_000
+    steps: Count = 3_000_000
     """Environment steps. Not in the text of the paper; the released scripts have 3M, and 6M for DoorKey."""
-    batch_size: int = 64
+    batch_size: Count = 64
     """Transitions per gradient step (App. B.1)."""
-    target_interval: int = 1_000
+    target_interval: Count = 1_000
     """Environment steps between two copies into the target network (App. B.1)."""
-    eta: float = 0.5
+    eta: Share = 0.5
     """TER: share of a batch that prioritised replay supplies (App. B.5)."""
 
-    n_actions: int | None = None
+    n_actions: Annotated[int, Range("lie in 3..7", lambda value: 3 <= value <= 7)] | None = None
     """Number of actions; None takes 3 for crossings and 7 elsewhere, as the released code does. The paper lists 6."""
-    random_action_probability: float = 0.0
+    random_action_probability: Share = 0.0
     """Share of steps in which the world replaces the action by a random one (App. G: 0.1)."""
     pseudo_terminal: bool = False
     """Crossings whose goal does not end the episode (App. H)."""
-    kappa: float = 0.01
+    kappa: Positive = 0.01
     """TER: temperature of the roots of pseudo-terminal tasks (App. H)."""
     standardise_returns: bool = False
     """TER: divide U of App. H by its standard deviation before it meets kappa. Not in the paper."""
 
-
-def check(config: Config) -> None:
-    """Raise UserError for settings that cannot work."""
-    check_shared(config)
-    check_settings(config, positive=("kappa",), not_negative=("levels",), in_0_1=("random_action_probability",))
-    if config.n_actions is not None and not 3 <= config.n_actions <= 7:
-        raise UserError(f"n_actions must lie in 3..7, not {config.n_actions}")
-    if config.pseudo_terminal and "Crossing" not in config.env:
-        raise UserError(f"pseudo_terminal needs a crossing task, not {config.env}")
-    if config.levels and config.random_action_probability:
-        raise UserError("levels and random_action_probability exclude each other: a level's seed gives its noise, too")
+    def check(self) -> None:
+        """Raise UserError for settings that cannot work together."""
+        super().check()
+        if self.pseudo_terminal and "Crossing" not in self.env:
+            raise UserError(f"pseudo_terminal needs a crossing task, not {self.env}")
+        if self.levels and self.random_action_probability:
+            raise UserError("levels exclude random_action_probability: a level's seed gives its noise, too")
 
 
 def make_env(config: Config) -> MiniGridTask:
@@ -309,20 +305,8 @@ def rollouts(trainer: Trainer, seeds: Iterable[int], rng: np.random.Generator) -
 # ---- the loop --------------------------------------------------------------------------------------------------------
 
 
-def train(make: Callable[[Any], Trainer], config: Any, run_dir: Path, *, tensorboard: bool, progress: bool) -> dict:
-    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation."""
-    fresh = make(config)  # before there is a run directory: settings that it rejects leave none behind
-    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
-        if run.finished is not None:
-            return run.finished
-        state = run.load() or {"trainer": fresh, "metrics": {}}
-        del fresh
-        return go_on(run, state)
-
-
-def go_on(run: Run, state: dict[str, Any]) -> dict:
-    """Train to the end from what a checkpoint holds; returns the last evaluation."""
-    trainer, metrics = state["trainer"], state["metrics"]
+def train(run: Run, trainer: Trainer) -> dict:
+    """Train to the end; returns the last evaluation."""
     config = trainer.config
     updates = round(config.replay_ratio * config.update_every)
     if not trainer.step:
@@ -340,20 +324,14 @@ def go_on(run: Run, state: dict[str, Any]) -> dict:
         if step % 500 == 0:
             run.tick(step)
         if step % config.eval_every == 0 or step == config.steps:
-            metrics = trainer.evaluate()
-            run.log(step, metrics)
-            run.save({"trainer": trainer, "metrics": metrics})
-    return run.finish({"steps": trainer.step, **metrics}, weights=trainer.agent.q.state_dict())
+            run.log(step, trainer.evaluate())
+            run.save(trainer)
+    return run.finish({"steps": trainer.step, **run.last}, weights=trainer.agent.q.state_dict())
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
-
-    Raises:
-        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
-    """
-    check(config)
-    return train(Trainer, config, run_dir, tensorboard=tensorboard, progress=progress)
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    return execute(config, run_dir, train, Trainer, **options)
 
 
 if __name__ == "__main__":

@@ -21,10 +21,12 @@ from common.replay.storage import ring_bytes
 from envs.atari import MAX_FRAMES, REPEAT, SIZE, Atari
 from lab.cli import cli
 from lab.errors import UserError
+from lab.runs import execute
+from lab.settings import Count, Positive
 from papers.ter import train
 from papers.ter.batch import Batch
 from papers.ter.networks import Network
-from papers.ter.settings import ReplaySettings, Settings, check_shared
+from papers.ter.settings import ReplaySettings, Settings
 from papers.ter.topological import terminal_roots
 
 STACK = 4
@@ -47,9 +49,9 @@ class Config(ReplaySettings, Settings):
 
     env: str = "Pong"
     """Game, by its plain name such as Pong. App. B.3 names Pong, Kangaroo, Venture and Freeway with Fig. M.15."""
-    steps: int = 2_500_000
+    steps: Count = 2_500_000
     """Environment steps, of 4 frames each. The paper does not say; 10 million frames as in EBU's paper."""
-    lr: float = 2.5e-4
+    lr: Positive = 2.5e-4
     """RMSProp's step size (App. B.1)."""
 
 
@@ -143,14 +145,9 @@ class Trainer(train.Trainer):
         return {"mean_q": mean_q}  # of clipped rewards: no largest return to compare it with
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
-
-    Raises:
-        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
-    """
-    check_shared(config)
-    return train.train(Trainer, config, run_dir, tensorboard=tensorboard, progress=progress)
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    return execute(config, run_dir, train.train, Trainer, **options)
 
 
 if __name__ == "__main__":

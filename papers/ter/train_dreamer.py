@@ -17,15 +17,15 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from envs import minigrid_tasks
 from lab.cli import cli
 from lab.errors import UserError
-from lab.runs import Run
-from lab.settings import check_settings
+from lab.runs import Run, execute
+from lab.settings import Count, Natural, Positive, Share
 from papers.ter.dreamer import SIZES, task_of
 from papers.ter.train_sokoban import TASKS as SOKOBAN
 
@@ -45,44 +45,35 @@ class Config:
     """DreamerV2."""
     seed: int = 0
     """Seed of sheeprl's random streams, and of the task."""
-    steps: int = 3_000_000
+    steps: Count = 3_000_000
     """Environment steps."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
     size: Literal[tuple(SIZES)] = "paper"  # type: ignore[valid-type]
     """paper: networks as DreamerV2's on Atari. small: a tenth of that, for CPUs (dreamer.py)."""
-    replay_ratio: float = 0.2
+    replay_ratio: Positive = 0.2
     """Gradient steps per environment step."""
-    learning_starts: int = 1_000
+    learning_starts: Natural = 1_000
     """Environment steps with random actions at first."""
-    pretrain: int = 100
+    pretrain: Natural = 100
     """Gradient steps before the first that counts."""
-    batch_size: int = 16
+    batch_size: Count = 16
     """Sequences per gradient step."""
-    sequence: int = 50
+    sequence: Count = 50
     """Steps of a sequence."""
-    gamma: float = 0.99
+    gamma: Share = 0.99
     """Discount."""
-    capacity: int = 1_000_000
+    capacity: Count = 1_000_000
     """Transitions kept, TER's on Sokoban."""
-    levels: int = 0
+    levels: Natural = 0
     """Levels of training, the same as the other methods'; 0: a new one in every episode."""
-    log_every: int = 10_000
+    log_every: Count = 10_000
     """Environment steps between two rows of metrics, which cover the episodes since the row before."""
 
-
-def check(config: Config) -> None:
-    """Raise UserError for settings that cannot work."""
-    sizes = ("steps", "batch_size", "sequence", "capacity", "log_every")
-    check_settings(
-        config, at_least_1=sizes, positive=("replay_ratio",), not_negative=("learning_starts", "pretrain", "levels")
-    )
-    if config.env not in ENVS:
-        raise UserError(f"unknown env {config.env!r}; right are: {', '.join(ENVS)}")
-    if config.size not in SIZES:
-        raise UserError(f"unknown size {config.size!r}; right are: {', '.join(SIZES)}")
-    if min(config.learning_starts, config.capacity) < config.sequence:
-        raise UserError(f"learning_starts and capacity must be at least a sequence, {config.sequence} steps")
+    def check(self) -> None:
+        """Raise UserError for settings that cannot work together."""
+        if min(self.learning_starts, self.capacity) < self.sequence:
+            raise UserError(f"learning_starts and capacity must be at least a sequence, {self.sequence} steps")
 
 
 def replay_bytes(config: Config) -> int:
@@ -119,38 +110,37 @@ def metrics(returns: list[float], solved: list[bool], largest: float) -> dict[st
     return {"return": mean, "normalized_return": (mean + largest) / (2 * largest), "success": float(np.mean(solved))}
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train as ``config`` says; returns the last row of metrics.
-
-    Raises:
-        UserError: settings that cannot work, no .venv-dreamer, or a ``run_dir`` that belongs to another run.
-    """
-    check(config)
+def ready(config: Config) -> Config:
+    """The config, where the learner's environment is there."""
     if not PYTHON.exists():
         raise UserError("DreamerV2 needs an environment of its own, .venv-dreamer: make dreamer")
+    return config
+
+
+def train(run: Run, config: Config) -> dict:
+    """Train to the end; returns the last row of metrics. There is never a checkpoint: sheeprl keeps its own."""
     _, largest = task_of(config.env)
-    with Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress) as run:
-        if run.finished is not None:
-            return run.finished
-        run.load()  # there is never a checkpoint: sheeprl keeps what it knows to itself
-        returns: list[float] = []
-        solved: list[bool] = []
-        found: dict[str, float] = {}
-        due = config.log_every
-        for step, total, success in episodes(config, run_dir / "sheeprl"):
-            returns.append(total)
-            solved.append(success)
-            run.tick(min(step, due, config.steps))  # rows stand at fixed steps, and a bar does not go back
-            if step >= due:
-                found = metrics(returns, solved, largest)
-                run.log(min(due, config.steps), found)
-                due += config.log_every * ((step - due) // config.log_every + 1)
-                returns, solved = [], []
-        if returns or not found:
-            found = metrics(returns, solved, largest) if returns else {}
-            run.log(config.steps, found)
-        shutil.rmtree(run_dir / "sheeprl", ignore_errors=True)
-        return run.finish({"steps": config.steps, **found})
+    logs = run.directory / "sheeprl"
+    returns: list[float] = []
+    solved: list[bool] = []
+    due = config.log_every
+    for step, total, success in episodes(config, logs):
+        returns.append(total)
+        solved.append(success)
+        run.tick(min(step, due, config.steps))  # rows stand at fixed steps, and a bar does not go back
+        if step >= due:
+            run.log(min(due, config.steps), metrics(returns, solved, largest))
+            due += config.log_every * ((step - due) // config.log_every + 1)
+            returns, solved = [], []
+    if returns or not run.last:
+        run.log(config.steps, metrics(returns, solved, largest) if returns else {})
+    shutil.rmtree(logs, ignore_errors=True)
+    return run.finish({"steps": config.steps, **run.last})
+
+
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    return execute(config, run_dir, train, ready, **options)
 
 
 if __name__ == "__main__":

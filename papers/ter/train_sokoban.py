@@ -9,16 +9,16 @@ What is the same in all worlds stands in `train.py`.
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 from common.replay.storage import ring_bytes
 from envs.sokoban import BOX_REWARD, SOLVED_REWARD, Sokoban
 from lab.cli import cli
-from lab.errors import UserError
-from lab.settings import check_settings
+from lab.runs import execute
+from lab.settings import Count, Range
 from papers.ter import train
 from papers.ter.memory import tile_fields
-from papers.ter.settings import ReplaySettings, TileSettings, check_shared
+from papers.ter.settings import ReplaySettings, TileSettings
 from papers.ter.topological import terminal_roots
 
 TASKS = {
@@ -39,21 +39,13 @@ class Config(ReplaySettings, TileSettings):
 
     env: Literal[tuple(TASKS)] = "6x6-1"  # type: ignore[valid-type]
     """Task: size of the room, its walls included, and number of boxes (Fig. 3b)."""
-    steps: int = 1_000_000
+    steps: Count = 1_000_000
     """Environment steps. Not in the text of the paper; the released scripts have 1M for 5x5-1, 5x5-2 and 6x6-1; 3M for
     7x7-1; 5M for 6x6-2 and 7x7-2; 10M for 6x6-3."""
-    capacity: int = 1_000_000
+    capacity: Count = 1_000_000
     """Transitions kept (App. B.1). The released scripts give 50,000 to all methods but TER."""
-    pixels: int = 84
+    pixels: Annotated[int, Range("be at least 36, which the convolutions need", lambda value: value >= 36)] = 84
     """Side of the picture that the agent sees (App. D.3), at least 36."""
-
-
-def check(config: Config) -> None:
-    """Raise UserError for settings that cannot work."""
-    check_shared(config)
-    check_settings(config, not_negative=("levels",))
-    if config.pixels < 36:
-        raise UserError(f"pixels must be at least 36, which the convolutions need, not {config.pixels}")
 
 
 def make_env(config: Config) -> Sokoban:
@@ -83,14 +75,9 @@ class Trainer(train.Trainer):
         return self.config.pixels
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict:
-    """Train as ``config`` says, resuming what ``run_dir`` already holds; returns the last evaluation.
-
-    Raises:
-        UserError: settings that cannot work, or a ``run_dir`` that belongs to another run.
-    """
-    check(config)
-    return train.train(Trainer, config, run_dir, tensorboard=tensorboard, progress=progress)
+def main(config: Config, run_dir: Path, **options: Any) -> dict:
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    return execute(config, run_dir, train.train, Trainer, **options)
 
 
 if __name__ == "__main__":

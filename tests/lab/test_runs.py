@@ -108,6 +108,7 @@ def test_metrics_rows_and_hours_over_all_attempts(tmp_path, monkeypatch):
     for attempt in range(2):
         with Run.open(Config(), tmp_path) as run:
             assert (run.load() is None) == (attempt == 0)
+            assert run.last.get("length") == (7 if attempt else None)
             run.log(10 * attempt, {"return": np.float32(0.1), "length": 7})
             run.save({"attempt": attempt})
             run.log(10 * attempt + 5, {"lost": 1.0})

@@ -21,6 +21,7 @@ from lab.plotting import DPI
 from lab.prices import Prices
 from lab.results import EVIDENCE, MissingData, Results
 from lab.rooms import ROOT, House, judge
+from lab.settings import check
 from tests.papers.judged import read_elsewhere
 
 PAPERS = House().papers()
@@ -50,8 +51,7 @@ def test_every_experiment_builds(paper, scale, tmp_path):
             script = importlib.import_module(module)
             assert callable(getattr(script, function)) and type(entry.config).__module__ == module
             assert entry.config.seed == entry.seed and pickle.loads(pickle.dumps(entry)) == entry
-            if hasattr(script, "check"):
-                script.check(entry.config)
+            check(entry.config)
             config = dataclasses.asdict(entry.config)
             assert directories.setdefault(entry.run_dir(tmp_path), (module, config)) == (module, config)
     for name, figure in paper.figures.items():

@@ -13,14 +13,16 @@ import shlex
 import sys
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 import torch
 
 from lab import runs
 from lab.cli import cli
+from lab.errors import UserError
 from lab.rooms import House
+from lab.settings import Range
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(
@@ -98,6 +100,44 @@ def test_the_example_in_the_docstring_is_a_command(script, monkeypatch, capsys):
     command(monkeypatch, script, *arguments, main=main)
     for option, value in zip(arguments[::2], arguments[1::2]):
         assert str(found[option[2:].replace("-", "_")]) == value
+
+
+# ---- settings --------------------------------------------------------------------------------------------------------
+
+CHECKED_ELSEWHERE = {
+    "seed",  # by Streams
+    "k", "sigma_decay", "floor",  # by Hindsight and Instruction
+    "c", "tolerance", "annealing", "beta_rate", "beta",  # by ReFER
+    "size", "height", "most_blocks", "max_steps",  # by the construction task
+}  # fmt: skip
+
+
+def ranges(kind: type) -> dict[str, list[Any]]:
+    """Numbers among the options of a dataclass and the ranges of each; those of a dataclass in a field, too."""
+    found: dict[str, list[Any]] = {}
+    for name, owner in fields(kind):
+        hint = get_type_hints(owner, include_extras=True)[name]
+        if {int, float} & {hint, *kinds(hint)}:
+            found[name] = [part for part in kinds(hint) if isinstance(part, Range)]
+    return found
+
+
+def kinds(hint: Any) -> list[Any]:
+    """All that an annotation of one value is made of."""
+    parts = () if get_origin(hint) is tuple else get_args(hint)
+    return [hint, *(deeper for part in parts for deeper in kinds(part))]
+
+
+def test_every_number_has_a_range(script):
+    assert {name for name, found in ranges(script.Config).items() if len(found) != 1} <= CHECKED_ELSEWHERE
+
+
+def test_a_setting_out_of_range_leaves_nothing_behind(script, tmp_path):
+    name = next(name for name, found in ranges(script.Config).items() if found)
+    config = dataclasses.replace(smallest(script), **{name: -1})
+    with pytest.raises(UserError, match=f"^{name} must [^\n]*, not -1$"):
+        script.main(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 # ---- progress and TensorBoard ----------------------------------------------------------------------------------------

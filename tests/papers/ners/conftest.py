@@ -1,10 +1,5 @@
-"""What several tests of NERS use: one thread, batches, a critic written out, what a run has left, interruptions."""
+"""What several tests of NERS use: batches, a critic written out."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
-import pytest
 import torch
 from torch import Tensor
 
@@ -18,14 +13,6 @@ SCORES = {"score", "score_sampled"}
 OWN: dict[str, set[str]] = {"random": set(), "random-iid": set(), "per": set(), "ero": {"scorer_updates"}}
 OWN["ners"] = {"scorer_updates", "replay_reward", "saturated"}
 """Metrics of a run by what they are about; the last ones sampler by sampler."""
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def batch(n: int = 5, seed: int = 0) -> Batch:
@@ -44,39 +31,3 @@ def reference_critic(parameters: list[Tensor], k: int, state: Tensor, action: Te
         x = x @ parameters[i][k] + parameters[i + 1][k]
         x = x.relu() if i < len(parameters) - 2 else x
     return x.squeeze(1)
-
-
-def rows(run_dir: Path) -> list[list[str]]:
-    """metrics.csv without the wall-clock hours."""
-    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()[1:]]
-
-
-def weights(run_dir: Path) -> dict[str, Tensor]:
-    return torch.load(run_dir / "weights.pt", weights_only=True)
-
-
-def same(ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> bool:
-    return ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
-
-
-def same_run(one: Path, other: Path) -> bool:
-    return rows(one) == rows(other) and same(weights(one), weights(other))
-
-
-class Interrupted(Exception):
-    pass
-
-
-@contextmanager
-def interrupted(trainer: type, when: Callable) -> Iterator[None]:
-    """A run in here is broken off before the evaluation at which `when` says so of the trainer."""
-    evaluate = trainer.evaluate  # type: ignore[attr-defined]
-
-    def interrupt(self):
-        if when(self):
-            raise Interrupted
-        return evaluate(self)
-
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
-        patch.setattr(trainer, "evaluate", interrupt)
-        yield

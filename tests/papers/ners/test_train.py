@@ -25,7 +25,8 @@ from papers.ners.sac import SAC
 from papers.ners.samplers import PER, Random, Settings
 from papers.ners.td3 import TD3
 from papers.ners.train import Config, Trainer, main, turn
-from tests.papers.ners.conftest import DRAWN, LAW, OWN, SCORES, interrupted, rows, same, same_run, weights
+from tests.papers.ners.conftest import DRAWN, LAW, OWN, SCORES
+from tests.papers.runs import assert_goes_on, rows, same, same_run, weights
 
 AGENTS = ("sac", "td3")
 SAMPLING: dict[str, Any] = dict(widths="code", train_size=16, ero_batch=16)
@@ -224,26 +225,13 @@ def test_evaluations_do_not_disturb_training(tmp_path):
 
 
 @EACH
-def test_interrupted_and_resumed_equals_uninterrupted(agent, method, whole, tmp_path, monkeypatch):
+def test_interrupted_and_resumed_equals_uninterrupted(agent, method, tmp_path, monkeypatch):
     """Broken off before evaluation 13; the checkpoint was made after the tenth, when an episode was over."""
-    run_dir, summary = whole(agent, method)
-    evaluate, evaluated = Trainer.evaluate, []
-
-    with interrupted(Trainer, lambda one: one.evaluations == 12):
-        main(config(method, agent), tmp_path)
-    assert (tmp_path / "checkpoint.pkl").exists() and not (tmp_path / "done.json").exists()
-    assert max(int(step) for step, _, _ in rows(tmp_path)) == 240
-
-    def watched(self):
-        evaluated.append(self.evaluations)
-        return evaluate(self)
-
-    monkeypatch.setattr(Trainer, "evaluate", watched)
-    assert main(config(method, agent), tmp_path) == summary
+    evaluated = assert_goes_on(
+        train, config(method, agent), tmp_path, monkeypatch, "evaluate",
+        lambda one: one.evaluations == 12, lambda one: one.evaluations,
+    )  # fmt: skip
     assert 10 <= evaluated[0] <= 13 and evaluated[-1] == 14  # from the checkpoint on, not from the start
-    assert same_run(tmp_path, run_dir)
-    evaluated.clear()
-    assert main(config(method, agent), tmp_path) == summary and not evaluated  # a finished run is only read
 
 
 @pytest.mark.parametrize(
@@ -257,11 +245,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(agent, method, whole, tmp_
 def test_resuming_variants_and_a_memory_that_has_wrapped_round(method, changes, tmp_path, monkeypatch):
     settings = config(method, "td3", env=CUT, steps=200, random_steps=60, eval_every=10, **changes)
     monkeypatch.setattr(train, "SAVE_EVERY", 4)
-    main(settings, tmp_path / "whole")
-    with interrupted(Trainer, lambda one: one.evaluations == 15):
-        main(settings, tmp_path / "parts")
-    main(settings, tmp_path / "parts")
-    assert same_run(tmp_path / "parts", tmp_path / "whole")
+    assert_goes_on(train, settings, tmp_path, monkeypatch, "evaluate", lambda one: one.evaluations == 15)
 
 
 def test_a_trainer_is_not_pickled_within_an_episode():
@@ -512,19 +496,8 @@ NAN = float("nan")
 BAD = [
     (dict(env="Cheetah"), "unknown env 'Cheetah'"),
     (dict(env="CartPole-v1"), "CartPole-v1 has the actions Discrete.*; SAC and TD3 need continuous ones"),
-    (dict(method="nerds"), "unknown method 'nerds'"),
-    (dict(agent="ddpg"), "unknown agent 'ddpg'"),
     (dict(seed=-1), "seed -1 is negative"),
-    *((dict([(name, 0)]), f"{name} must be at least 1, not 0") for name in
-      ("steps", "batch_size", "capacity", "random_steps", "eval_every", "eval_episodes", "score_starts",
-       "policy_delay")),
-    (dict(lr=0.0), "lr must be positive, not 0.0"),
-    (dict(lr=NAN), "lr must be positive, not nan"),
-    (dict(lr=math.inf), "lr must be finite, not inf"),
-    *((dict([(name, -0.1)]), f"{name} must not be negative, not -0.1") for name in
-      ("action_noise", "target_noise", "noise_clip", "alpha")),  # alpha: settings of samplers are checked, too
-    (dict(gamma=1.1), r"gamma must lie in \[0, 1\], not 1.1"),
-    (dict(tau=NAN), r"tau must lie in \[0, 1\], not nan"),
+    (dict(alpha=-0.1), "alpha must not be negative, not -0.1"),  # a sampler's
     (dict(capacity=15), "a memory of 15 transitions, learning from step 100 on, is smaller than a batch of 16"),
     (dict(random_steps=15), "a memory of 1000000 transitions, learning from step 15 on, is smaller than a batch of 16"),
     (dict(capacity=10**13), "the replay memory needs .* GB, but only"),

@@ -1,13 +1,8 @@
-"""What several tests of ReF-ER use: one thread, a task that counts, a filled memory, what a run has left."""
-
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+"""What several tests of ReF-ER use: a task that counts, a filled memory."""
 
 import gymnasium
 import numpy as np
 import pytest
-import torch
 from gymnasium import spaces
 
 from papers.ref_er.episode import Episode
@@ -16,14 +11,6 @@ from papers.ref_er.memory import EpisodeMemory
 N_STATES, N_ACTIONS = 3, 2
 LENGTHS, TERMINAL = (6, 1, 9, 4, 12), (True, False, False, True, False)
 GAMMA, SCALE = 0.9, 0.7
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def filled(
@@ -74,45 +61,3 @@ def counter():
     gymnasium.register("testsCounter-v0", entry_point=Counter, max_episode_steps=7)
     yield
     del gymnasium.registry["testsCounter-v0"]
-
-
-def rows(run_dir: Path) -> list[list[str]]:
-    """metrics.csv without the wall-clock hours."""
-    return [line.split(",")[:3] for line in (run_dir / "metrics.csv").read_text().splitlines()[1:]]
-
-
-def flat(weights: dict) -> dict[str, torch.Tensor]:
-    """Weights by name, also where a learner has several networks."""
-    found: dict[str, torch.Tensor] = {}
-    for name, value in weights.items():
-        found |= {f"{name}.{key}": v for key, v in flat(value).items()} if isinstance(value, dict) else {name: value}
-    return found
-
-
-def weights(run_dir: Path) -> dict[str, torch.Tensor]:
-    return flat(torch.load(run_dir / "weights.pt", weights_only=True))
-
-
-def same_run(one: Path, other: Path) -> bool:
-    ours, theirs = weights(one), weights(other)
-    alike = ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
-    return alike and rows(one) == rows(other)
-
-
-class Interrupted(Exception):
-    pass
-
-
-@contextmanager
-def interrupted(trainer: type, method: str, when: Callable) -> Iterator[None]:
-    """A run in here is broken off before the call of a method at which `when` says so of the trainer."""
-    call = getattr(trainer, method)
-
-    def interrupt(self):
-        if when(self):
-            raise Interrupted
-        return call(self)
-
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
-        patch.setattr(trainer, method, interrupt)
-        yield

@@ -19,8 +19,9 @@ from papers.ref_er.networks import MLP, Network
 from papers.ref_er.recurrent import LSTM, WindowMemory
 from papers.ref_er.refer import RULES
 from papers.ref_er.vracer import VRACER
-from tests.papers.ref_er.conftest import N_ACTIONS, N_STATES, flat
+from tests.papers.ref_er.conftest import N_ACTIONS, N_STATES
 from tests.papers.ref_er.test_vracer import drawable, filled, random_weights, refer, shaken
+from tests.papers.runs import flat
 
 PAIRS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "vracer": (VRACER, FastVRACER, {}),

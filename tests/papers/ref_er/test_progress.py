@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from lab.errors import NonFiniteLoss
-from lab.runs import Run
+from lab.runs import Run, execute
 from papers.ref_er import progress
-from papers.ref_er.progress import Progress
+from papers.ref_er.progress import after_step, finish
 
 
 @dataclass(frozen=True)
@@ -25,36 +25,29 @@ class Config:
 class Counting:
     """Episodes of three steps."""
 
-    def __init__(self, error=0.0):
+    def __init__(self, config, error=0.0):
         self.agent = SimpleNamespace(weights=lambda: {"w": torch.zeros(1)})
         self.memory = SimpleNamespace(mean=np.zeros(2, np.float32), inverse_std=np.ones(2, np.float32))
-        self.t = self.bins_done = self.warmed = 0
+        self.config, self.t, self.bins_done, self.save_due = config, 0, 0, False
         self.error = error
-
-    def warm_up(self):
-        self.warmed += 1
 
     def metrics(self):
         self.bins_done += 1
-        return {"td_error": self.error, "warmed": self.warmed}
+        return {"td_error": self.error}
 
     def __getstate__(self):
         return {name: value for name, value in self.__dict__.items() if name != "agent"}
 
     def __setstate__(self, state):
-        self.__init__()
+        self.__init__(state["config"])
         self.__dict__.update(state)
 
 
-def train(config, directory, trainer):
-    with Run.open(config, directory, total_steps=config.steps) as run:
-        if run.finished is not None:
-            return run.finished
-        record = Progress(run, config, trainer)
-        while record.trainer.t < config.steps:
-            record.trainer.t += 1
-            record.after_step(record.trainer.t % 3 == 0)
-        return record.finish()
+def train(run, trainer):
+    while trainer.t < trainer.config.steps:
+        trainer.t += 1
+        after_step(run, trainer, trainer.t % 3 == 0)
+    return finish(run, trainer)
 
 
 def rows(directory):
@@ -63,10 +56,9 @@ def rows(directory):
 
 
 def test_evaluations_are_evenly_spaced_and_the_last_is_at_the_end(tmp_path):
-    done = train(Config(), tmp_path, Counting())
+    done = execute(Config(), tmp_path, train, Counting)
     assert [row for row in rows(tmp_path) if ",td_error," in row] == [f"{t},td_error,0.0" for t in (6, 12, 18, 23)]
-    assert done == {"steps": 23, "td_error": 0.0, "warmed": 1}
-    assert train(Config(), tmp_path, None) == done, "a finished run is only read"
+    assert done == {"steps": 23, "td_error": 0.0}
 
 
 def test_checkpoints_wait_for_the_end_of_an_episode_and_are_gone_on_from(tmp_path, monkeypatch):
@@ -75,21 +67,21 @@ def test_checkpoints_wait_for_the_end_of_an_episode_and_are_gone_on_from(tmp_pat
 
     def interrupt(self, state):
         save(self, state)
-        saved.append(state["trainer"].t)
+        saved.append(state.t)
         if len(saved) == 2:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Run, "save", interrupt)
     config = Config(steps=40, bins=10)  # every 4 steps
     with pytest.raises(KeyboardInterrupt):
-        train(config, tmp_path / "one", Counting())
+        execute(config, tmp_path / "one", train, Counting)
     assert saved == [6, 9]
     monkeypatch.setattr(Run, "save", save)
-    train(config, tmp_path / "one", Counting())
-    train(config, tmp_path / "two", Counting())
-    assert rows(tmp_path / "one") == rows(tmp_path / "two") and len(rows(tmp_path / "one")) == 20
+    execute(config, tmp_path / "one", train, Counting)
+    execute(config, tmp_path / "two", train, Counting)
+    assert rows(tmp_path / "one") == rows(tmp_path / "two") and len(rows(tmp_path / "one")) == 10
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(tmp_path):
     with pytest.raises(NonFiniteLoss, match="td_error is nan at step 6"):
-        train(Config(), tmp_path, Counting(error=float("nan")))
+        execute(Config(), tmp_path, train, lambda config: Counting(config, error=float("nan")))

@@ -17,7 +17,8 @@ from papers.ref_er.acer import ACER
 from papers.ref_er.episode import seen
 from papers.ref_er.lstm_kernels import tanh
 from papers.ref_er.recurrent import LSTM, Fan, WindowMemory, WindowSegments
-from tests.papers.ref_er.conftest import LENGTHS, N_ACTIONS, N_STATES, filled, interrupted, rows, same_run
+from tests.papers.ref_er.conftest import LENGTHS, N_ACTIONS, N_STATES, filled
+from tests.papers.runs import assert_goes_on
 
 SIZES = (3, 8, 8, 2)
 
@@ -312,11 +313,7 @@ def test_interrupted_and_resumed_a_run_ends_as_without(name, tmp_path, counter, 
     from papers.ref_er import progress
 
     monkeypatch.setattr(progress, "SAVE_EVERY", 1)
-    script.main(config, tmp_path / "one")
-    with interrupted(script.Trainer, "learn", lambda trainer: trainer.t > 130):
-        script.main(config, tmp_path / "two")
-    script.main(config, tmp_path / "two")
-    assert same_run(tmp_path / "one", tmp_path / "two") and rows(tmp_path / "one")
+    assert_goes_on(script, config, tmp_path, monkeypatch, "learn", lambda trainer: trainer.t > 130)
 
 
 def test_the_flow_task_is_trained_and_says_how_it_ends(tmp_path: Path):

@@ -18,7 +18,7 @@ from papers.ref_er.networks import MLP
 from papers.ref_er.player import OrnsteinUhlenbeck, WhiteNoise
 from papers.ref_er.racer import RACER
 from papers.ref_er.train import ADVANTAGES, METHODS, REPLAYS, Config, Trainer, main, make_refer
-from tests.papers.ref_er.conftest import flat, interrupted, rows, same_run, weights
+from tests.papers.runs import assert_goes_on, flat, rows, same_run, weights
 
 TINY: dict[str, Any] = dict(
     steps=300, bins=2, capacity=300, warmup=300, batch_size=32, hidden=16, beta=0.3, annealing=5 / 300
@@ -110,22 +110,10 @@ def test_interrupted_and_resumed_equals_uninterrupted(method, replay, settings, 
     settings = config(method, replay, env=SHORT, capacity=120, warmup=120, bins=20, steps=200, **settings)
     monkeypatch.setattr(progress, "SAVE_EVERY", 4)
     monkeypatch.setattr(train, "RESCALE_EVERY", 30)
-    summary = main(settings, tmp_path / "whole")
-    metrics, evaluated = Trainer.metrics, []
-
-    with interrupted(Trainer, "metrics", lambda one: one.bins_done == 15):
-        main(settings, tmp_path / "parts")
-    assert (tmp_path / "parts" / "checkpoint.pkl").exists()
-
-    def watched(self):
-        evaluated.append(self.bins_done)
-        return metrics(self)
-
-    monkeypatch.setattr(Trainer, "metrics", watched)
-    assert main(settings, tmp_path / "parts") == summary
+    evaluated = assert_goes_on(
+        train, settings, tmp_path, monkeypatch, "metrics", lambda one: one.bins_done == 15, lambda one: one.bins_done
+    )
     assert evaluated == list(range(12, 20))  # from the checkpoint on, not from the start
-    assert same_run(tmp_path / "parts", tmp_path / "whole")
-    assert main(settings, tmp_path / "parts") == summary  # a finished run is only read
 
 
 # --- steps of the environment and of the gradient --------------------------------------------------------------------
@@ -352,29 +340,11 @@ BAD = [
     (dict(env="CartPole-v1"), "CartPole-v1 has the actions .*; these methods need continuous ones"),
     (dict(method="sac"), "unknown method 'sac'; right are: vracer, ddpg, naf"),
     (dict(replay="her"), "unknown replay 'her'; right are: refer, refer-1, refer-2, er, per"),
-    (dict(advantage="linear"), "unknown advantage 'linear'; right are: none, quadratic, gaussian"),
     (dict(advantage="gaussian", method="naf"), "advantage 'gaussian' is an option of vracer, not of naf"),
-    (dict(network="gru"), "unknown network 'gru'; right are: mlp, lstm"),
     (dict(network="lstm", method="naf"), "naf has no recurrent form; network must be mlp"),
     (dict(network="lstm", residual=True), "residual has no recurrent form; network must be mlp"),
-    (dict(network="lstm", window=0), "window must be at least 1, not 0"),
     (dict(linear_actor=True), "linear_actor is an option of ddpg, not of vracer"),
     (dict(seed=-1), "seed -1 is negative"),
-    *((dict([(name, 0)]), f"{name} must be at least 1, not 0") for name in ("steps", "bins", "capacity", "warmup")),
-    (dict(batch_size=-3), "batch_size must be at least 1, not -3"),
-    (dict(batch_size=0), "batch_size must be at least 1, not 0"),
-    (dict(hidden=0), "hidden must be at least 1, not 0"),
-    (dict(lr=0.0), "lr must be positive, not 0.0"),
-    (dict(actor_lr=-1.0), "actor_lr must be positive, not -1.0"),
-    (dict(variance=0.0), "variance must be positive, not 0.0"),
-    (dict(noise=NAN), "noise must be positive, not nan"),
-    (dict(steps_per_update=0.0), "steps_per_update must be positive, not 0.0"),
-    (dict(weight_decay=-0.1), "weight_decay must not be negative, not -0.1"),
-    (dict(per_beta=NAN), "per_beta must not be negative, not nan"),
-    (dict(gamma=1.1), r"gamma must lie in \[0, 1\], not 1.1"),
-    (dict(polyak=-0.1), r"polyak must lie in \[0, 1\], not -0.1"),
-    (dict(theta=NAN), r"theta must lie in \[0, 1\], not nan"),
-    (dict(method="ddpg", replay="per", per_alpha=2.0), r"per_alpha must lie in \[0, 1\], not 2.0"),
     (dict(capacity=10**13), "the replay memory needs .* GB, but only"),
     (dict(beta_rate=1.5), r"beta and its rate must lie in \[0, 1\], not 0.3 and 1.5"),
     (dict(capacity=31), "a memory of 31 steps, learning from step 300 on, is smaller than a batch of 32"),

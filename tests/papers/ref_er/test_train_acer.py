@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from lab.errors import UserError
-from papers.ref_er import progress
+from papers.ref_er import progress, train_acer
 from papers.ref_er.acer import ACER
 from papers.ref_er.episode import CUT, TERMINATED
 from papers.ref_er.train_acer import Config, Trainer, main
-from tests.papers.ref_er.conftest import interrupted, rows, same_run, weights
+from tests.papers.runs import assert_goes_on, rows, weights
 
 pytestmark = pytest.mark.usefixtures("counter")
 
@@ -115,15 +115,11 @@ def test_gradient_steps_per_environment_step(steps_per_update, gradients, tmp_pa
 
 def test_interrupted_and_resumed_equals_uninterrupted(tmp_path, monkeypatch):
     """Stopped in the last eighth, when episodes have left the memory. Also: one seed, one result."""
-    play, played = Trainer.play, []
-    summary = main(config(), tmp_path / "whole")
     monkeypatch.setattr(progress, "SAVE_EVERY", 1)
-    with interrupted(Trainer, "play", lambda one: one.t == 72):
-        main(config(), tmp_path / "parts")
-    monkeypatch.setattr(Trainer, "play", lambda self: played.append(self.t) or play(self))
-    assert main(config(), tmp_path / "parts") == summary
+    played = assert_goes_on(
+        train_acer, config(), tmp_path, monkeypatch, "play", lambda one: one.t == 72, lambda one: one.t
+    )
     assert 50 < played[0] < 72 and played == list(range(played[0], 80))
-    assert same_run(tmp_path / "parts", tmp_path / "whole")
 
 
 def test_it_learns_to_balance(tmp_path):
@@ -143,16 +139,7 @@ def test_it_learns_to_balance(tmp_path):
 # --- bad input -------------------------------------------------------------------------------------------------------
 
 BAD = {
-    "method": (dict(method="vracer"), "trains acer"),
-    "steps": (dict(steps=0), "steps must be at least 1, not 0"),
-    "segment": (dict(segment=0), "segment must be at least 1"),
-    "samples": (dict(samples=0), "samples must be at least 1"),
-    "warmup": (dict(warmup=0), "warmup must be at least 1"),
     "too much": (dict(warmup=41), "does not hold the 41 of the warm-up"),
-    "lr": (dict(lr=0.0), "lr must be positive"),
-    "truncation": (dict(truncation=float("nan")), "truncation must be positive"),
-    "delta": (dict(delta=-1.0), "delta must not be negative"),
-    "polyak": (dict(polyak=1.5), r"polyak must lie in \[0, 1\]"),
     "environment": (dict(env="Nowhere-v0"), "unknown env 'Nowhere-v0'"),
     "discrete": (dict(env="CartPole-v1"), "continuous"),
 }

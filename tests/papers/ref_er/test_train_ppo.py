@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from lab.errors import UserError
-from papers.ref_er import progress
+from papers.ref_er import progress, train_ppo
 from papers.ref_er.episode import CUT, TERMINATED
 from papers.ref_er.train_ppo import Config, Trainer, main
-from tests.papers.ref_er.conftest import interrupted, rows, same_run, weights
+from tests.papers.runs import assert_goes_on, rows, weights
 
 pytestmark = pytest.mark.usefixtures("counter")
 
@@ -106,16 +106,12 @@ def test_a_run_from_end_to_end(tmp_path):
 
 def test_interrupted_and_resumed_equals_uninterrupted(tmp_path, monkeypatch):
     """Stopped with a checkpoint in the middle of a rollout. Also: one seed, one result."""
-    play, played = Trainer.play, []
-    summary = main(config(), tmp_path / "whole")
     monkeypatch.setattr(progress, "SAVE_EVERY", 1)
-    with interrupted(Trainer, "play", lambda one: one.t == 61):
-        main(config(), tmp_path / "parts")
-    monkeypatch.setattr(Trainer, "play", lambda self: played.append((self.t, self.rollout.n)) or play(self))
-    assert main(config(), tmp_path / "parts") == summary
+    played = assert_goes_on(
+        train_ppo, config(), tmp_path, monkeypatch, "play", lambda one: one.t == 61, lambda one: (one.t, one.rollout.n)
+    )
     first, kept = played[0]
     assert 40 < first < 61 and [t for t, _ in played] == list(range(first, 80)) and kept > 0
-    assert same_run(tmp_path / "parts", tmp_path / "whole")
 
 
 def test_it_learns_to_balance(tmp_path):
@@ -129,15 +125,8 @@ def test_it_learns_to_balance(tmp_path):
 # --- bad input -------------------------------------------------------------------------------------------------------
 
 BAD = {
-    "method": (dict(method="trpo"), "trains ppo"),
-    "steps": (dict(steps=0), "steps must be at least 1, not 0"),
-    "rollout": (dict(rollout=0), "rollout must be at least 1"),
-    "lr": (dict(lr=0.0), "lr must be positive"),
-    "clip": (dict(clip=float("nan")), "clip must be positive"),
-    "annealing": (dict(annealing=-1.0), "annealing must not be negative"),
-    "lam": (dict(lam=1.5), r"lam must lie in \[0, 1\]"),
     "too short": (dict(steps=15), "raise steps or lower rollout"),
-    "too small": (dict(batch_size=17), "lower batch_size"),
+    "too small": (dict(batch_size=17), "batch_size must be at most the rollout of 16 steps, not 17"),
     "environment": (dict(env="Nowhere-v0"), "unknown env 'Nowhere-v0'"),
     "discrete": (dict(env="CartPole-v1"), "continuous"),
 }

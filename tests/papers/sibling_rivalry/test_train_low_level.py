@@ -47,7 +47,6 @@ def test_metrics_by_hand(levels, monkeypatch):
     [
         (dict(env="PointMaze"), "PointMaze has no low level; right are AntArena, AntMaze and AntMazeSmall"),
         (dict(env="Ant"), "unknown env 'Ant': right are PointMaze, "),
-        *[({name: 0}, f"{name} must be at least 1, not 0") for name in TINY],
     ],
 )
 def test_settings_that_cannot_work_are_named_and_leave_no_directory(settings, message, tmp_path):

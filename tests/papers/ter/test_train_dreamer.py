@@ -71,11 +71,7 @@ def test_without_its_environment_a_line_says_how_to_get_it(tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (dict(env="Crossing"), "unknown env 'Crossing'"),
-        (dict(size="huge"), "unknown size 'huge'; right are: paper, small"),
-        (dict(replay_ratio=0.0), "replay_ratio must be positive"),
         (dict(learning_starts=10), "must be at least a sequence, 50 steps"),
-        (dict(levels=-1), "levels must not be negative"),
     ],
 )
 def test_settings_that_cannot_work_are_named(settings, message, learner, tmp_path):

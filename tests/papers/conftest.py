@@ -1,11 +1,13 @@
 """Networks this small are fastest, and their sums the same on every machine, on one thread."""
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 
 
 @pytest.fixture(autouse=True)
-def one_thread():
+def one_thread() -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
