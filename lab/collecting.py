@@ -89,7 +89,7 @@ def collect(
             provenance[run] = content
         if sources:
             merged = _merge(path, sources)
-            _write(path, merged, provenance if own else {**provenance, **_read_provenance(path)})
+            _write(path, merged, provenance if own else {**provenance, **read_provenance(path)})
         else:
             for there in (path, path.with_suffix(".provenance.json")):
                 there.unlink(missing_ok=True)
@@ -145,7 +145,7 @@ def share(
                 provenance[_run_key((entry.method, entry.env, entry.seed))] = content
         if brought:
             merged = _merge(path, brought if old is None else [(path, old), *brought])
-            _write(path, merged, {**provenance, **_read_provenance(path)})
+            _write(path, merged, {**provenance, **read_provenance(path)})
     return list(provenance)
 
 
@@ -159,7 +159,7 @@ def _of_today(
         frame = read(results_root, experiment, scale) if entries else None
         if frame is None:
             continue
-        provenance = _read_provenance(csv_path(results_root, experiment, scale))
+        provenance = read_provenance(csv_path(results_root, experiment, scale))
         for entry in entries:
             content = provenance.get(_run_key((entry.method, entry.env, entry.seed)))
             if content is not None and not entry.made_by_other_code(content):
@@ -187,7 +187,7 @@ def merge_trees(source: Path, target: Path) -> list[Path]:
             frames = [(p, read(root, experiment, scale)) for p, root in ((path, target), (origin, source))]
             sources = [(p, frame) for p, frame in frames if frame is not None]
             frame = _merge(path, sources)
-            merged.append((path, frame, {**_read_provenance(origin), **_read_provenance(path)}))
+            merged.append((path, frame, {**read_provenance(origin), **read_provenance(path)}))
         for path, frame, provenance in merged:
             _write(path, frame, provenance)
     return [path for path, _, _ in merged]
@@ -258,7 +258,7 @@ def _read_json(path: Path, remedy: str) -> dict[str, Any]:
     return content
 
 
-def _read_provenance(path: Path) -> dict[str, Any]:
+def read_provenance(path: Path) -> dict[str, Any]:
     beside = path.with_suffix(".provenance.json")
     return _read_json(beside, REMEDY) if beside.exists() else {}
 

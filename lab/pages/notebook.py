@@ -4,22 +4,22 @@
     .venv/bin/python -m lab.pages.notebook ter --scale smoke     with runs of seconds: is everything wired?
     .venv/bin/python -m lab.pages.notebook ter --no-execute      without results, for Jupyter
 
-What it shows stands in the room: "The idea" of its README, entries of its EQUATIONS.md, and the code, commands and
-pictures that evidence/notebook.py names.
+What it shows stands in the room: "The idea" of its README, entries of its EQUATIONS.md, and what the NOTEBOOK of its
+evidence/notebook.py names.
 """
 
 import importlib
-import re
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from tyro.conf import Positional
 
 from lab.arguments import parse
 from lab.errors import UserError, guard
+from lab.pages.html import sections, title, without_links
 from lab.rooms import ROOT, House, Paper, choose
 
 SCALES = ("smoke", "quick")
@@ -48,70 +48,86 @@ class Options:
     """Folder that it is written into."""
 
 
-def spec_of(paper: Paper) -> ModuleType:
-    """The room's evidence/notebook.py: EQUATIONS, headings of EQUATIONS.md; CODE, "module:object"s; ABOUT, what is run
-    and what it cannot show; COMMANDS, scale -> arguments of python that run it; PICTURES, what they draw, with {scale}.
-    UserError where there is none."""
-    name = f"{paper.house.package}.{paper.name}.evidence.notebook"
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-        raise UserError(f"{paper.name} has no notebook: {name} is missing") from None
+@dataclass(frozen=True)
+class Notebook:
+    """What a room's notebook shows: equations, code, a figure with its runs, short runs of two methods compared."""
+
+    equations: Sequence[str]
+    """Headings of EQUATIONS.md."""
+    code: Sequence[str]
+    """As "module:object"."""
+    about: str
+    """What is run, and what it cannot show."""
+    figure: str = ""
+    seeds: str = ""
+    """Of the figure's quick runs, if not all."""
+    train: str = ""
+    """Script and options of the runs that are compared, up to the option that tells them apart."""
+    methods: Sequence[str] = ()
+    """Its values."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Scale -> more options."""
+    metrics: str = ""
+    """What is compared, if not all."""
+
+    def cells(self, paper: str, scale: str) -> list[str]:
+        """Code that trains and draws."""
+        commands, pictures, place = [], [], f"runs/notebook/{scale}"
+        if self.figure:
+            seeds = f" --seeds {self.seeds}" if self.seeds and scale == "quick" else ""
+            commands.append(f"-m lab run {paper} {self.figure} --scale {scale}{seeds}")
+            pictures.append(f"runs/figures/{paper}/{scale}/{self.figure}.png")
+        for method in self.methods:
+            options = f"{method} --no-progress {self.settings[scale]}"
+            commands.append(f"-m {self.train} {options} --run-dir {place}/{method}")
+        if self.methods:
+            sides = " ".join(f"{place}/{method}" for method in self.methods)
+            metrics = f"--metrics {self.metrics} " if self.metrics else ""
+            commands.append(f"-m lab compare {sides} {metrics}--out {place}/{paper}.png")
+            pictures.append(f"{place}/{paper}.png")
+        return [RUN.format(command=command) for command in commands] + [f"Image({path!r})" for path in pictures]
 
 
-def section(text: str, heading: str) -> str:
-    """A section of a Markdown file, its heading included. UserError where it has none of that name."""
-    found = re.search(rf"^(## {re.escape(heading)}\n.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
-    if found is None:
-        raise UserError(f"there is no section {heading!r}")
-    return found[1].strip()
-
-
-def without_links(text: str) -> str:
-    """Links to files become their text: a notebook lies elsewhere."""
-    return re.sub(r"!?\[([^\]]*)\]\((?!https?:)[^)]*\)", r"\1", text)
+def spec_of(paper: Paper) -> Notebook:
+    """What the room says of its notebook."""
+    return importlib.import_module(f"{paper.house.package}.{paper.name}.evidence.notebook").NOTEBOOK
 
 
 def cells_of(paper: Paper, scale: str) -> list[tuple[str, str]]:
     """("markdown" or "code", text) of every cell."""
     spec = spec_of(paper)
-    readme = (paper.folder / "README.md").read_text(encoding="utf-8")
-    equations = (paper.folder / "EQUATIONS.md").read_text(encoding="utf-8")
+    readme, equations = ((paper.folder / name).read_text(encoding="utf-8") for name in ("README.md", "EQUATIONS.md"))
+    idea, formulas = sections(readme)["The idea"], sections(equations)
     cells = [
-        ("markdown", readme.partition("\n")[0] + "\n\n" + without_links(section(readme, "The idea"))),
+        ("markdown", without_links(f"# {title(readme)}\n\n## The idea\n{idea}")),
         ("code", START.format(root=str(paper.house.root))),
-        ("markdown", "\n\n".join(without_links(section(equations, heading)) for heading in spec.EQUATIONS)),
-    ]  # fmt: skip
-    for place in spec.CODE:
+        ("markdown", without_links("\n".join(f"## {name}\n{formulas[name]}" for name in spec.equations))),
+    ]
+    for place in spec.code:
         module, _, name = place.partition(":")
         first = name.partition(".")[0]
         cells.append(("markdown", f"`{name}`, in `{module.replace('.', '/')}.py`:"))
         cells.append(("code", f'from {module} import {first}\n\nCode(inspect.getsource({name}), language="python")'))
-    cells.append(("markdown", f"## A run\n\n{spec.ABOUT}"))
-    cells += [("code", RUN.format(command=command)) for command in spec.COMMANDS[scale]]
-    cells += [("code", f"Image({picture.format(scale=scale)!r})") for picture in spec.PICTURES]
-    return cells
+    cells.append(("markdown", f"## A run\n\n{spec.about}"))
+    return cells + [("code", text) for text in spec.cells(paper.name, scale)]
 
 
 def notebook(paper: Paper, scale: str) -> Any:
     """The notebook, not executed."""
     import nbformat
 
-    found = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
     kinds = {"markdown": nbformat.v4.new_markdown_cell, "code": nbformat.v4.new_code_cell}
-    for number, (kind, text) in enumerate(cells_of(paper, scale)):
-        cell = kinds[kind](text)
-        cell["id"] = f"cell-{number}"  # not a random one: the same notebook is the same file
-        found.cells.append(cell)
-    return found
+    cells = [  # with ids that are not random: the same notebook is the same file
+        kinds[kind](text, id=f"cell-{number}") for number, (kind, text) in enumerate(cells_of(paper, scale))
+    ]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    return nbformat.v4.new_notebook(metadata=kernel, cells=cells)
 
 
 @guard
-def main(argv: list[str] | None = None, house: House | None = None) -> int:
+def main(argv: list[str] | None = None) -> int:
     options = parse(Options, argv, prog=".venv/bin/python -m lab.pages.notebook")
-    papers = (house or House()).papers()
+    papers = House().papers()
     paper, scale = papers[choose("paper", options.paper, papers)], choose("scale", options.scale, SCALES)
     try:
         import nbformat

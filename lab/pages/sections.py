@@ -46,8 +46,7 @@ class _Outline:
         for previous, node in zip([None, *body], body):
             if isinstance(node, Definition):
                 start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-                heads_class = prefix and (previous is None or (previous is body[0] and isinstance(previous, ast.Expr)))
-                if self._docstring(node.body[:1], start) or not (in_function or heads_class):
+                if self._docstring(node.body[:1], start) or not in_function:
                     self.starts[start] = prefix + node.name
                 inside = in_function or not isinstance(node, ast.ClassDef)
                 self._walk(node.body, f"{prefix}{node.name}.", inside)
@@ -73,9 +72,8 @@ class _Outline:
 def split(source: str) -> list[Section]:
     """Sections of a file in order; each line of `source` that is not blank is in one of them, once.
 
-    A section begins at a comment on a line of its own, at a class or function, and at a field with a docstring. What
-    has no docstring stays in the section it is in if it is inside a function, or first in a class. A SyntaxError is
-    passed on.
+    A section begins at a comment on a line of its own, at a class or function, and at a field with a docstring. A
+    function inside another has one only if it has a docstring. A SyntaxError is passed on.
     """
     outline = _Outline(source)
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
