@@ -52,15 +52,14 @@ def committed(house):
 
 
 def gaps(house):
-    papers = list(house.papers().values())
-    return evidence.gaps(papers, evidence.verdicts_of(papers))
+    return evidence.gaps({paper: evidence.judge(paper) for paper in house.papers().values()})
 
 
 def test_the_cheapest_undecided_claim_comes_first_and_no_run_twice(house):
     found = gaps(house)
-    assert [(gap.figure, len(gap.runs), [claim.id for claim, _ in gap.claims]) for gap in found] == [
-        ("fig-4", 3, ["coins-4"]),  # three runs of an unknown length against six; fig-2 and fig-3 have no claims
-        ("fig-1", 6, ["coins-1"]),  # `again` shares its runs with `compare`
+    assert [(gap.name, len(gap.runs), [claim.id for claim, _ in gap.claims]) for gap in found] == [
+        ("coins fig-4", 3, ["coins-4"]),  # three runs of an unknown length against six; fig-2 and fig-3 have no claims
+        ("coins fig-1", 6, ["coins-1"]),  # `again` shares its runs with `compare`
     ]
 
 
@@ -71,10 +70,12 @@ def test_only_what_is_missing_is_planned_with_the_hours_that_its_like_took(house
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], *(f"{line.rpartition(',')[0]},0.1" for line in lines[1:]), ""]))
     first, second = gaps(house)
-    assert first.figure == "fig-1" and sorted(entry.method for entry in first.runs.values()) == ["fixed", "flip"]
+    assert first.name == "coins fig-1" and sorted(entry.method for entry in first.runs.values()) == ["fixed", "flip"]
     assert [verdict.status for _, verdict in first.claims] == ["inconclusive"], "two seeds are too few"
     assert first.cost == pytest.approx(0.1, abs=0.01), "what `fixed` took, and flip next to nothing in `again`, `fails`"
-    assert second.figure == "fig-4" and second.cost == pytest.approx(0.15, abs=0.01), "as the runs of the same script"
+    assert second.name == "coins fig-4" and second.cost == pytest.approx(0.15, abs=0.01), (
+        "as the runs of the same script"
+    )
 
 
 def test_what_other_scripts_take_says_nothing_about_a_run(house):
