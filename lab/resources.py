@@ -11,7 +11,6 @@ import dataclasses
 import os
 import shutil
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -149,23 +148,12 @@ def gpu_names(count: int, visible: str | None) -> list[str]:
     return names[:count]
 
 
-def freest(gpus: Sequence[str], in_use: Iterable[str]) -> str:
-    """The GPU with the fewest runs, the first of them; in_use: that of every run that goes on."""
-    runs = Counter(in_use)
-    return min(gpus, key=lambda gpu: runs[gpu])
-
-
 def default_jobs(device: str, launcher: str = "local") -> int:
     """How many runs go at once where nobody says: one per core; on GPUs JOBS_PER_GPU each, but no more than cores.
 
     In SLURM's queue SLURM_JOBS; Ray decides for itself.
     """
-    gpus = count_gpus() if device == "cuda" and launcher == "local" else 0
-    return choose_jobs(launcher, os.cpu_count() or 1, gpus)
-
-
-def choose_jobs(launcher: str, cores: int, gpus: int) -> int:
-    """`default_jobs` on a machine with so many cores and GPUs."""
     if launcher == "slurm":
         return SLURM_JOBS
-    return min(cores, JOBS_PER_GPU * gpus) if gpus else cores
+    cores = os.cpu_count() or 1
+    return min(cores, JOBS_PER_GPU * count_gpus()) if device == "cuda" and launcher == "local" else cores
