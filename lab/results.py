@@ -47,7 +47,7 @@ def write_if_changed(path: Path, data: bytes) -> bool:
 
 
 def read_csv(path: Path, columns: list[str], remedy: str) -> pd.DataFrame:
-    """Rows of `path`, every number exactly as it was written; names, which stand in thousands of rows, as categories."""
+    """Rows of `path`, every number exactly as it was written; names, which stand in many rows, as categories."""
     nan = {"value": "nan"}
     try:
         frame = pd.read_csv(path, dtype=_TYPES, keep_default_na=False, na_values=nan, skip_blank_lines=False)
