@@ -1,15 +1,14 @@
 """Train what is missing to judge more claims, the cheapest undecided claim first, for so many hours; then collect.
 
 A claim is undecided when it is "not run" or "inconclusive", and can be helped where `quick` runs of its experiments
-are not among the committed results, unless only `full` can decide it. Claims that read the same experiments cost the
-same: the runs that these lack.
+are not among the committed results, unless only `full` can decide it.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,10 +27,11 @@ Verdicts = dict[Paper, list[tuple[Any, Any]]]
 
 @dataclass
 class Gap:
-    """Undecided claims that read the same experiments, and the runs that these lack."""
+    """An undecided claim, and the runs that it lacks."""
 
     paper: Paper
-    claims: list[tuple[Any, Any]]  # the undecided ones, with their verdicts
+    claim: Any
+    status: str
     runs: dict[str, Any]  # run name -> entry
     hours: dict[str, float]  # run name -> core-hours, 0 where the run is finished and only to be collected
 
@@ -40,50 +40,36 @@ class Gap:
         """Core-hours of all its runs."""
         return sum(self.hours[name] for name in self.runs)
 
-    @property
-    def name(self) -> str:
-        """Paper and figures."""
-        return f"{self.paper.name} {', '.join(dict.fromkeys(claim.figure for claim, _ in self.claims))}"
-
     def __str__(self) -> str:
-        ids = [f"{claim.id} ({verdict.status})" for claim, verdict in self.claims]
-        return f"{self.name}: {len(self.runs)} runs, {self.cost:.2g} core-hours: {', '.join(ids)}"
+        claim = f"{self.paper.name} {self.claim.figure}, {self.claim.id} ({self.status})"
+        return f"{claim}: {len(self.runs)} runs, {self.cost:.2g} core-hours"
 
 
 def gaps(verdicts: Verdicts, device: str = "cpu") -> list[Gap]:
-    """What could be run, cheapest first. A run that several claims need is in the first gap only."""
+    """What could be run, cheapest first. A run that several claims need is in the first gap only; a claim that needs no
+    others has none of its own."""
     found = [gap for paper, judged in verdicts.items() for gap in _gaps_of(paper, judged, device)]
-    ordered: list[Gap] = []
+    planned: set[Any] = set()
     for gap in sorted(found, key=lambda gap: gap.cost):
-        before = [other for other in ordered if other.runs.keys() & gap.runs.keys()]
-        gap.runs = {name: entry for name, entry in gap.runs.items() if not any(name in other.runs for other in before)}
-        if gap.runs:
-            ordered.append(gap)
-        else:  # it needs no more than these
-            before[-1].claims += gap.claims
-    return ordered
+        gap.runs = {name: entry for name, entry in gap.runs.items() if (gap.paper, name) not in planned}
+        planned |= {(gap.paper, name) for name in gap.runs}
+    return sorted((gap for gap in found if gap.runs), key=lambda gap: gap.cost)
 
 
-def _gaps_of(paper: Paper, judged: list[tuple[Any, Any]], device: str) -> list[Gap]:
-    prices, found = Prices(paper), []
-    undecided: dict[Any, list[tuple[Any, Any]]] = {}
+def _gaps_of(paper: Paper, judged: list[tuple[Any, Any]], device: str) -> Iterator[Gap]:
+    prices = Prices(paper)
     for claim, verdict in judged:
         if verdict.status in UNDECIDED and claim.scale == SCALE and claim.kind != "wiring":
-            undecided.setdefault((prices.experiments(claim), claim.tasks), []).append((claim, verdict))
-    for (experiments, tasks), claims in undecided.items():
-        entries = [placed(entry, device) for entry in prices.missing(experiments, tasks, SCALE)]
-        runs = {entry.run_dir(paper.runs).name: entry for entry in entries}
-        if runs:
-            found.append(Gap(paper, claims, runs, {name: _hours(entry, prices) for name, entry in runs.items()}))
-    return found
+            entries = [placed(entry, device) for entry in prices.missing(claim, SCALE)]
+            runs = {entry.run_dir(paper.runs).name: entry for entry in entries}
+            yield Gap(paper, claim, verdict.status, runs, {name: _hours(entry, prices) for name, entry in runs.items()})
 
 
 def _hours(entry: Any, prices: Prices) -> float:
     """Of a run that is to be made; one that is finished here costs nothing."""
-    if entry.state(prices.paper.runs).stage == "finished":
-        return 0.0
     usual = prices.hours(entry)
-    return UNKNOWN_HOURS if usual is None else usual
+    done = entry.state(prices.paper.runs).stage == "finished"
+    return 0.0 if done else UNKNOWN_HOURS if usual is None else usual
 
 
 def gather(
@@ -107,8 +93,7 @@ def gather(
     chosen = [gap for i, gap in enumerate(everything) if sum(g.cost for g in everything[:i]) < hours * jobs]
     print(
         f"{sum(len(gap.runs) for gap in chosen)} missing {SCALE} runs (about {sum(gap.cost for gap in chosen):.2g} "
-        f"core-hours; there are {hours:g} hours on {jobs} processes), because {sum(len(gap.claims) for gap in chosen)} "
-        "claims are undecided without them; the cheapest first:",
+        f"core-hours; there are {hours:g} hours on {jobs} processes), which undecided claims lack; the cheapest first:",
         *(f"\n  {gap}" for gap in chosen),
         sep="",
         flush=True,
@@ -121,7 +106,7 @@ def gather(
         left = end - time.monotonic()
         if left <= 0:
             break
-        print(f"{gap.name}:", file=sys.stderr)
+        print(gap, file=sys.stderr)
         work = {gap.paper.runs: gap.runs.values()}
         report = sweep(work, hours=gap.hours, jobs=jobs, seconds=left, stale=stale, **sweeping)
         code = max(code, report.exit_code, 1 if _collect(gap, device, stale) else 0)

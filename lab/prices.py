@@ -65,11 +65,11 @@ class Prices:
         by_figure = {plain(name): figure.experiments for name, figure in self.paper.figures.items()}
         return by_figure.get(plain(claim.figure), ())
 
-    def missing(self, experiments: Iterable[str], tasks: Sequence[str], scale: str) -> list[Entry]:
-        """The runs of the experiments, on these tasks (none: on all), that the house's results lack, once each."""
-        plans = [(name, scale) for name in experiments]
+    def missing(self, claim: Claim, scale: str) -> list[Entry]:
+        """The runs of the claim's experiments, on its tasks, that the house's results lack, once each."""
+        plans = [(name, scale) for name in self.experiments(claim)]
         lacking = {e.config: e for plan in plans for e in self.plans[plan] if _key(e) not in self.there[plan]}
-        return [entry for entry in lacking.values() if not tasks or entry.env in tasks]
+        return [entry for entry in lacking.values() if not claim.tasks or entry.env in claim.tasks]
 
     def hours(self, entry: Entry) -> float | None:
         """Of the committed runs, the median of those most like it; None where its script was never run."""
@@ -80,7 +80,7 @@ class Prices:
 
     def told(self, claim: Claim) -> str:
         """What it lacks at its scale: "12 runs, about 3.6 core-hours"; empty where nothing is missing."""
-        hours = [self.hours(entry) for entry in self.missing(self.experiments(claim), claim.tasks, claim.scale)]
+        hours = [self.hours(entry) for entry in self.missing(claim, claim.scale)]
         known = sum(filter(None, hours))
         price = f"{'at least' if None in hours else 'about'} {float(f'{known:.2g}'):,g} core-hours"
         if None in hours and not known:

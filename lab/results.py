@@ -89,13 +89,6 @@ def read(results_root: Path, experiment: str, scale: str) -> pd.DataFrame | None
     return frame
 
 
-def best_scale(results_root: Path, experiment: str, order: tuple[str, ...] = EVIDENCE) -> str | None:
-    """The first scale of `order` that has results of an experiment, or of any of "a+b". Smoke is not in the default
-    order: it is never evidence."""
-    names = experiment.split("+")
-    return next((s for s in order if any(csv_path(results_root, name, s).exists() for name in names)), None)
-
-
 class Results:
     """Reader of one paper's results tree, for claims (best evidence first) and figures (at a given scale).
 
@@ -115,8 +108,9 @@ class Results:
 
     def __call__(self, experiment: str) -> tuple[pd.DataFrame, str] | None:
         """(frame, scale) at the best scale that has results, else None."""
-        scale = best_scale(self.root, experiment, self.scales)
-        return None if scale is None else (self.at(experiment, scale), scale)
+        names = experiment.split("+")
+        there = (scale for scale in self.scales if any(csv_path(self.root, name, scale).exists() for name in names))
+        return next(((self.at(experiment, scale), scale) for scale in there), None)
 
     def need(self, experiment: str) -> tuple[pd.DataFrame, str]:
         """As calling it, but raises MissingData instead of returning None."""

@@ -2,7 +2,6 @@
 
     .venv/bin/python -m lab.pages.notebook ter                   into site/notebooks/ter.ipynb, executed: some minutes
     .venv/bin/python -m lab.pages.notebook ter --scale smoke     with runs of seconds: is everything wired?
-    .venv/bin/python -m lab.pages.notebook ter --no-execute      without results, for Jupyter
 
 What it shows stands in the room: "The idea" of its README, entries of its EQUATIONS.md, and what the NOTEBOOK of its
 evidence/notebook.py names.
@@ -42,8 +41,6 @@ class Options:
     """A paper."""
     scale: str = "quick"
     """quick: runs of some minutes. smoke: of seconds, which show nothing but that all is wired."""
-    execute: bool = True
-    """Run it, so that results and pictures are in it."""
     out: Path = ROOT / "site" / "notebooks"
     """Folder that it is written into."""
 
@@ -139,10 +136,9 @@ def main(argv: list[str] | None = None) -> int:
     made, path = notebook(paper, scale), options.out / f"{paper.name}.ipynb"
     try:
         options.out.mkdir(parents=True, exist_ok=True)
-        if options.execute:
-            print(f"executing {path.name}, at {scale}", flush=True)
-            local = Config({"ConnectionFileMixin": {"transport": "ipc"}})  # TCP would be open to the machine
-            NotebookClient(made, kernel_name="python3", timeout=None, config=local).execute()
+        print(f"executing {path.name}, at {scale}", flush=True)
+        local = Config({"ConnectionFileMixin": {"transport": "ipc"}})  # TCP would be open to the machine
+        NotebookClient(made, kernel_name="python3", timeout=None, config=local).execute()
         nbformat.write(made, path)
     except CellExecutionError as error:
         raise UserError(f"a cell failed: {str(error).strip().splitlines()[-1]}") from None

@@ -57,6 +57,9 @@ def report(house: House) -> str:
         signs=SIGNS,
         open=OPEN,
         number=number,
+        ours=ours_of,
+        scale=scale_of,
+        plain=plain,
     )
 
 
@@ -69,20 +72,20 @@ def content(paper: Paper, judged: Sequence[tuple[Claim, Verdict]], limit: float)
         raise UserError(f"{path} cannot be read ({error.strerror}); the report needs it") from None
     title, _, citation = parts[""].strip().partition("\n")
     figures = [_figure(paper, name) for name in paper.figures]
-    claims = [_claim(paper, claim, verdict, limit) for claim, verdict in judged]
+    anchors = {claim.id: f"claim-{target(paper.name)}-{claim.id}" for claim, _ in judged}
     # The figures in the order in which the paper's claims name them, those of our own questions last.
-    order = dict.fromkeys(claim["figure"] for claim in sorted(claims, key=lambda claim: claim["kind"] != "paper"))
+    order = dict.fromkeys(claim.figure for claim, _ in sorted(judged, key=lambda pair: pair[0].kind != "paper"))
     return {
         "target": target(paper.name),
         "title": html.title(title),
         "citation": html.render(citation),
         "sections": [(name, html.render(body)) for name, body in parts.items() if name not in LEFT_OUT],
         "sentences": sentences(judged),
-        "claims": claims,
-        "counts": Counter(claim["status"] for claim in claims if claim["counts"]),
-        "groups": [(figure, [claim for claim in claims if claim["figure"] == figure]) for figure in order],
+        "claims": [(claim, verdict, anchors[claim.id], status_after(verdict, limit)) for claim, verdict in judged],
+        "counts": Counter(verdict.status for claim, verdict in judged if claim.counts),
+        "groups": [(name, [(c, v, anchors[c.id]) for c, v in judged if c.figure == name]) for name in order],
         "figures": figures,
-        "places": [figure["target"] for figure in figures],
+        "places": {plain(figure["name"]): figure["target"] for figure in figures},
         "data": data(paper),
     }
 
@@ -90,26 +93,6 @@ def content(paper: Paper, judged: Sequence[tuple[Claim, Verdict]], limit: float)
 def target(*names: str) -> str:
     """The Make target of a paper or of its figure, which is its anchor in the page, too."""
     return "-".join(map(plain, names))
-
-
-def _claim(paper: Paper, claim: Claim, verdict: Verdict, limit: float) -> dict[str, Any]:
-    return {
-        "id": claim.id,
-        "target": f"claim-{target(paper.name)}-{claim.id}",
-        "kind": "counted elsewhere" if claim.kind == "paper" and not claim.counts else claim.kind,
-        "counts": claim.counts,
-        "figure": claim.figure,
-        "place": target(paper.name, claim.figure),
-        "text": claim.text,
-        "value": claim.paper_value,
-        "ours": ours_of(verdict),
-        "seeds": verdict.seeds,
-        "steps": verdict.steps,
-        "scale": scale_of(claim, verdict),
-        "note": verdict.note,
-        "status": verdict.status,
-        "after": status_after(verdict, limit),
-    }
 
 
 def _figure(paper: Paper, name: str) -> dict[str, Any]:
@@ -129,7 +112,6 @@ def data(paper: Paper) -> dict[str, Any]:
     """
     rows: list[dict[str, Any]] = []
     cost: dict[str, float] = {}
-    origins: dict[str, None] = {}
     for path in [path for scale in EVIDENCE for path in sorted(paper.results.glob(f"{scale}/*.csv"))]:
         frame, provenance = read(paper.results, path.stem, path.parent.name), read_provenance(path)
         if frame is None or frame.empty:
@@ -144,19 +126,11 @@ def data(paper: Paper) -> dict[str, Any]:
             cost[key] = taken * origin.get("threads", 1)
             hours.append(cost[key])
             commits |= dict.fromkeys(each)
-            origins |= dict.fromkeys(map(_origin, attempts(origin)))
         steps = " to ".join(dict.fromkeys(f"{step:,}" for step in (runs["step"].min(), runs["step"].max())))
         file = Path(os.path.relpath(path, paper.house.root)).as_posix()
         row = {"file": file, "runs": len(runs), "steps": steps, "core_hours": sum(hours), "commits": list(commits)}
         rows.append(row)
-    return {"rows": rows, "runs": len(cost), "core_hours": sum(cost.values()), "origins": list(origins)}
-
-
-def _origin(attempt: dict[str, Any]) -> str:
-    machine = attempt.get("machine", {})
-    versions = {"python": machine.get("python", "unknown"), **attempt.get("versions", {})}
-    words = [machine.get("cpu", "unknown"), f"{machine.get('cores', '?')} cores", *map(" ".join, versions.items())]
-    return ", ".join(words)
+    return {"rows": rows, "runs": len(cost), "core_hours": sum(cost.values())}
 
 
 @guard

@@ -47,7 +47,7 @@ def trained(paper: str) -> dict[tuple[str, str], Agent]:
     """(env, method) -> the paper's committed agents."""
     found = {}
     for path in sorted((House().papers()[paper].evidence / "trained").glob("*/config.json")):
-        env = _read_config(path)["env"]
+        env = json.loads(path.read_bytes())["config"]["env"]
         method = path.parent.name.removeprefix(f"{env}-")
         found[env, method] = Agent(paper, path.parent, f"{env} {method}")
     return found
@@ -79,8 +79,13 @@ def load(agent: Agent) -> tuple[Any, Act]:
     import torch  # here, as it loads slowly, and --help and mistakes do without
 
     room, path = module(agent.paper), agent.folder / "config.json"
-    config = rebuild(room.CONFIGS, _read_config(path), path)
-    weights = _read_weights(agent.folder / "weights.pt")
+    try:
+        settings = dict(json.loads(path.read_bytes())["config"])
+        weights = dict(torch.load(agent.folder / "weights.pt", map_location="cpu", weights_only=True))
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+        what = "a finished run that keeps its weights has config.json and weights.pt"
+        raise UserError(f"cannot read the run in {agent.folder} ({str(error).splitlines()[0]}); {what}") from None
+    config = rebuild(room.CONFIGS, settings, path)
     try:
         env, act = room.player(config, weights)
     except (RuntimeError, KeyError, TypeError, ValueError) as error:
@@ -119,29 +124,6 @@ def _build(kind: type, values: dict[str, Any], path: Path) -> Any:
         raise UserError(f"{path} has unknown settings, {', '.join(unknown)}: no run that can be watched has them")
     nested = {name: _build(types[name], value, path) for name, value in values.items() if isinstance(value, dict)}
     return kind(**values | nested)
-
-
-def _read_config(path: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(path.read_bytes())["config"])
-    except FileNotFoundError:
-        raise UserError(f"{path} is missing; name the folder of a run") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"cannot read {path} ({error}); it is not the config.json of a run") from None
-
-
-def _read_weights(path: Path) -> dict[str, Any]:
-    import torch
-
-    try:
-        weights = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError:
-        raise UserError(f"{path} is missing: the run has not finished, or it keeps no weights") from None
-    except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
-        raise UserError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
-    if not isinstance(weights, dict):
-        raise UserError(f"{path} holds a {type(weights).__name__}, not parameters by name")
-    return weights
 
 
 # ---- playing ---------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import pytest
 
 from lab.entry import Entry
 from lab.errors import UserError
-from lab.results import COLUMNS, Grid, MissingData, Results, best_scale, final, matrix, read
+from lab.results import COLUMNS, Grid, MissingData, Results, final, matrix, read
 
 HEADER = ",".join(COLUMNS)
 ROW = "e,quick,ter,Chain,0,100,return,1.0,0.5"
@@ -50,7 +50,7 @@ def add_file(root: Path, scale: str, experiment: str = "e") -> None:
 
 def test_reader_prefers_full_and_never_takes_smoke(tmp_path):
     add_file(tmp_path, "smoke")
-    assert best_scale(tmp_path, "e") is None and Results(tmp_path)("e") is None
+    assert Results(tmp_path)("e") is None
     with pytest.raises(MissingData, match="no full or quick results of e"):
         Results(tmp_path).need("e")
     add_file(tmp_path, "quick")

@@ -275,7 +275,7 @@ def test_mistakes_cost_one_line(tmp_path, capsys):
         ("did you mean --seed?", "--sed", 1),
         ("leave --env", "--run", tmp_path, "--env", "5x5-1"),
         ("add --paper", "--run", tmp_path),
-        ("config.json is missing", "--run", tmp_path, "--paper", "ter", *gif),
+        ("No such file", "--run", tmp_path, "--paper", "ter", *gif),
     ):
         assert words in fails(capsys, *arguments)
     assert not list(tmp_path.glob("*.gif"))
@@ -284,19 +284,20 @@ def test_mistakes_cost_one_line(tmp_path, capsys):
 def test_damaged_runs_cost_one_line(tmp_path, capsys):
     folder = copied(tmp_path)
     config, weights = folder / "config.json", folder / "weights.pt"
-    good = config.read_bytes()
+    good, trained = config.read_bytes(), weights.read_bytes()
     for words, spoil in (
         ("do not fit its config.json", lambda: changed(folder, network="nature")),
         ("unknown settings, colour", lambda: changed(folder, colour="red")),
         ("cannot be watched", lambda: changed(folder, env="Freeway")),
-        ("it is not the config.json of a run", lambda: config.write_text("{")),
-        ("cannot read", lambda: weights.write_bytes(b"no weights")),
-        ("not parameters by name", lambda: torch.save([1.0], weights)),
-        ("has not finished", weights.unlink),
+        ("cannot read the run", lambda: config.write_text("{")),
+        ("cannot read the run", lambda: weights.write_bytes(b"no weights")),
+        ("cannot read the run", lambda: torch.save([1.0], weights)),
+        ("No such file", weights.unlink),
     ):
         config.write_bytes(good)
         spoil()
         assert words in fails(capsys, "--run", folder, "--out", tmp_path / "x.gif")
+    weights.write_bytes(trained)
     assert "unknown settings" in fails(capsys, "--run", folder, "--paper", "ners", "--out", tmp_path / "x.gif")
     folder = copied(tmp_path, "ref_er", "Hopper-v5", "vracer-er")
     state = torch.load(folder / "weights.pt")
