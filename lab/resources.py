@@ -76,22 +76,17 @@ def _silence() -> Iterator[None]:
 # ---- memory and disk -------------------------------------------------------------------------------------------------
 
 
-def check(runs: Iterable[tuple[Entry, Path]], jobs: int, *, memory: bool) -> None:
+def check(runs: Sequence[tuple[Entry, Path]], jobs: int, *, memory: bool) -> None:
     """Raise UserError unless any `jobs` of the runs fit side by side onto the disk, and into this machine's memory.
 
     runs: entries and their directories, whose parents exist. memory: whether they are to run on this machine.
     """
-    runs = list(runs)
     replays = replay_needs(entry for entry, _ in runs)
     if memory:
         fit([BASE_BYTES + replay for replay in replays], jobs, available_memory(), "memory", "are available")
-    disks: dict[int, tuple[Path, list[int]]] = {}
-    for (_, directory), replay in zip(runs, replays):
-        root = directory.parent
-        _, needs = disks.setdefault(root.stat().st_dev, (root, []))
-        needs.append(max(COPIES_ON_DISK * replay - _taken(directory), 0))
-    for root, needs in disks.values():
-        fit(needs, jobs, shutil.disk_usage(root).free, "disk", f"are free for checkpoints in {root}")
+    root = runs[0][1].parent  # all lie below runs/, on one disk
+    needs = [max(COPIES_ON_DISK * replay - _taken(directory), 0) for (_, directory), replay in zip(runs, replays)]
+    fit(needs, jobs, shutil.disk_usage(root).free, "disk", f"are free for checkpoints in {root}")
 
 
 def fit(needs: Sequence[int], jobs: int, there: int, kind: str, where: str) -> None:

@@ -59,12 +59,9 @@ class _Outline:
         """Take `body` as the docstring of the section at line `start`; False if it is none on lines of its own."""
         match body:
             case [ast.Expr(value=ast.Constant(value=str(text))) as node]:
-                last = node.end_lineno or node.lineno
-                before = self.lines[node.lineno - 1].encode()[: node.col_offset]
-                after = self.lines[last - 1].encode()[node.end_col_offset :]
-                if not before.strip() and not after.strip():
+                if self.lines[node.lineno - 1].lstrip().startswith(('"', "'", "r")):
                     self.texts[start] = cleandoc(text)
-                    self.docstring_lines |= set(range(node.lineno, last + 1))
+                    self.docstring_lines |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
                     return True
         return False
 
@@ -81,7 +78,7 @@ def split(source: str) -> list[Section]:
     section, comment_before = Section(1), 0
     sections = [section]
     for number, line in enumerate(outline.lines, 1):
-        alone = number in comments and line.lstrip().startswith("#")
+        alone = line.lstrip().startswith("#") and number in comments
         if section.code and (alone or number in outline.starts):
             section = Section(number)
             sections.append(section)
