@@ -65,11 +65,13 @@ def report(house: House) -> str:
 
 def content(paper: Paper, judged: Sequence[tuple[Claim, Verdict]], limit: float) -> dict[str, Any]:
     """All that the page says about a paper. limit: the p value of `lab.claims.threshold`."""
-    path = paper.folder / "README.md"
+    readme, notes = paper.folder / "README.md", paper.folder / "NOTEBOOK.md"
     try:
-        parts = html.sections(path.read_text(encoding="utf-8"))
+        parts = html.sections(readme.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UserError(f"{path} cannot be read ({error.strerror}); the report needs it") from None
+        raise UserError(f"{readme} cannot be read ({error.strerror}); the report needs it") from None
+    if notes.exists():
+        parts = html.sections(notes.read_text(encoding="utf-8")) | parts
     title, _, citation = parts[""].strip().partition("\n")
     figures = [_figure(paper, name) for name in paper.figures]
     anchors = {claim.id: f"claim-{target(paper.name)}-{claim.id}" for claim, _ in judged}
