@@ -45,8 +45,8 @@ class Ray:
             self._connect()
         pairs = zip(entries, replay_needs(entries))
         self.needs = {entry.run_dir(Path()).name: needs_of(entry, replay) for entry, replay in pairs}
-        # max_calls: every run gets a fresh process, as it does locally
-        self.task = self.ray.remote(max_retries=0, max_calls=1)(_task)
+        # max_calls: every run gets a fresh process, as it does locally; Ray sets OMP_NUM_THREADS to its num_cpus
+        self.task = self.ray.remote(max_retries=0, max_calls=1)(execute)
         self.running: dict[Any, tuple[str, Path, int]] = {}
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         for need in self.needs.values():
@@ -116,7 +116,3 @@ def fits_a_node(need: Mapping[str, float], nodes: Iterable[Mapping[str, float]])
     """Whether one of the nodes has all that a task asks for; else Ray would let it wait for ever."""
     names = {"num_cpus": "CPU", "num_gpus": "GPU", "memory": "memory"}
     return any(all(node.get(names[what], 0) >= amount for what, amount in need.items()) for node in nodes)
-
-
-def _task(job: bytes, run_dir: Path) -> int:
-    return execute(job, run_dir)  # one thread: Ray sets OMP_NUM_THREADS to the task's num_cpus

@@ -88,7 +88,11 @@ class Slurm:
         try:
             return outcome(job.result(), run_dir, log_start)
         except self.submitit.core.utils.UncompletedJobError:
-            said = log_tail(run_dir, log_start) if log_size(run_dir) > log_start else _last_lines(job.stderr())
+            said = (
+                log_tail(run_dir, log_start)
+                if log_size(run_dir) > log_start
+                else "\n".join((job.stderr() or "").splitlines()[-ERROR_LINES:])
+            )
             return f"{said}\nslurm: job {job.job_id} ended without a result ({job.state})".strip()
 
     def stop(self) -> None:
@@ -124,10 +128,6 @@ def _check_slurm() -> None:
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise UserError(f"LAUNCHER=slurm needs SLURM's accounting: sacct says {why}")
-
-
-def _last_lines(text: str | None) -> str:
-    return "\n".join((text or "").splitlines()[-ERROR_LINES:])
 
 
 def _job(job: bytes, run_dir: Path) -> int:

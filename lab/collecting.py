@@ -21,7 +21,7 @@ import pandas as pd
 
 from lab.entry import Entry
 from lab.errors import UserError
-from lab.identity import attempts, run_name
+from lab.identity import attempts, read_json, run_name
 from lab.provenance import UNKNOWN
 from lab.results import COLUMNS, KEY, REMEDY, RUN_COLUMNS, csv_path, read, read_csv, write_if_changed
 
@@ -57,7 +57,7 @@ def collect(
     directories: dict[str, Path] = {}
     done: dict[str, Entry] = {}
     for entry in entries:
-        run, directory = _run_key((entry.method, entry.env, entry.seed)), entry.run_dir(runs_root)
+        run, directory = _run_key(entry), entry.run_dir(runs_root)
         if directories.setdefault(run, directory) != directory:
             raise ValueError(f"{experiment} lists two configs as {run}: {directories[run].name} and {directory.name}")
         if (directory / "done.json").exists():
@@ -71,13 +71,12 @@ def collect(
         refused = []
         for run, entry in done.items():
             directory = directories[run]
-            again = f"delete {directory} and run it again"
-            content = _read_json(directory / "config.json", again)
+            content = read_json(directory / "config.json")
             if reason := _why_not(entry, runs_root, content, own, stale == "keep"):
                 refused.append(f"{directory} is left out: {reason}")
                 continue
-            rows = read_csv(directory / "metrics.csv", RUN_COLUMNS, again)
-            rows = rows.assign(experiment=experiment, scale=scale, method=entry.method, env=entry.env, seed=entry.seed)
+            rows = read_csv(directory / "metrics.csv", RUN_COLUMNS, f"delete {directory} and run it again")
+            rows = _labelled(rows, experiment, scale, entry)
             had = rows if old is None else _rows_of(old, entry)
             if len(had) and (other := _difference(had, rows)):
                 why = f"run {run} of {experiment} is in {path} (first) with other values than here (second)"
@@ -89,7 +88,7 @@ def collect(
             provenance[run] = content
         if sources:
             merged = _merge(path, sources)
-            _write(path, merged, provenance if own else {**provenance, **_read_provenance(path)})
+            _write(path, merged, provenance if own else {**provenance, **read_provenance(path)})
         else:
             for there in (path, path.with_suffix(".provenance.json")):
                 there.unlink(missing_ok=True)
@@ -138,14 +137,11 @@ def share(
         for entry in lacking:
             if (name := run_name(entry.config)) in found:
                 rows, content = found[name]
-                rows = rows.assign(
-                    experiment=experiment, scale=scale, method=entry.method, env=entry.env, seed=entry.seed
-                )
-                brought.append((path, rows))
-                provenance[_run_key((entry.method, entry.env, entry.seed))] = content
+                brought.append((path, _labelled(rows, experiment, scale, entry)))
+                provenance[_run_key(entry)] = content
         if brought:
             merged = _merge(path, brought if old is None else [(path, old), *brought])
-            _write(path, merged, {**provenance, **_read_provenance(path)})
+            _write(path, merged, {**provenance, **read_provenance(path)})
     return list(provenance)
 
 
@@ -159,9 +155,9 @@ def _of_today(
         frame = read(results_root, experiment, scale) if entries else None
         if frame is None:
             continue
-        provenance = _read_provenance(csv_path(results_root, experiment, scale))
+        provenance = read_provenance(csv_path(results_root, experiment, scale))
         for entry in entries:
-            content = provenance.get(_run_key((entry.method, entry.env, entry.seed)))
+            content = provenance.get(_run_key(entry))
             if content is not None and not entry.made_by_other_code(content):
                 found[run_name(entry.config)] = _rows_of(frame, entry), content
     return found
@@ -187,7 +183,7 @@ def merge_trees(source: Path, target: Path) -> list[Path]:
             frames = [(p, read(root, experiment, scale)) for p, root in ((path, target), (origin, source))]
             sources = [(p, frame) for p, frame in frames if frame is not None]
             frame = _merge(path, sources)
-            merged.append((path, frame, {**_read_provenance(origin), **_read_provenance(path)}))
+            merged.append((path, frame, {**read_provenance(origin), **read_provenance(path)}))
         for path, frame, provenance in merged:
             _write(path, frame, provenance)
     return [path for path, _, _ in merged]
@@ -196,9 +192,12 @@ def merge_trees(source: Path, target: Path) -> list[Path]:
 # ------------------------------------------------------------------------------------------------ copies of a run
 
 
-def _run_key(run: tuple) -> str:
-    method, env, seed = run
-    return f"{method}|{env}|{seed}"
+def _run_key(entry: Entry) -> str:
+    return f"{entry.method}|{entry.env}|{entry.seed}"
+
+
+def _labelled(rows: pd.DataFrame, experiment: str, scale: str, entry: Entry) -> pd.DataFrame:
+    return rows.assign(experiment=experiment, scale=scale, method=entry.method, env=entry.env, seed=entry.seed)
 
 
 def _difference(old: pd.DataFrame, new: pd.DataFrame) -> str | None:
@@ -222,9 +221,10 @@ def _merge(path: Path, sources: list[tuple[Path, pd.DataFrame]]) -> pd.DataFrame
             if run not in runs:
                 runs[run] = source, rows
             elif difference := _difference(runs[run][1], rows):
+                name = "|".join(map(str, run))
                 raise UserError(
-                    f"run {_run_key(run)} of {path.stem} has two different results, {runs[run][0]} and {source}: "
-                    f"{difference}; keep one of the two: remove the run's rows from the other file"
+                    f"run {name} of {path.stem} has two different results, {runs[run][0]} and {source}: {difference}; "
+                    "keep one of the two: remove the run's rows from the other file"
                 )
     return pd.concat([rows for _, rows in runs.values()])[COLUMNS] if runs else pd.DataFrame(columns=COLUMNS)
 
@@ -248,25 +248,19 @@ def _changing(root: Path) -> Iterator[None]:
         yield
 
 
-def _read_json(path: Path, remedy: str) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read ({error}); {remedy}") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{path} holds no JSON object; {remedy}")
-    return content
-
-
-def _read_provenance(path: Path) -> dict[str, Any]:
+def read_provenance(path: Path) -> dict[str, Any]:
+    """Where the runs of a CSV come from, as "method|env|seed" -> provenance. UserError for a damaged file."""
     beside = path.with_suffix(".provenance.json")
-    return _read_json(beside, REMEDY) if beside.exists() else {}
+    try:
+        return dict(json.loads(beside.read_text(encoding="utf-8"))) if beside.exists() else {}
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{beside} cannot be read ({error}); {REMEDY}") from None
 
 
 def _write(path: Path, frame: pd.DataFrame, provenance: dict[str, Any]) -> None:
     # One line per run, so that a diff shows runs. Written first: a crash in between leaves a run too many, not too few.
     rows = sorted(frame[COLUMNS].itertuples(index=False, name=None), key=lambda row: row[: len(KEY)])
-    runs = dict.fromkeys(_run_key(row[2:5]) for row in rows)
+    runs = dict.fromkeys("|".join(map(str, row[2:5])) for row in rows)
     lines = [f"{json.dumps(run)}: {json.dumps(provenance[run], sort_keys=True)}" for run in runs if run in provenance]
     write_if_changed(path.with_suffix(".provenance.json"), ("{\n" + ",\n".join(lines) + "\n}\n").encode())
     text = io.StringIO(newline="")

@@ -7,7 +7,6 @@ import io
 import json
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,46 +100,31 @@ def compare(first: str, second: str, out: Path, *, metrics: str | None = None, a
     `read_side`. Raises UserError for what is no run, for metrics that not both have, and where they have none in
     common.
     """
-    a, b = read_side(first, all_seeds=all_seeds), read_side(second, all_seeds=all_seeds)
-    print(table([("", a.name, b.name), *differences(a.config, b.config), ("seeds", _list(a.seeds), _list(b.seeds))]))
-    common = [name for name in a.frame["metric"].unique() if (b.frame["metric"] == name).any()]
+    sides = [read_side(text, all_seeds=all_seeds) for text in (first, second)]
+    names, seeds = [side.name for side in sides], [", ".join(map(str, side.seeds)) for side in sides]
+    rows = [("", *names), *differences(*(side.config for side in sides)), ("seeds", *seeds)]
+    widths = [max(len(str(cell)) for cell in column) for column in zip(*rows)]
+    for row in rows:
+        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip())
+    steps = [side.frame.groupby("metric", sort=False)["step"].nunique() for side in sides]
+    common = [name for name in steps[0].index if name in steps[1].index]
     if not common:
         raise UserError(f"{first} and {second} have no metric in common")
-    chosen = _curves(a, b, common) if metrics is None else _named(metrics, common)
+    if metrics is None:
+        chosen = [name for name in common if min(many[name] for many in steps) > 1] or common
+    else:
+        chosen = list(dict.fromkeys(choose("common metric", name.strip(), common) for name in metrics.split(",")))
     columns = min(COLUMNS, len(chosen))
-    rows, what = math.ceil(len(chosen) / columns), "mean and standard deviation over seeds"
-    canvas, axes = new_figure(rows, columns, "Two runs compared", caption=what)
-    both = pd.concat([side.frame.assign(method=label, env="") for label, side in zip("AB", (a, b))])
-    names = {"A": f"A: {a.name}", "B": f"B: {b.name}"}
+    what = "mean and standard deviation over seeds"
+    canvas, axes = new_figure(math.ceil(len(chosen) / columns), columns, "Two runs compared", caption=what)
+    both = pd.concat([side.frame.assign(method=label, env="") for label, side in zip("AB", sides)])
+    labels = {label: f"{label}: {name}" for label, name in zip("AB", names)}
     for ax, metric in zip(axes.flat, chosen):
-        curves(ax, both, metric, kind="mean-sd", order="AB", labels=names, xlabel="steps")
-    for ax in list(axes.flat)[len(chosen) :]:
+        curves(ax, both, metric, kind="mean-sd", order="AB", labels=labels, xlabel="steps")
+    for ax in axes.flat[len(chosen) :]:
         ax.remove()
     legend(canvas)
     save(canvas, out)
     if left := len(common) - len(chosen):
         print(f"left out: {left} other metrics; --metrics NAME,NAME draws what it names")
     print(f"written: {shown(out)}")
-
-
-def _curves(a: Side, b: Side, common: list[str]) -> list[str]:
-    """Metrics that both sides have measured more than once; all of `common` where there is none."""
-    often = (side.frame.groupby("metric")["step"].nunique() > 1 for side in (a, b))
-    in_a, in_b = (set(many.index[many]) for many in often)
-    return [name for name in common if name in in_a & in_b] or common
-
-
-def _named(metrics: str, common: list[str]) -> list[str]:
-    """The metrics that "a,b" names, in its order; UserError unless both sides have each."""
-    return list(dict.fromkeys(choose("common metric", name.strip(), common) for name in metrics.split(",")))
-
-
-def _list(seeds: Sequence[int]) -> str:
-    return ", ".join(map(str, seeds))
-
-
-def table(rows: Sequence[tuple[Any, ...]]) -> str:
-    """Rows of cells as text in columns."""
-    cells = [[str(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in cells)

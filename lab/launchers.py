@@ -14,13 +14,14 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Iterator
 from multiprocessing import connection, forkserver
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from lab.entry import Entry, Job, train
 from lab.errors import UNWRITABLE, NonFiniteLoss, RunBusy, UserError
-from lab.resources import count_gpus, freest, gpu_names, wants_gpu
+from lab.resources import count_gpus, gpu_names, wants_gpu
 
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
 BUSY_CODE = 75  # EX_TEMPFAIL: exit code of a process whose run is being written by somebody else
@@ -66,9 +67,7 @@ def execute(job: bytes, run_dir: Path) -> int:
         return 0
     except RunBusy:
         return BUSY_CODE
-    except (UserError, NonFiniteLoss) as error:
-        return _last_words(f"error: {error}", 2)
-    except MemoryError as error:
+    except (UserError, NonFiniteLoss, MemoryError) as error:
         return _last_words(f"error: {str(error) or 'out of memory'}", 2)
     except OSError as error:
         if error.errno not in UNWRITABLE:
@@ -171,7 +170,8 @@ class Local:
         return len(self.running) < self.jobs
 
     def start(self, name: str, job: Job, run_dir: Path) -> None:
-        gpu = freest(self.gpus, (run.gpu for run in self.running.values())) if wants_gpu(job.entry) else ""
+        in_use = [run.gpu for run in self.running.values()]
+        gpu = min(self.gpus, key=in_use.count) if wants_gpu(job.entry) else ""
         context: Any = multiprocessing.get_context("spawn") if gpu else self.context
         process = context.Process(target=_child, args=(job.packed(), run_dir), name=name)
         run = _Running(process, run_dir, log_size(run_dir), gpu)
@@ -214,19 +214,14 @@ def _follow_parent() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-class _environment:
+@contextlib.contextmanager
+def _environment(**values: str) -> Iterator[None]:
     """Environment variables for the time of a `with` block."""
-
-    def __init__(self, **values: str) -> None:
-        self.values = values
-
-    def __enter__(self) -> None:
-        self.before = {name: os.environ.get(name) for name in self.values}
-        os.environ.update(self.values)
-
-    def __exit__(self, *_: object) -> None:
-        for name, value in self.before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+    before = dict(os.environ)
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name in values:
+            del os.environ[name]
+        os.environ.update(before)

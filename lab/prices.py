@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lab import results
 from lab.claims import Claim
 from lab.entry import Entry
+from lab.results import EVIDENCE, read
 from lab.rooms import Paper, plain
 from lab.verdicts import Verdict
 
@@ -29,22 +29,33 @@ class Prices:
 
     def __init__(self, paper: Paper):
         self.paper = paper
-        self._entries: dict[tuple[str, str], list[Entry]] = {}
-        self._taken: dict[tuple[Path, str, str], dict[tuple[str, str, int], float]] = {}
+        self.plans = {(name, scale): make(scale) for scale in EVIDENCE for name, make in paper.experiments.items()}
         self._hours: dict[Any, float | None] = {}
 
-    def entries(self, experiment: str, scale: str) -> list[Entry]:
-        if (experiment, scale) not in self._entries:
-            self._entries[experiment, scale] = self.paper.experiments[experiment](scale)
-        return self._entries[experiment, scale]
+    def _taken(self, root: Path) -> dict[tuple[str, str], dict[Any, float]]:
+        """(experiment, scale) -> (method, env, seed) of each run in a tree of results -> hours that it took."""
+        frames = {plan: read(root, *plan) for plan in self.plans}
+        return {
+            plan: {}
+            if frame is None
+            else frame.groupby(["method", "env", "seed"], observed=True)["hours"].max().to_dict()
+            for plan, frame in frames.items()
+        }
 
-    def taken(self, root: Path, experiment: str, scale: str) -> dict[tuple[str, str, int], float]:
-        """(method, env, seed) of each run in a tree of results -> hours that it took."""
-        if (root, experiment, scale) not in self._taken:
-            frame = results.read(root, experiment, scale)
-            groups = None if frame is None else frame.groupby(["method", "env", "seed"], observed=True)
-            self._taken[root, experiment, scale] = {} if groups is None else groups["hours"].max().to_dict()
-        return self._taken[root, experiment, scale]
+    @cached_property
+    def committed(self) -> dict[tuple[str, str], dict[Any, float]]:
+        return self._taken(self.paper.evidence / "results")
+
+    @cached_property
+    def there(self) -> dict[tuple[str, str], dict[Any, float]]:
+        """Of the house's results."""
+        return self.committed if self.paper.house.committed else self._taken(self.paper.results)
+
+    @cached_property
+    def known(self) -> list[tuple[Entry, float]]:
+        """Every committed run with the hours that it took; once, also where experiments share it."""
+        runs = [(e, self.committed[plan].get(_key(e))) for plan, entries in self.plans.items() for e in entries]
+        return list({entry.config: (entry, hours) for entry, hours in runs if hours is not None}.values())
 
     def experiments(self, claim: Claim) -> tuple[str, ...]:
         """Those that hold the claim's runs: its own where it names any, else its figure's, which is known in any
@@ -56,26 +67,9 @@ class Prices:
 
     def missing(self, claim: Claim, scale: str) -> list[Entry]:
         """The runs of the claim's experiments, on its tasks, that the house's results lack, once each."""
-        found: dict[Any, Entry] = {}
-        for experiment in self.experiments(claim):
-            there = self.taken(self.paper.results, experiment, scale)
-            found |= {e.config: e for e in self.entries(experiment, scale) if _key(e) not in there}
-        return [entry for entry in found.values() if not claim.tasks or entry.env in claim.tasks]
-
-    @cached_property
-    def known(self) -> list[tuple[Entry, float]]:
-        """Every committed run with the hours that it took; once, also where experiments share it."""
-        committed = self.paper.evidence / "results"
-        return list(
-            {
-                entry.config: (entry, there[_key(entry)])
-                for scale in results.EVIDENCE
-                for experiment in self.paper.experiments
-                if (there := self.taken(committed, experiment, scale))
-                for entry in self.entries(experiment, scale)
-                if _key(entry) in there
-            }.values()
-        )
+        plans = [(name, scale) for name in self.experiments(claim)]
+        lacking = {e.config: e for plan in plans for e in self.plans[plan] if _key(e) not in self.there[plan]}
+        return [entry for entry in lacking.values() if not claim.tasks or entry.env in claim.tasks]
 
     def hours(self, entry: Entry) -> float | None:
         """Of the committed runs, the median of those most like it; None where its script was never run."""
@@ -86,15 +80,12 @@ class Prices:
 
     def told(self, claim: Claim) -> str:
         """What it lacks at its scale: "12 runs, about 3.6 core-hours"; empty where nothing is missing."""
-        if not (missing := self.missing(claim, claim.scale)):
-            return ""
-        hours = [self.hours(entry) for entry in missing]
-        known = sum(h for h in hours if h is not None)
-        if None not in hours:
-            price = f"about {in_two_digits(known)} core-hours"
-        else:
-            price = f"at least {in_two_digits(known)} core-hours" if known else "nothing like them was timed"
-        return f"{len(missing):,} runs, {price}"
+        hours = [self.hours(entry) for entry in self.missing(claim, claim.scale)]
+        known = sum(filter(None, hours))
+        price = f"{'at least' if None in hours else 'about'} {float(f'{known:.2g}'):,g} core-hours"
+        if None in hours and not known:
+            price = "nothing like them was timed"
+        return f"{len(hours):,} runs, {price}" if hours else ""
 
 
 def _key(entry: Entry) -> tuple[str, str, int]:
@@ -126,29 +117,23 @@ LIKENESSES: tuple[Callable[[Entry], Any], ...] = (
 """What runs must have in common, the closest likeness first."""
 
 
-def usual_hours(entry: Entry, known: Iterable[tuple[Entry, float]]) -> float | None:
+def usual_hours(entry: Entry, known: Sequence[tuple[Entry, float]]) -> float | None:
     """Median hours of the runs most like `entry`: of its script and kind of network, then task, then method; None
-    without any. Where its task was never run, those alike by name come before all others. Those of a shorter run are
-    scaled up to its length, and of a longer one down. Where its script was never run with its kind of network, those
-    that another script of the room made with it count."""
-    known, network = list(known), _kind(entry)[1]
-    alike = [(e, hours) for e, hours in known if _kind(e) == _kind(entry)]
-    if not alike and network is not None:
-        alike = [(e, hours) for e, hours in known if _kind(e)[1] == network]
+    without any. Tasks with similar names come before all others. Shorter runs are scaled up to its length, longer ones
+    down. Where its script was never run with its kind of network, the room's other scripts that were count."""
+    kind = _kind(entry)
+    alike = [(e, hours) for e, hours in known if _kind(e) == kind]
+    if not alike and kind[1] is not None:
+        alike = [(e, hours) for e, hours in known if _kind(e)[1] == kind[1]]
     for likeness in LIKENESSES:
         if nearest := [h * _length(entry) / _length(e) for e, h in alike if likeness(e) == likeness(entry)]:
             return statistics.median(nearest)
     return None
 
 
-def in_two_digits(hours: float) -> str:
-    """0.26, 3.6, 1,200."""
-    return f"{float(f'{hours:.2g}'):,g}"
-
-
 def priced(paper: Paper, judged: Iterable[tuple[Claim, Verdict]]) -> list[tuple[Claim, Verdict]]:
     """The verdicts; those that are "not run" say what the runs cost that they lack."""
     prices = Prices(paper)
     return [
-        (claim, replace(verdict, price=prices.told(claim)) if not verdict.run else verdict) for claim, verdict in judged
+        (claim, verdict if verdict.run else replace(verdict, price=prices.told(claim))) for claim, verdict in judged
     ]

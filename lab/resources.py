@@ -11,7 +11,6 @@ import dataclasses
 import os
 import shutil
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,22 +76,17 @@ def _silence() -> Iterator[None]:
 # ---- memory and disk -------------------------------------------------------------------------------------------------
 
 
-def check(runs: Iterable[tuple[Entry, Path]], jobs: int, *, memory: bool) -> None:
+def check(runs: Sequence[tuple[Entry, Path]], jobs: int, *, memory: bool) -> None:
     """Raise UserError unless any `jobs` of the runs fit side by side onto the disk, and into this machine's memory.
 
     runs: entries and their directories, whose parents exist. memory: whether they are to run on this machine.
     """
-    runs = list(runs)
     replays = replay_needs(entry for entry, _ in runs)
     if memory:
         fit([BASE_BYTES + replay for replay in replays], jobs, available_memory(), "memory", "are available")
-    disks: dict[int, tuple[Path, list[int]]] = {}
-    for (_, directory), replay in zip(runs, replays):
-        root = directory.parent
-        _, needs = disks.setdefault(root.stat().st_dev, (root, []))
-        needs.append(max(COPIES_ON_DISK * replay - _taken(directory), 0))
-    for root, needs in disks.values():
-        fit(needs, jobs, shutil.disk_usage(root).free, "disk", f"are free for checkpoints in {root}")
+    root = runs[0][1].parent  # all lie below runs/, on one disk
+    needs = [max(COPIES_ON_DISK * replay - _taken(directory), 0) for (_, directory), replay in zip(runs, replays)]
+    fit(needs, jobs, shutil.disk_usage(root).free, "disk", f"are free for checkpoints in {root}")
 
 
 def fit(needs: Sequence[int], jobs: int, there: int, kind: str, where: str) -> None:
@@ -149,23 +143,12 @@ def gpu_names(count: int, visible: str | None) -> list[str]:
     return names[:count]
 
 
-def freest(gpus: Sequence[str], in_use: Iterable[str]) -> str:
-    """The GPU with the fewest runs, the first of them; in_use: that of every run that goes on."""
-    runs = Counter(in_use)
-    return min(gpus, key=lambda gpu: runs[gpu])
-
-
 def default_jobs(device: str, launcher: str = "local") -> int:
     """How many runs go at once where nobody says: one per core; on GPUs JOBS_PER_GPU each, but no more than cores.
 
     In SLURM's queue SLURM_JOBS; Ray decides for itself.
     """
-    gpus = count_gpus() if device == "cuda" and launcher == "local" else 0
-    return choose_jobs(launcher, os.cpu_count() or 1, gpus)
-
-
-def choose_jobs(launcher: str, cores: int, gpus: int) -> int:
-    """`default_jobs` on a machine with so many cores and GPUs."""
     if launcher == "slurm":
         return SLURM_JOBS
-    return min(cores, JOBS_PER_GPU * gpus) if gpus else cores
+    cores = os.cpu_count() or 1
+    return min(cores, JOBS_PER_GPU * count_gpus()) if device == "cuda" and launcher == "local" else cores

@@ -22,7 +22,12 @@ EVIDENCE = ("full", "quick")  # best first; smoke runs only show that everything
 REMEDY = "restore the file or delete it"
 
 KEY = COLUMNS[:7]  # what makes a row unique, and the order of the file
-_NUMBERS = {"seed": int, "step": int, "value": float, "hours": float}
+_TYPES = {name: "category" for name in COLUMNS} | {
+    "seed": "int64",
+    "step": "int64",
+    "value": "float64",
+    "hours": "float64",
+}
 
 
 class MissingData(Exception):
@@ -42,40 +47,23 @@ def write_if_changed(path: Path, data: bytes) -> bool:
 
 
 def read_csv(path: Path, columns: list[str], remedy: str) -> pd.DataFrame:
-    """Rows of `path`, every number parsed by Python's own int and float, hence exactly what was written."""
+    """Rows of `path`, every number exactly as it was written; names, which stand in many rows, as categories."""
+    nan = {"value": "nan"}
     try:
-        frame = pd.read_csv(path, dtype=str, na_filter=False, skip_blank_lines=False)
+        frame = pd.read_csv(path, dtype=_TYPES, keep_default_na=False, na_values=nan, skip_blank_lines=False)
     except pd.errors.EmptyDataError:
         frame = pd.DataFrame()
-    except (OSError, pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read as CSV ({str(error).strip()}); {remedy}") from None
+    except (OSError, ValueError, OverflowError) as error:
+        raise UserError(f"{path} cannot be read as CSV ({' '.join(str(error).split())}); {remedy}") from None
     for name in columns:
         if name not in frame:
             raise UserError(f"{path}: column '{name}' is missing, expected {','.join(columns)}; {remedy}")
-    if not isinstance(frame.index, pd.RangeIndex):  # what pandas makes of the columns too many
-        raise UserError(f"{path}: line 2 has more than {len(frame.columns)} columns; {remedy}")
-    frame = frame[columns]
-    for name in columns:
-        if name in _NUMBERS:
-            frame = frame.assign(**{name: _parse(path, name, frame[name], remedy)})
     key = [name for name in columns if name in KEY]
     twice = frame.duplicated(key)
     if twice.any():
         row = frame.loc[twice, key].iloc[0]
         raise UserError(f"{path}: {' '.join(f'{k} {row[k]}' for k in key)} occurs twice; {remedy}")
-    # A few names stand in thousands of rows; as categories they are looked for a hundred times as fast.
-    return frame.astype({name: "category" for name in columns if name not in _NUMBERS})
-
-
-def _parse(path: Path, name: str, texts: pd.Series, remedy: str) -> np.ndarray:
-    kind, numbers = _NUMBERS[name], []
-    for line, text in enumerate(texts.tolist(), start=2):  # iterating over the series itself takes twice the time
-        try:
-            numbers.append(kind(text))
-        except ValueError:
-            what = "a whole number" if kind is int else "a number"
-            raise UserError(f"{path}: line {line}, column '{name}': {text!r} is not {what}; {remedy}") from None
-    return np.array(numbers, dtype=np.int64 if kind is int else np.float64)
+    return frame[columns]
 
 
 def csv_path(root: Path, experiment: str, scale: str) -> Path:
@@ -101,13 +89,6 @@ def read(results_root: Path, experiment: str, scale: str) -> pd.DataFrame | None
     return frame
 
 
-def best_scale(results_root: Path, experiment: str, order: tuple[str, ...] = EVIDENCE) -> str | None:
-    """The first scale of `order` that has results of an experiment, or of any of "a+b". Smoke is not in the default
-    order: it is never evidence."""
-    names = experiment.split("+")
-    return next((s for s in order if any(csv_path(results_root, name, s).exists() for name in names)), None)
-
-
 class Results:
     """Reader of one paper's results tree, for claims (best evidence first) and figures (at a given scale).
 
@@ -127,8 +108,9 @@ class Results:
 
     def __call__(self, experiment: str) -> tuple[pd.DataFrame, str] | None:
         """(frame, scale) at the best scale that has results, else None."""
-        scale = best_scale(self.root, experiment, self.scales)
-        return None if scale is None else (self.at(experiment, scale), scale)
+        names = experiment.split("+")
+        there = (scale for scale in self.scales if any(csv_path(self.root, name, scale).exists() for name in names))
+        return next(((self.at(experiment, scale), scale) for scale in there), None)
 
     def need(self, experiment: str) -> tuple[pd.DataFrame, str]:
         """As calling it, but raises MissingData instead of returning None."""

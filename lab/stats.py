@@ -17,19 +17,17 @@ def band(values: ArrayLike, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarr
     to 80th percentile (ReF-ER). One seed has no interval and no deviation: NaN, which draws as nothing.
     """
     curves = np.asarray(values, dtype=np.float64)
-    if kind == "mean-ci95":
-        mean, n = curves.mean(axis=0), len(curves)
-        half = stats.t.ppf(0.975, n - 1) * curves.std(axis=0, ddof=1) / n**0.5 if n > 1 else np.full_like(mean, np.nan)
-        return mean, mean - half, mean + half
-    if kind == "mean-sd":
-        mean = curves.mean(axis=0)
-        deviation = curves.std(axis=0, ddof=1) if len(curves) > 1 else np.full_like(mean, np.nan)
-        return mean, mean - deviation, mean + deviation
+    mean, n = curves.mean(axis=0), len(curves)
     if kind == "median-33-67":
         return np.median(curves, axis=0), *np.percentile(curves, [33, 67], axis=0)
     if kind == "mean-20-80":
-        return curves.mean(axis=0), *np.percentile(curves, [20, 80], axis=0)
-    raise ValueError(f"unknown band {kind!r}; choose from {', '.join(BANDS)}")
+        return mean, *np.percentile(curves, [20, 80], axis=0)
+    half = curves.std(axis=0, ddof=1) if n > 1 else np.full_like(mean, np.nan)
+    if kind == "mean-ci95" and n > 1:
+        half = stats.t.ppf(0.975, n - 1) * half / n**0.5
+    elif kind not in BANDS:
+        raise ValueError(f"unknown band {kind!r}; choose from {', '.join(BANDS)}")
+    return mean, mean - half, mean + half
 
 
 def auc(steps: ArrayLike, values: ArrayLike) -> np.ndarray | float:

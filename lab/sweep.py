@@ -15,7 +15,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from tqdm import tqdm
 
@@ -32,7 +31,6 @@ from lab.runs import set_aside
 
 POLL_SECONDS = 0.5
 MAKERS: dict[str, Callable[[list[Entry], int], Launcher]] = dict(zip(LAUNCHERS, (Local, Ray, Slurm), strict=True))
-PRIOR_MINUTES = 3.0  # of work per process at the usual speed that an estimate of the remaining time starts from
 
 
 @dataclass
@@ -76,22 +74,16 @@ def sweep(
 
     work: directory of runs -> the entries that belong there. launcher: "local"; "ray" for the cluster that RAY_ADDRESS
     names or that this machine belongs to, which decides itself how many runs go at once; "slurm" for a job per run, at
-    most `jobs` of them in the queue at a time. hours: how long a run usually takes, by run name, for the progress bar;
-    the average for others. longest_first: begin with the runs that usually take longest; else in the order given.
+    most `jobs` of them in the queue at a time. hours: how long a run usually takes, by run name; the average for
+    others. longest_first: begin with the runs that usually take longest; else in the order given.
     seconds: stop all runs after so long; they go on from their checkpoints in the next sweep.
     stale: what becomes of runs that were trained by other sources than today's, or with another default. "again": each
     is moved to stale/ beside it when its turn comes, and trained anew; "keep": finished ones count, others go on.
     tensorboard: also write TensorBoard files.
     The output of a run goes to <run_dir>/log.txt. Ctrl-C stops all runs and sets Report.interrupted. Raises UserError:
-    unknown launcher, no cluster, too little memory or disk, unwritable directory; errors of runs are never raised, they
-    are in Report.failed.
+    no cluster, too little memory or disk, unwritable directory; errors of runs are never raised, they are in
+    Report.failed.
     """
-    if jobs < 1:
-        raise UserError(f"JOBS={jobs} leaves nothing to work with; use 1 or more")
-    if launcher not in LAUNCHERS:
-        raise UserError(f"unknown LAUNCHER={launcher}; use one of {', '.join(LAUNCHERS)}")
-    if stale not in STALE:
-        raise UserError(f"unknown STALE={stale}; use one of {', '.join(STALE)}")
     roots = {Path(root).resolve(): list(entries) for root, entries in work.items()}
     for root in roots:
         try:
@@ -109,10 +101,9 @@ def sweep(
         runs = [(run.job.entry, run.directory) for run in todo.values()]
         resources.check(runs, jobs, memory=launcher == "local")
         workers = MAKERS[launcher]([run.job.entry for run in todo.values()], jobs)
-        known = {name: hours[run.directory.name] for name, run in todo.items() if run.directory.name in hours}
         anew = {name for name, run in todo.items() if run.aside}
-        with Progress({name: run.directory for name, run in todo.items()}, known, jobs, anew) as progress:
-            _train(todo, workers, report, progress, time.monotonic() + seconds)
+        progress = Progress({name: run.directory for name, run in todo.items()}, hours, anew)
+        _train(todo, workers, report, progress, time.monotonic() + seconds)
     for name in [name for name in report.busy if (todo[name].directory / "done.json").exists()]:
         report.busy.remove(name)
         report.skipped.append(name)
@@ -159,7 +150,6 @@ def _train(todo: dict[str, _Run], workers: Launcher, report: Report, progress: "
                 if _ready(todo[name], name, report):
                     workers.start(name, todo[name].job, todo[name].directory)
                     running.append(name)
-            seen = list(running)
             for name, outcome in workers.wait(POLL_SECONDS):
                 running.remove(name)
                 if outcome == "":
@@ -168,11 +158,12 @@ def _train(todo: dict[str, _Run], workers: Launcher, report: Report, progress: "
                     report.busy.append(name)
                 else:
                     report.failed[name] = outcome
-            progress.show(seen, report)
+            progress.show(running, report)
     except KeyboardInterrupt:
         report.interrupted = True
     finally:
         workers.stop()
+        progress.bar.close()
 
 
 def _ready(run: _Run, name: str, report: Report) -> bool:
@@ -207,90 +198,39 @@ def _tell(report: Report, directories: dict[str, Path]) -> None:
 
 
 class Progress:
-    """One bar over the work of all runs, and how long it will still take.
+    """One bar over the work of all runs, in the minutes that each usually takes: runs of different papers differ a
+    hundredfold in the time of a step. Of a run that goes on, the share of its steps counts."""
 
-    Runs of different papers differ a hundredfold in the time of a step, so the bar counts the minutes that each run
-    usually takes, and of these the share of steps that it has done (metrics.csv, total in config.json). The estimate
-    starts from the usual speed and follows the speed seen here, more and more as work gets done.
-    """
-
-    def __init__(
-        self, directories: Mapping[str, Path], hours: Mapping[str, float], jobs: int, anew: Collection[str] = ()
-    ) -> None:
-        """directories: run -> its directory. hours: what runs usually take. jobs: runs at a time. anew: runs of which
-        nothing is done, whatever their directories say."""
-        known = [hours[name] for name in directories if name in hours]
-        usual = sum(known) / len(known) if known else 1 / 60
+    def __init__(self, directories: Mapping[str, Path], hours: Mapping[str, float], anew: Collection[str] = ()) -> None:
+        """directories: run -> its directory. hours: what runs usually take, by the directory's name; the average for
+        others. anew: runs of which nothing is done, whatever their directories say."""
+        usual = sum(hours.values()) / len(hours) if hours else 1 / 60
         self.directories = directories
-        self.minutes = {name: 60 * hours.get(name, usual) for name in directories}
-        self.shares = {name: 0.0 if name in anew else _share_done(path) for name, path in directories.items()}
-        self.bar = _Bar(
+        self.minutes = {name: 60 * hours.get(path.name, usual) for name, path in directories.items()}
+        self.done = {name: 0.0 if name in anew else self._so_far(name) for name in directories}
+        self.bar = tqdm(
             total=sum(self.minutes.values()),
-            initial=self.done,
+            initial=sum(self.done.values()),
             mininterval=POLL_SECONDS if sys.stderr.isatty() else 60.0,
             dynamic_ncols=True,
             bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed} so far, {remaining} to go",
         )
-        self.bar.prior = (PRIOR_MINUTES * min(jobs, len(directories)), min(jobs, len(directories))) if known else (0, 0)
 
-    def __enter__(self) -> "Progress":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.bar.close()
-
-    @property
-    def done(self) -> float:
-        """Minutes of work done, also by earlier sweeps."""
-        return sum(minutes * self.shares[name] for name, minutes in self.minutes.items())
-
-    def show(self, seen: list[str], report: Report) -> None:
-        """Bring the bar up to date. seen: the runs that may have got further since the last call."""
-        for name in seen:
-            self.shares[name] = 1.0 if name in report.finished else _share_done(self.directories[name])
-            if name in report.busy or name in report.failed:  # what this sweep will not do is no work of its own
-                self.minutes[name] *= self.shares[name]
-                self.shares[name] = 1.0
-        self.bar.total = sum(self.minutes.values())
-        ended = len(report.finished) + len(report.busy) + len(report.failed)
+    def show(self, running: Iterable[str], report: Report) -> None:
+        """Bring the bar up to date. A run that failed, or that another process trains, is no more work."""
+        ended = {*report.finished, *report.busy, *report.failed}
+        self.done |= {name: self._so_far(name) for name in running} | {name: self.minutes[name] for name in ended}
         failed = f", {len(report.failed)} failed" if report.failed else ""
-        self.bar.set_description_str(f"{ended}/{len(self.directories)} runs{failed}", refresh=False)
-        self.bar.update(self.done - self.bar.n)
+        self.bar.set_description_str(f"{len(ended)}/{len(self.directories)} runs{failed}", refresh=False)
+        self.bar.update(sum(self.done.values()) - self.bar.n)
 
-
-class _Bar(tqdm):
-    """A bar whose speed starts from a prior: (minutes of work, how many of them are usually done in a minute)."""
-
-    prior: tuple[float, float] = (0.0, 0.0)
-
-    @property
-    def format_dict(self) -> dict[str, Any]:
-        """What tqdm prints; the rate is in units per second."""
-        values = super().format_dict
-        work, speed = self.prior
-        seconds = values["elapsed"] + (60 * work / speed if speed else 0.0)
-        done = self.n - self.initial + work
-        return values | {"rate": done / seconds if done and seconds else None}
-
-
-def _share_done(run_dir: Path) -> float:
-    total = _total_steps(run_dir)
-    return min(1.0, _last_step(run_dir) / total) if total else 0.0
-
-
-def _last_step(run_dir: Path) -> int:
-    """Step of the last whole row of metrics.csv, 0 when there is none yet."""
-    try:
-        with (run_dir / "metrics.csv").open("rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - 4096))
-            rows = file.read().split(b"\n")
-        return int(rows[-2].split(b",")[0])
-    except (OSError, ValueError, IndexError):
-        return 0
-
-
-def _total_steps(run_dir: Path) -> int | None:
-    try:
-        return json.loads((run_dir / "config.json").read_bytes()).get("total_steps")
-    except (OSError, ValueError):
-        return None
+    def _so_far(self, name: str) -> float:
+        """Its minutes times the step of the last whole row of metrics.csv, of the steps that config.json plans."""
+        try:
+            total = json.loads((self.directories[name] / "config.json").read_bytes())["total_steps"]
+            with (self.directories[name] / "metrics.csv").open("rb") as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - 4096))
+                step = int(file.read().split(b"\n")[-2].split(b",")[0])
+            return self.minutes[name] * min(1.0, step / total)
+        except (OSError, ValueError, IndexError, KeyError, TypeError, ZeroDivisionError):
+            return 0.0  # nothing is there yet

@@ -119,7 +119,7 @@ def test_the_rule_of_imports_itself():
         ("papers/ter/train.py", "papers.ter.evidence.experiments"),
         ("papers/ter/train.py", "papers.ners.train"),
         ("papers/ter/evidence/figures.py", "papers.ners.train"),
-        ("lab/pages/report/page.py", "papers.ter.train"),
+        ("lab/pages/report.py", "papers.ter.train"),
         ("lab/runs.py", "papers.ter.train"),
         ("envs/minigrid_tasks.py", "common.pixels"),
         ("common/replay/storage.py", "lab.errors.UserError"),

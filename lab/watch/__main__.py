@@ -21,16 +21,16 @@ from tyro.conf import arg
 
 from lab.arguments import parse
 from lab.errors import UserError, guard
-from lab.watch.agents import find, of_run, papers, trained
-from lab.watch.playing import watch
+from lab.rooms import House, plain
+from lab.watch.agents import find, module, of_run, trained, watch
 
 
 def show_list() -> None:
     """Print all committed agents, with the command that shows each."""
-    for paper, module in papers().items():
+    for paper in House().papers():
         for env, method in trained(paper):
-            note = "  (the headline)" if (env, method) == module.HEADLINE else ""
-            print(f"make watch PAPER={paper.replace('_', '-')} ENV={env} METHOD={method}{note}")
+            note = "  (the headline)" if (env, method) == module(paper).HEADLINE else ""
+            print(f"make watch PAPER={plain(paper)} ENV={env} METHOD={method}{note}")
     print("Add OUT=agent.gif for a GIF instead of a window.")
 
 

@@ -1,4 +1,4 @@
-"""What there is to watch, and how it comes from its files.
+"""What there is to watch, how it comes from its files, and how it plays.
 
 papers/<paper>/evidence/trained/<env>-<method>/ holds the config.json and weights.pt of a finished run, without the
 weights that acting does not need; beside it lies its GIF. A paper's watch.py says how to play them: HEADLINE, (env,
@@ -23,7 +23,7 @@ import numpy as np
 
 from lab.errors import UserError
 from lab.rooms import House, choose
-from lab.watch.display import follow, no_opengl
+from lab.watch.pictures import Film, Moment, Screen, no_opengl
 
 Act = Callable[[Any, dict[str, Any], np.random.Generator], Any]
 
@@ -38,12 +38,8 @@ class Agent:
     """What its pictures are called: env and method, or the folder of a run."""
 
 
-def papers() -> dict[str, ModuleType]:
-    """The watch.py of every paper, by the paper's name."""
-    return {name: _module(name) for name in House().papers()}
-
-
-def _module(paper: str) -> ModuleType:
+def module(paper: str) -> ModuleType:
+    """The paper's watch.py."""
     return importlib.import_module(f"papers.{paper}.evidence.watch")
 
 
@@ -51,7 +47,7 @@ def trained(paper: str) -> dict[tuple[str, str], Agent]:
     """(env, method) -> the paper's committed agents."""
     found = {}
     for path in sorted((House().papers()[paper].evidence / "trained").glob("*/config.json")):
-        env = _read_config(path)["env"]
+        env = json.loads(path.read_bytes())["config"]["env"]
         method = path.parent.name.removeprefix(f"{env}-")
         found[env, method] = Agent(paper, path.parent, f"{env} {method}")
     return found
@@ -60,8 +56,7 @@ def trained(paper: str) -> dict[tuple[str, str], Agent]:
 def find(paper: str, env: str = "", method: str = "") -> Agent:
     """The committed agent called so; what is left empty is the headline's, or what there is. UserError otherwise."""
     paper = choose("paper", paper, House().papers())
-    agents = trained(paper)
-    headline = _module(paper).HEADLINE
+    agents, headline = trained(paper), module(paper).HEADLINE
     env = choose(f"env of {paper}", env or headline[0], [of for of, _ in agents])
     methods = [by for of, by in agents if of == env]
     method = method or (headline[1] if headline[1] in methods else methods[0])
@@ -70,21 +65,29 @@ def find(paper: str, env: str = "", method: str = "") -> Agent:
 
 def of_run(folder: Path, paper: str = "") -> Agent:
     """The agent of a finished run; its paper is the name of the folder above it unless `paper` says another."""
-    names = House().papers()
-    above = folder.resolve().parent.name
+    names, above = House().papers(), folder.resolve().parent.name
     if not paper and above not in names:
         raise UserError(f"{folder} does not say of which paper it is; add --paper, one of {', '.join(names)}")
     return Agent(choose("paper", paper or above, names), folder, folder.resolve().name)
 
 
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
 def load(agent: Agent) -> tuple[Any, Act]:
     """The agent's environment, which draws pictures, and act(observation, info, rng). UserError for damaged files."""
-    module = _module(agent.paper)
-    path = agent.folder / "config.json"
-    config = rebuild(module.CONFIGS, _read_config(path), path)
-    weights = _read_weights(agent.folder / "weights.pt")
+    import torch  # here, as it loads slowly, and --help and mistakes do without
+
+    room, path = module(agent.paper), agent.folder / "config.json"
     try:
-        env, act = module.player(config, weights)
+        settings = dict(json.loads(path.read_bytes())["config"])
+        weights = dict(torch.load(agent.folder / "weights.pt", map_location="cpu", weights_only=True))
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+        what = "a finished run that keeps its weights has config.json and weights.pt"
+        raise UserError(f"cannot read the run in {agent.folder} ({str(error).splitlines()[0]}); {what}") from None
+    config = rebuild(room.CONFIGS, settings, path)
+    try:
+        env, act = room.player(config, weights)
     except (RuntimeError, KeyError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"the weights in {agent.folder} do not fit its config.json: {reason}") from None
@@ -92,9 +95,18 @@ def load(agent: Agent) -> tuple[Any, Act]:
         if "MUJOCO_GL" not in os.environ:
             raise
         raise no_opengl(error) from None
-    env.unwrapped.render_mode = "rgb_array"  # environments look at it when they are to draw
-    follow(env.unwrapped)
-    return env, act
+    task = env.unwrapped
+    task.render_mode = "rgb_array"  # environments look at it when they are to draw
+    if hasattr(task, "mujoco_renderer"):  # the camera that follows the robot; gymnasium 1.4 takes one that stays behind
+        cameras = [task.model.camera(i).name for i in range(task.model.ncam)]
+        if "track" in cameras:
+            task.mujoco_renderer.camera_id = cameras.index("track")
+    return env, torch.no_grad()(act)
+
+
+def part(weights: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """The weights whose names begin with the prefix, without it."""
+    return {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
 
 
 def rebuild(kinds: Sequence[type], values: dict[str, Any], path: Path) -> Any:
@@ -108,31 +120,54 @@ def rebuild(kinds: Sequence[type], values: dict[str, Any], path: Path) -> Any:
 
 def _build(kind: type, values: dict[str, Any], path: Path) -> Any:
     types = get_type_hints(kind)
-    names = [field.name for field in dataclasses.fields(kind)]
-    if unknown := [name for name in values if name not in names]:
+    if unknown := values.keys() - {field.name for field in dataclasses.fields(kind)}:
         raise UserError(f"{path} has unknown settings, {', '.join(unknown)}: no run that can be watched has them")
     nested = {name: _build(types[name], value, path) for name, value in values.items() if isinstance(value, dict)}
     return kind(**values | nested)
 
 
-def _read_config(path: Path) -> dict[str, Any]:
+# ---- playing ---------------------------------------------------------------------------------------------------------
+
+
+def play(env: Any, act: Act, seed: int, rng: np.random.Generator, draw: Callable[[Moment], None]) -> Moment:
+    """One episode from the start that `seed` draws; `draw` is told of its start and of every step. Returns its end."""
+    observation, info = env.reset(seed=seed)
+    now = Moment()
+    draw(now)
+    while not now.over:
+        observation, reward, terminated, truncated, info = env.step(act(observation, info, rng))
+        success = info.get("success", info.get("is_success"))
+        now = Moment(now.steps + 1, now.total + float(reward), bool(terminated or truncated), success)
+        draw(now)
+    return now
+
+
+def watch(agent: Agent, episodes: int, seed: int, out: Path | None) -> list[Moment]:
+    """Play `episodes` and show them in a window, or write them to `out`, a GIF; returns their ends."""
+    if out and out.suffix.lower() != ".gif":
+        raise UserError(f"{out} must end in .gif")
+    if out and out.exists():
+        raise UserError(f"{out} exists; choose another name")
+    from lab.runs import Streams  # loads torch, which --help and mistakes do without
+
+    env, act = load(agent)
+    screen: Any = (Film if out else Screen)(f"{agent.paper}: {agent.name}", env.metadata["render_fps"])
+    streams = Streams(seed)
+    starts, rng = streams.numpy("starts"), streams.numpy("actions")
+    ends: list[Moment] = []
+
+    def draw(now: Moment) -> None:
+        screen.show(env, f"{len(ends) + 1} of {episodes}: {now}", now)
+
     try:
-        return dict(json.loads(path.read_bytes())["config"])
-    except FileNotFoundError:
-        raise UserError(f"{path} is missing; name the folder of a run") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"cannot read {path} ({error}); it is not the config.json of a run") from None
-
-
-def _read_weights(path: Path) -> dict[str, Any]:
-    import torch  # here, as it loads slowly, and --help and mistakes do without
-
-    try:
-        weights = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError:
-        raise UserError(f"{path} is missing: the run has not finished, or it keeps no weights") from None
-    except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
-        raise UserError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
-    if not isinstance(weights, dict):
-        raise UserError(f"{path} holds a {type(weights).__name__}, not parameters by name")
-    return weights
+        for _ in range(episodes):
+            # Odd, as the seeds of evaluation are where training has even ones: never a level of training.
+            ends.append(play(env, act, 2 * int(starts.integers(2**30)) + 1, rng, draw))
+            print(f"episode {len(ends)}: {ends[-1]}", flush=True)
+    finally:
+        env.close()
+        screen.close()
+    if out:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_bytes(screen.gif())
+    return ends

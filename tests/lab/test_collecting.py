@@ -359,7 +359,7 @@ def test_merge_trees_without_results(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("config.json", "{", r"config.json cannot be read .*; delete .* and run it again"),
+        ("config.json", "{", r"cannot read .*config.json .*; delete .* to start again"),
         ("metrics.csv", "step,value,hours\n", r"metrics.csv: column 'metric' is missing"),
         ("metrics.csv", None, r"No such file.*delete .* and run it again"),
     ],

@@ -52,15 +52,14 @@ def committed(house):
 
 
 def gaps(house):
-    papers = list(house.papers().values())
-    return evidence.gaps(papers, evidence.verdicts_of(papers))
+    return evidence.gaps({paper: evidence.judge(paper) for paper in house.papers().values()})
 
 
 def test_the_cheapest_undecided_claim_comes_first_and_no_run_twice(house):
     found = gaps(house)
-    assert [(gap.figure, len(gap.runs), [claim.id for claim, _ in gap.claims]) for gap in found] == [
-        ("fig-4", 3, ["coins-4"]),  # three runs of an unknown length against six; fig-2 and fig-3 have no claims
-        ("fig-1", 6, ["coins-1"]),  # `again` shares its runs with `compare`
+    assert [(gap.claim.id, len(gap.runs)) for gap in found] == [
+        ("coins-4", 3),  # three runs of an unknown length against six; fig-2 and fig-3 have no claims
+        ("coins-1", 6),  # `again` shares its runs with `compare`
     ]
 
 
@@ -71,10 +70,12 @@ def test_only_what_is_missing_is_planned_with_the_hours_that_its_like_took(house
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], *(f"{line.rpartition(',')[0]},0.1" for line in lines[1:]), ""]))
     first, second = gaps(house)
-    assert first.figure == "fig-1" and sorted(entry.method for entry in first.runs.values()) == ["fixed", "flip"]
-    assert [verdict.status for _, verdict in first.claims] == ["inconclusive"], "two seeds are too few"
+    assert first.claim.id == "coins-1" and sorted(entry.method for entry in first.runs.values()) == ["fixed", "flip"]
+    assert first.status == "inconclusive", "two seeds are too few"
     assert first.cost == pytest.approx(0.1, abs=0.01), "what `fixed` took, and flip next to nothing in `again`, `fails`"
-    assert second.figure == "fig-4" and second.cost == pytest.approx(0.15, abs=0.01), "as the runs of the same script"
+    assert second.claim.id == "coins-4" and second.cost == pytest.approx(0.15, abs=0.01), (
+        "as the runs of the same script"
+    )
 
 
 def test_what_other_scripts_take_says_nothing_about_a_run(house):
@@ -135,7 +136,7 @@ def test_what_is_not_run_says_its_price_and_what_only_full_can_decide_is_not_pla
     coins = house.papers()["coins"]
     told = {claim.id: (scale_of(claim, v), ours_of(v)) for claim, v in priced(coins, evidence.judge(coins))}
     assert told["coins-1"] == ("full only", "6 runs, about 6 core-hours"), "ten times as many steps"
-    assert "coins-1" not in [claim.id for gap in gaps(house) for claim, _ in gap.claims]
+    assert "coins-1" not in [gap.claim.id for gap in gaps(house)]
     with pytest.raises(ValueError, match="no claims are called nothing"):
         full_only(coins.claims, ["nothing"])
 
@@ -144,7 +145,7 @@ def test_a_claim_that_reads_a_part_of_its_figure_lacks_that_part_alone(house):
     path = house.root / "house_of_tests/coins/evidence/claims.py"
     text = path.read_text().replace('"+10", check', '"+10", check, reads="again"').replace('"fig-4"', '"fig-1"')
     path.write_text(text.replace('"-", check_slow', '"-", check_slow, reads="slow+again"'))
-    found = {gap.claims[0][0].id: [entry.method for entry in gap.runs.values()] for gap in gaps(house)}
+    found = {gap.claim.id: [entry.method for entry in gap.runs.values()] for gap in gaps(house)}
     assert found == {"coins-1": ["flip"] * 3, "coins-4": ["slow"] * 3}, "one figure, two questions"
     coins = house.papers()["coins"]
     told = {claim.id: ours_of(verdict) for claim, verdict in priced(coins, evidence.judge(coins))}
@@ -156,7 +157,7 @@ def test_a_claim_about_some_tasks_lacks_the_runs_on_these_alone(house):
     path = house.root / "house_of_tests/coins/evidence/claims.py"
     text = path.read_text().replace('"+10", check', f'"+10", check, tasks=("{task}",)')
     path.write_text(text.replace('"-", check_slow', '"-", check_slow, tasks=("another",)'))
-    found = {gap.claims[0][0].id: len(gap.runs) for gap in gaps(house)}
+    found = {gap.claim.id: len(gap.runs) for gap in gaps(house)}
     assert found == {"coins-1": 6}, "of the other task there are no runs"
 
 
@@ -164,7 +165,7 @@ def test_a_dry_run_trains_nothing(house, swept, capsys):
     assert main(["evidence", "--dry", "--hours", "0.2", "--jobs", "2"], house) == 0
     first, *figures = capsys.readouterr().out.splitlines()
     assert first.startswith("3 missing quick runs (about 0.6 core-hours; there are 0.2 hours on 2 processes)")
-    assert [line.split(":")[0].strip() for line in figures] == ["coins fig-4"], "fig-1 does not fit"
+    assert [line.split(",")[0].strip() for line in figures] == ["coins fig-4"], "fig-1 does not fit"
     assert not swept and not committed(house).exists()
 
 
@@ -174,7 +175,7 @@ def test_it_trains_collects_and_says_which_verdicts_changed(house, capsys):
     capsys.readouterr()
     assert main(["evidence", "coins", "--hours", "0.5", "--jobs", "2"], house) == 0
     out = capsys.readouterr().out
-    assert "coins fig-1: 6 runs, 0 core-hours: coins-1 (not run)" in out
+    assert "coins fig-1, coins-1 (not run): 6 runs, 0 core-hours" in out
     assert "coins fig-1: not run -> reproduced: flip scores higher (+10 [" in out
     assert out.splitlines()[-1].startswith("1 verdicts changed; `make figures claims`")
     assert len(results.read(committed(house), "again", "quick")) == 3, "every experiment gets its share"

@@ -20,7 +20,7 @@ from lab.errors import UserError
 from lab.launchers import Local
 from lab.provenance import take
 from lab.resources import JOBS_PER_GPU
-from lab.sweep import _last_step, sweep
+from lab.sweep import sweep
 from tests.lab.test_sweep import entry, name
 from tests.lab.toy_train import Config, main
 from tests.processes import metrics, say_gpu
@@ -30,6 +30,12 @@ SLOW = [entry(seed=seed, device="cuda", steps=3000, pause=0.02) for seed in (10,
 
 def log(each, runs_root: Path) -> str:
     return (each.run_dir(runs_root) / "log.txt").read_text()
+
+
+def last_step(run_dir: Path) -> int:
+    path = run_dir / "metrics.csv"
+    rows = path.read_text().split("\n")[1:-1] if path.exists() else []  # whole ones
+    return int(rows[-1].split(",")[0]) if rows else 0
 
 
 @pytest.fixture
@@ -80,7 +86,7 @@ def test_ray(tmp_path, ctrl_c, monkeypatch):
     node = {"num_cpus": 1, "num_gpus": 2, "include_dashboard": False}
     cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=node)
     learns, dies = entry(device="cuda"), entry("dies", device="cuda")  # Ray keeps the order of what asks for the same
-    steps = lambda: [_last_step(each.run_dir(tmp_path)) for each in SLOW]  # noqa: E731
+    steps = lambda: [last_step(each.run_dir(tmp_path)) for each in SLOW]  # noqa: E731
     over = threading.Event()
 
     def interrupt() -> None:

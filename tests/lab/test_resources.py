@@ -8,7 +8,7 @@ import pytest
 
 from lab import resources
 from lab.errors import UserError, guard
-from lab.resources import BASE_BYTES, choose_jobs, fit, freest, gpu_names, replay_needs
+from lab.resources import BASE_BYTES, default_jobs, fit, gpu_names, replay_needs
 from lab.rooms import House
 from lab.sweep import sweep
 from tests.lab import toy_train
@@ -100,17 +100,17 @@ def test_gpus_are_called_as_this_process_may_see_them():
     assert gpu_names(0, "") == []
 
 
-def test_a_run_goes_where_the_fewest_are():
-    assert [freest("01", taken) for taken in ("", "0", "01", "011", "1101", "2")] == ["0", "1", "0", "0", "0", "0"]
-    assert freest(["5", "7"], ["", "5", "", ""]) == "7", "runs without a GPU do not count"
-
-
 @pytest.mark.parametrize(
-    ("launcher", "cores", "gpus", "jobs"),
-    [("local", 6, 0, 6), ("local", 64, 2, 8), ("local", 6, 2, 6), ("ray", 6, 0, 6), ("slurm", 6, 0, 100)],
-)
-def test_jobs_where_nobody_says(launcher, cores, gpus, jobs):
-    assert choose_jobs(launcher, cores, gpus) == jobs
+    ("device", "launcher", "cores", "jobs"),
+    [
+        ("cpu", "local", 6, 6), ("cuda", "local", 64, 8), ("cuda", "local", 6, 6), ("cuda", "ray", 6, 6),
+        ("cpu", "slurm", 6, 100),
+    ],
+)  # fmt: skip
+def test_jobs_where_nobody_says(device, launcher, cores, jobs, monkeypatch):
+    monkeypatch.setattr(resources, "count_gpus", lambda: 2)
+    monkeypatch.setattr(resources.os, "cpu_count", lambda: cores)
+    assert default_jobs(device, launcher) == jobs
 
 
 def test_too_little_memory_is_one_line(capsys):

@@ -5,7 +5,7 @@ import pytest
 
 from lab.entry import Entry
 from lab.errors import UserError
-from lab.results import COLUMNS, Grid, MissingData, Results, best_scale, final, matrix, read
+from lab.results import COLUMNS, Grid, MissingData, Results, final, matrix, read
 
 HEADER = ",".join(COLUMNS)
 ROW = "e,quick,ter,Chain,0,100,return,1.0,0.5"
@@ -16,12 +16,15 @@ ROW = "e,quick,ter,Chain,0,100,return,1.0,0.5"
     [
         (HEADER.replace("metric,", "") + "\n", "column 'metric' is missing"),
         ("", "column 'experiment' is missing"),
-        (f"{HEADER}\n{ROW.replace('1.0', 'high')}\n", "line 2, column 'value': 'high' is not a number"),
-        (f"{HEADER}\n{ROW}\n{ROW.replace('100', '2e2')}\n", "line 3, column 'step': '2e2' is not a whole number"),
-        (f"{HEADER}\n{ROW[:-8]}\n", "line 2, column 'value': '' is not a number"),
-        (f"{HEADER}\n{ROW},7\n", "line 2 has more than 9 columns"),
+        (
+            f"{HEADER}\n{ROW.replace('1.0', 'high')}\n",
+            "cannot be read as CSV (could not convert string to float: 'high')",
+        ),
+        (f"{HEADER}\n{ROW}\n{ROW.replace('100', '2.5')}\n", "cannot be read as CSV"),
+        (f"{HEADER}\n{ROW[:-8]}\n", "could not convert string to float: ''"),
+        (f"{HEADER}\n{ROW},7\n", "cannot be read as CSV"),
         (f"{HEADER}\n{ROW}\n{ROW},7\n", "Expected 9 fields in line 3, saw 10"),
-        (f"{HEADER}\n\n{ROW}\n", "line 2, column 'seed': '' is not a whole number"),
+        (f"{HEADER}\n\n{ROW}\n", "cannot be read as CSV"),
         (f"{HEADER}\n{ROW}\n{ROW}\n", "seed 0 step 100 metric return occurs twice"),
         (f"{HEADER}\n{ROW.replace('quick', 'smoke')}\n", "column 'scale' holds 'smoke', expected 'quick'"),
         (f"{HEADER}\n{ROW.replace('e,', 'f,', 1)}\n", "column 'experiment' holds 'f', expected 'e'"),
@@ -47,7 +50,7 @@ def add_file(root: Path, scale: str, experiment: str = "e") -> None:
 
 def test_reader_prefers_full_and_never_takes_smoke(tmp_path):
     add_file(tmp_path, "smoke")
-    assert best_scale(tmp_path, "e") is None and Results(tmp_path)("e") is None
+    assert Results(tmp_path)("e") is None
     with pytest.raises(MissingData, match="no full or quick results of e"):
         Results(tmp_path).need("e")
     add_file(tmp_path, "quick")

@@ -159,7 +159,7 @@ def test_claims_say_what_they_are(paper):
     prices = Prices(paper)
     for claim in paper.claims:
         assert set(prices.experiments(claim)) <= paper.experiments.keys(), claim.id
-        runs = [entry for name in prices.experiments(claim) for entry in prices.entries(name, claim.scale)]
+        runs = [entry for name in prices.experiments(claim) for entry in prices.plans[name, claim.scale]]
         assert set(claim.tasks) <= {entry.env for entry in runs}, claim.id
         file, _ = judge_of(claim, ROOT, f"papers/{paper.name}")
         assert (ROOT / file).is_file(), claim.id

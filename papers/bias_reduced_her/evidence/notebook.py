@@ -1,13 +1,14 @@
-"""What this paper's notebook shows (lab/pages/notebook)."""
+"""What this paper's notebook shows (`make notebook`)."""
 
-EQUATIONS = ("Algorithm 2",)
-CODE = ("papers.bias_reduced_her.filtered:misleading", "papers.bias_reduced_her.hindsight:Hindsight.__call__")
-ABOUT = (
-    "Bit flipping with a useless action, where the true values are known, with seed 3 alone. The figure in the "
-    "room has fifteen seeds."
+from lab.pages.notebook import Notebook
+
+NOTEBOOK = Notebook(
+    equations=("Algorithm 2",),
+    code=("papers.bias_reduced_her.filtered:misleading", "papers.bias_reduced_her.hindsight:Hindsight.__call__"),
+    about=(
+        "Bit flipping with a useless action, where the true values are known, with three seeds. The figure in "
+        "the room has fifteen."
+    ),
+    figure="bitflip",
+    seeds="3",
 )
-COMMANDS = {
-    "smoke": ["-m lab run bias_reduced_her bitflip --scale smoke"],
-    "quick": ["-m lab run bias_reduced_her bitflip --scale quick --seeds 3"],
-}
-PICTURES = ("runs/figures/bias_reduced_her/{scale}/bitflip.png",)

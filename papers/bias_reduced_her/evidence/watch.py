@@ -6,6 +6,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from lab.watch.agents import part
 from papers.bias_reduced_her import train
 from papers.bias_reduced_her.ddpg import DDPG
 from papers.bias_reduced_her.scaling import Scaler
@@ -20,7 +21,7 @@ def player(config: train.Config, weights: dict[str, Any]) -> tuple[gymnasium.Env
     env: Any = make_env(config.env)
     sizes = [env.observation_space[name].shape[0] for name in ("observation", "desired_goal")]
     agent = DDPG(sum(sizes), env.action_space.shape[0])
-    agent.actor.load_state_dict({name[6:]: value for name, value in weights.items() if name.startswith("actor.")})
+    agent.actor.load_state_dict(part(weights, "actor."))
     scale = Scaler(sum(sizes))
     scale.load(weights)
 

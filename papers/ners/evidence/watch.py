@@ -6,6 +6,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from lab.watch.agents import part
 from papers.ners import train
 from papers.ners.sac import SAC
 from papers.ners.tasks import make_env
@@ -13,8 +14,6 @@ from papers.ners.td3 import TD3
 
 HEADLINE = ("SparsePendulum", "sac-ners")
 CONFIGS = (train.Config,)
-PART = "actor."
-"""What the names of the acting network's parameters begin with."""
 
 
 def player(config: train.Config, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callable[..., Any]]:
@@ -22,8 +21,7 @@ def player(config: train.Config, weights: dict[str, Any]) -> tuple[gymnasium.Env
     env: Any = make_env(config.env)
     learner = SAC if config.agent == "sac" else TD3
     agent = learner(env.observation_space.shape[0], env.action_space.shape[0])
-    actor = {name.removeprefix(PART): value for name, value in weights.items() if name.startswith(PART)}
-    agent.actor.load_state_dict(actor)
+    agent.actor.load_state_dict(part(weights, "actor."))
 
     def act(observation: np.ndarray, info: dict[str, Any], rng: np.random.Generator) -> np.ndarray:
         return agent.act(np.asarray(observation, np.float32))

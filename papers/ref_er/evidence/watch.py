@@ -14,8 +14,8 @@ from papers.ref_er.player import WhiteNoise
 from papers.ref_er.tasks import to_env
 
 HEADLINE = ("Hopper-v5", "vracer-refer")
-CONFIGS = (train.Config, train_ppo.Config, train_acer.Config)
-SCRIPTS: dict[type, Any] = {train.Config: train, train_ppo.Config: train_ppo, train_acer.Config: train_acer}
+SCRIPTS: dict[type, Any] = {script.Config: script for script in (train, train_ppo, train_acer)}
+CONFIGS = tuple(SCRIPTS)
 NETWORKS = {"vracer": "network", "naf": "network", "ddpg": "actor", "ppo": "policy", "acer": "policy"}
 """Method -> its agent's network that acts."""
 

@@ -6,10 +6,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
-from torch import Tensor, nn
 
 from envs.goal_task import GoalEnv, GoalTask
 from envs.voxel_build import VoxelBuildEnv
+from lab.watch.agents import part
 from papers.sibling_rivalry import build, train, train_off_policy
 from papers.sibling_rivalry.build_networks import BuildPolicy
 from papers.sibling_rivalry.ddpg import Actor
@@ -21,8 +21,6 @@ from papers.sibling_rivalry.tasks import make_task
 
 HEADLINE = ("PointMaze", "ppo-sr")
 CONFIGS = (train.Config, train_off_policy.Config, build.Config)
-Choose = Callable[[Tensor, Tensor, Tensor | None, np.random.Generator], np.ndarray]
-"""Observations [1, ...], goals [1, ...], legal actions [1, A] or None -> actions [1, ...]."""
 
 
 def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callable[..., Any]]:
@@ -39,14 +37,19 @@ def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callabl
 
 
 def _of_one_level(config: Any, task: GoalTask, weights: dict[str, Any]) -> Callable[..., Any]:
-    acting, choose = _on_policy(task) if isinstance(config, train.Config) else _off_policy(task)
+    on_policy, continuous = isinstance(config, train.Config), task.action_range is not None
+    acting: Any = make_policy(task) if on_policy else Actor(task) if continuous else None
+    acting = acting or network(input_shape(task), task.n_actions, pool="mean")
     acting.load_state_dict(weights)
 
-    @torch.no_grad()
     def act(observation: dict[str, np.ndarray], info: dict[str, Any], rng: np.random.Generator) -> Any:
         seen, goal = (torch.from_numpy(observation[name][None]) for name in ("observation", "desired_goal"))
         legal = torch.from_numpy(info["legal"][None]) if "legal" in info else None
-        return choose(seen, goal, legal, rng)[0]
+        if on_policy:
+            return acting.act(seen, goal, legal, rng)[0]
+        if continuous:
+            return acting(seen, goal)[0].numpy()
+        return masked(acting(join(seen, goal)), legal).argmax(dim=1)[0].numpy()
 
     return act
 
@@ -56,13 +59,9 @@ def _of_two_levels(config: Any, task: Hierarchy, weights: dict[str, Any]) -> Cal
     as soon as the goal is touched, not at the end of a pursuit."""
     from envs.ant_maze import CLOCK  # here: all other tasks do without MuJoCo
 
-    high, low = (
-        {name.removeprefix(level): value for name, value in weights.items() if name.startswith(level)}
-        for level in ("high.", "low.")
-    )
-    decide, greedy = _of_one_level(config, task, high), not isinstance(config, train.Config)
+    decide, greedy = _of_one_level(config, task, part(weights, "high.")), not isinstance(config, train.Config)
     policy = make_policy(task.world)
-    policy.load_state_dict(low)
+    policy.load_state_dict(part(weights, "low."))
     subgoal = np.zeros((1, *task.goal_shape), np.float32)
 
     def act(observation: dict[str, np.ndarray], info: dict[str, Any], rng: np.random.Generator) -> Any:
@@ -83,16 +82,3 @@ def _builder(config: build.Config, weights: dict[str, Any]) -> tuple[gymnasium.E
         return policy.act(observation["observation"][None], observation["desired_goal"][None], rng)[0][0]
 
     return VoxelBuildEnv(task), act
-
-
-def _on_policy(task: GoalTask) -> tuple[nn.Module, Choose]:
-    policy = make_policy(task)
-    return policy, policy.act
-
-
-def _off_policy(task: GoalTask) -> tuple[nn.Module, Choose]:
-    if task.action_range is not None:
-        actor = Actor(task)
-        return actor, lambda seen, goal, legal, rng: actor(seen, goal).numpy()
-    q = network(input_shape(task), task.n_actions, pool="mean")
-    return q, lambda seen, goal, legal, rng: masked(q(join(seen, goal)), legal).argmax(dim=1).numpy()

@@ -28,7 +28,6 @@ def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callabl
     q = Network(trunk, int(env.action_space.n))
     q.load_state_dict(weights)
 
-    @torch.no_grad()
     def act(observation: np.ndarray, info: dict[str, Any], rng: np.random.Generator) -> int:
         if rng.random() < config.eval_noise:
             return int(rng.integers(env.action_space.n))

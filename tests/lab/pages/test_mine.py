@@ -6,7 +6,7 @@ import re
 import pytest
 
 from lab.__main__ import main as lab
-from lab.pages.mine.__main__ import main
+from lab.pages.mine import main
 from tests.lab import toy_house
 
 

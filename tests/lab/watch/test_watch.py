@@ -18,10 +18,12 @@ import torch
 from PIL import Image
 
 from lab.errors import UserError
-from lab.watch import agents, display, film
+from lab.rooms import House
+from lab.watch import agents
+from lab.watch import pictures as film
 from lab.watch.__main__ import main
-from lab.watch.moment import Moment
-from lab.watch.playing import play
+from lab.watch.agents import play
+from lab.watch.pictures import Moment
 from papers.ners import train as ners_train
 from papers.ref_er import train as ref_er_train
 from papers.ref_er import train_acer, train_ppo
@@ -32,7 +34,7 @@ from papers.sibling_rivalry import train_off_policy
 from papers.ter import train as ter_train
 
 ROOT = Path(__file__).resolve().parents[3]
-AGENTS = {(paper, *key): agent for paper in agents.papers() for key, agent in agents.trained(paper).items()}
+AGENTS = {(paper, *key): agent for paper in House().papers() for key, agent in agents.trained(paper).items()}
 NAMES = ["-".join(key) for key in AGENTS]
 GAINS = {
     ("bias_reduced_her", "Hand", "filtered-her"): (60, 3.0),
@@ -91,8 +93,8 @@ def changed(folder, **settings) -> None:
 
 def test_every_paper_has_its_headline():
     assert AGENTS.keys() == GAINS.keys()
-    for paper, module in agents.papers().items():
-        assert agents.find(paper) == agents.trained(paper)[module.HEADLINE]
+    for paper in House().papers():
+        assert agents.find(paper) == agents.trained(paper)[agents.module(paper).HEADLINE]
 
 
 @pytest.mark.parametrize("key", AGENTS, ids=NAMES)
@@ -251,7 +253,7 @@ def test_a_window_needs_a_display(capsys, monkeypatch):
 def test_a_picture_needs_none_and_nothing_is_said_about_it():
     hidden = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "XDG_RUNTIME_DIR")
     code = (
-        "import gymnasium\nfrom lab.watch.display import picture\n"
+        "import gymnasium\nfrom lab.watch.pictures import picture\n"
         "env = gymnasium.make('Pendulum-v1', render_mode='rgb_array')\nenv.reset(seed=0)\n"
         "assert picture(env).shape[2] == 3"
     )
@@ -273,7 +275,7 @@ def test_mistakes_cost_one_line(tmp_path, capsys):
         ("did you mean --seed?", "--sed", 1),
         ("leave --env", "--run", tmp_path, "--env", "5x5-1"),
         ("add --paper", "--run", tmp_path),
-        ("config.json is missing", "--run", tmp_path, "--paper", "ter", *gif),
+        ("No such file", "--run", tmp_path, "--paper", "ter", *gif),
     ):
         assert words in fails(capsys, *arguments)
     assert not list(tmp_path.glob("*.gif"))
@@ -282,19 +284,20 @@ def test_mistakes_cost_one_line(tmp_path, capsys):
 def test_damaged_runs_cost_one_line(tmp_path, capsys):
     folder = copied(tmp_path)
     config, weights = folder / "config.json", folder / "weights.pt"
-    good = config.read_bytes()
+    good, trained = config.read_bytes(), weights.read_bytes()
     for words, spoil in (
         ("do not fit its config.json", lambda: changed(folder, network="nature")),
         ("unknown settings, colour", lambda: changed(folder, colour="red")),
         ("cannot be watched", lambda: changed(folder, env="Freeway")),
-        ("it is not the config.json of a run", lambda: config.write_text("{")),
-        ("cannot read", lambda: weights.write_bytes(b"no weights")),
-        ("not parameters by name", lambda: torch.save([1.0], weights)),
-        ("has not finished", weights.unlink),
+        ("cannot read the run", lambda: config.write_text("{")),
+        ("cannot read the run", lambda: weights.write_bytes(b"no weights")),
+        ("cannot read the run", lambda: torch.save([1.0], weights)),
+        ("No such file", weights.unlink),
     ):
         config.write_bytes(good)
         spoil()
         assert words in fails(capsys, "--run", folder, "--out", tmp_path / "x.gif")
+    weights.write_bytes(trained)
     assert "unknown settings" in fails(capsys, "--run", folder, "--paper", "ners", "--out", tmp_path / "x.gif")
     folder = copied(tmp_path, "ref_er", "Hopper-v5", "vracer-er")
     state = torch.load(folder / "weights.pt")
@@ -318,12 +321,10 @@ def test_settings_that_a_config_did_not_have_yet_get_their_defaults(tmp_path):
 @pytest.mark.parametrize("fps, steps, episodes", [(125, 1000, 1), (10, 50, 4), (4, 1, 8), (50, 300, 20)])
 @pytest.mark.parametrize("gap", sorted({gap for gap, _ in film.GIF_TRIES}))
 def test_a_gif_shows_every_end_and_lasts_ten_seconds_at_most(fps, steps, episodes, gap):
-    shots, blank = film.Film(fps), np.zeros((2, 2, 3), np.uint8)
-    for _ in range(episodes):
-        for step in range(steps + 1):
-            shots.show(blank, "title", "caption", Moment(step, over=step == steps))
-    kept, milliseconds = shots._cut(gap)
-    assert [now.steps for *_, now in kept].count(0) == sum(now.over for *_, now in kept) == episodes
+    moments = [Moment(step, over=step == steps) for _ in range(episodes) for step in range(steps + 1)]
+    found, milliseconds = film.cut(moments, fps, gap)
+    kept = [moments[i] for i in found]
+    assert [now.steps for now in kept].count(0) == sum(now.over for now in kept) == episodes
     assert 20 <= min(milliseconds) and sum(milliseconds) <= 1000 * film.GIF_SECONDS
     assert len(kept) <= film.GIF_SECONDS / gap + 2 * episodes
     if episodes == 1:  # in its own time where that is short enough
@@ -334,9 +335,10 @@ def test_colours_of_small_things_survive_in_a_gif():
     picture = np.full((100, 400, 3), 250, np.uint8)
     picture[:, :, 0] = np.arange(400) % 256
     picture[50:53, 200:203] = (0, 114, 178)
-    shots = film.Film(10)
-    shots.show(picture, "title", "caption", Moment())
-    shots.show(picture[::-1], "title", "caption", Moment(1, over=True))
+    env = SimpleNamespace(render=lambda: picture)
+    shots = film.Film("title", 10)
+    shots.show(env, "caption", Moment())
+    shots.show(env, "caption", Moment(1, over=True))
     shown = np.asarray(Image.open(BytesIO(shots.gif())).convert("RGB")).astype(int)
     assert np.abs(shown - (0, 114, 178)).sum(axis=2).min() < 40
 
@@ -345,7 +347,7 @@ def test_captions_fit_and_say_how_it_ended():
     assert str(Moment(3, -1.5, True, False)) == "step 3, return -1.5, no success"
     assert str(Moment(3, 2600.123, True)) == "step 3, return 2600"
     assert str(Moment(3, 1.0, False, False)) == "step 3, return 1"
-    picture = np.zeros((50, 80, 3), np.uint8)
+    picture = Image.new("RGB", (80, 50))
     short = np.asarray(film.captioned(picture, 320, "a", "b"))
     assert short.shape == (200 + film.BAR, 320, 3) and (short[film.BAR :] == 0).all()
     long = np.asarray(film.captioned(picture, 320, "a" * 45, "b" * 45))
@@ -359,8 +361,8 @@ def test_mujoco_that_cannot_draw_says_what_to_install(monkeypatch, capsys, tmp_p
     importlib.import_module("mujoco")  # as by the environment; with the next line's setting it may not be imported
     monkeypatch.setenv("MUJOCO_GL", "osmesa")
     with pytest.raises(UserError, match="apt install libegl1"):
-        display.picture(SimpleNamespace(unwrapped=SimpleNamespace(mujoco_renderer=None), render=missing))
-    monkeypatch.setattr(agents.papers()["ref_er"], "player", missing)  # or already when it is imported
+        film.picture(SimpleNamespace(unwrapped=SimpleNamespace(mujoco_renderer=None), render=missing))
+    monkeypatch.setattr(agents.module("ref_er"), "player", missing)  # or already when it is imported
     assert "(no library OSMesa); install OpenGL" in fails(capsys, "--paper", "ref-er", "--out", tmp_path / "x.gif")
 
 

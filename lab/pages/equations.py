@@ -13,20 +13,11 @@ from markdown import markdown
 from markupsafe import Markup
 
 from lab.errors import UserError
+from lab.pages.html import sections
 
 # Elements of MathML that draw nothing sensible unless they have this many parts.
 PARTS = dict.fromkeys(("mfrac", "msub", "msup", "munder", "mover", "mroot"), 2) | {"msubsup": 3, "munderover": 3}
 HIDDEN = 0xF0000  # characters from here on are private: Markdown takes them for letters
-
-
-def hide(html: str) -> str:
-    """`html` in characters that Markdown passes through as they are; `reveal` brings it back."""
-    return "".join(chr(HIDDEN + ord(character)) for character in html)
-
-
-def reveal(html: str) -> str:
-    """Undo `hide` wherever it was used in a text."""
-    return re.sub(r"[\U000f0000-\U000fffff]", lambda match: chr(ord(match[0]) - HIDDEN), html)
 
 
 def mathml(latex: str, display: str = "inline") -> str:
@@ -47,23 +38,26 @@ def mathml(latex: str, display: str = "inline") -> str:
     return html
 
 
-def typeset(text: str, where: str) -> str:
-    """`text` with its `$...$` and `$$...$$` as hidden MathML, code in backquotes left alone.
+def render(text: str, where: str) -> Markup:
+    """Markdown as HTML, its `$...$` and `$$...$$` drawn. Headings get the names that GitHub links them by.
 
     UserError names `where` if a formula cannot be converted.
     """
 
-    def replace(match: re.Match) -> str:
+    def hidden(match: re.Match) -> str:
         latex = match["block"] or match["inline"]
-        if not latex:
+        if not latex:  # code
             return match[0]
         try:
-            return hide(mathml(latex.strip(), "block" if match["block"] else "inline"))
+            html = mathml(latex.strip(), "block" if match["block"] else "inline")
         except ValueError as error:
             raise UserError(f"{where}: cannot convert {' '.join(latex.split())!r}: {error}") from None
+        return "".join(chr(HIDDEN + ord(character)) for character in html)
 
     code = r"```.*?```|``.*?``|`[^`\n]*`"
-    return re.sub(rf"{code}|\$\$(?P<block>.+?)\$\$|\$(?P<inline>[^$]+)\$", replace, text, flags=re.DOTALL)
+    text = re.sub(rf"{code}|\$\$(?P<block>.+?)\$\$|\$(?P<inline>[^$]+)\$", hidden, text, flags=re.DOTALL)
+    html = markdown(text, extensions=["tables", "fenced_code", "sane_lists", "toc"])
+    return Markup(re.sub(r"[\U000f0000-\U000fffff]", lambda match: chr(ord(match[0]) - HIDDEN), html))
 
 
 def load(path: Path, where: str) -> dict[str, Markup]:
@@ -71,17 +65,8 @@ def load(path: Path, where: str) -> dict[str, Markup]:
 
     Empty if there is no such file. UserError, naming `where` and the heading, for a formula that cannot be converted.
     """
-    if not path.is_file():
-        return {}
-    parts = re.split(r"^## (.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    pairs = zip(parts[1::2], parts[2::2])
-    return {heading.strip(): render(body, f"{where}, {heading.strip()}") for heading, body in pairs}
-
-
-def render(text: str, where: str) -> Markup:
-    """Markdown with formulas as HTML. Headings get the names that GitHub links them by."""
-    extensions = ["tables", "fenced_code", "sane_lists", "toc"]
-    return Markup(reveal(markdown(typeset(text, where), extensions=extensions)))
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return {heading: render(body, f"{where}, {heading}") for heading, body in sections(text).items() if heading}
 
 
 def numbers(text: str) -> set[str]:

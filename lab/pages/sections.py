@@ -46,8 +46,7 @@ class _Outline:
         for previous, node in zip([None, *body], body):
             if isinstance(node, Definition):
                 start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-                heads_class = prefix and (previous is None or (previous is body[0] and isinstance(previous, ast.Expr)))
-                if self._docstring(node.body[:1], start) or not (in_function or heads_class):
+                if self._docstring(node.body[:1], start) or not in_function:
                     self.starts[start] = prefix + node.name
                 inside = in_function or not isinstance(node, ast.ClassDef)
                 self._walk(node.body, f"{prefix}{node.name}.", inside)
@@ -60,12 +59,9 @@ class _Outline:
         """Take `body` as the docstring of the section at line `start`; False if it is none on lines of its own."""
         match body:
             case [ast.Expr(value=ast.Constant(value=str(text))) as node]:
-                last = node.end_lineno or node.lineno
-                before = self.lines[node.lineno - 1].encode()[: node.col_offset]
-                after = self.lines[last - 1].encode()[node.end_col_offset :]
-                if not before.strip() and not after.strip():
+                if self.lines[node.lineno - 1].lstrip().startswith(('"', "'", "r")):
                     self.texts[start] = cleandoc(text)
-                    self.docstring_lines |= set(range(node.lineno, last + 1))
+                    self.docstring_lines |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
                     return True
         return False
 
@@ -73,9 +69,8 @@ class _Outline:
 def split(source: str) -> list[Section]:
     """Sections of a file in order; each line of `source` that is not blank is in one of them, once.
 
-    A section begins at a comment on a line of its own, at a class or function, and at a field with a docstring. What
-    has no docstring stays in the section it is in if it is inside a function, or first in a class. A SyntaxError is
-    passed on.
+    A section begins at a comment on a line of its own, at a class or function, and at a field with a docstring. A
+    function inside another has one only if it has a docstring. A SyntaxError is passed on.
     """
     outline = _Outline(source)
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
@@ -83,7 +78,7 @@ def split(source: str) -> list[Section]:
     section, comment_before = Section(1), 0
     sections = [section]
     for number, line in enumerate(outline.lines, 1):
-        alone = number in comments and line.lstrip().startswith("#")
+        alone = line.lstrip().startswith("#") and number in comments
         if section.code and (alone or number in outline.starts):
             section = Section(number)
             sections.append(section)

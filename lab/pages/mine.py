@@ -1,0 +1,82 @@
+"""Write runs/report.html: the headline figures drawn here beside the committed ones, and what the claims come to.
+
+    .venv/bin/python -m lab.pages.mine [--scale quick]
+
+Nothing is trained or drawn; the page holds its pictures and needs neither a server nor the net.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lab.arguments import parse
+from lab.claims import ours_of
+from lab.commands import SCALES, shown
+from lab.errors import UserError, guard
+from lab.pages import html
+from lab.results import EVIDENCE, write_if_changed
+from lab.rooms import House, Paper, choose, judge
+from lab.verdicts import STATUSES, Verdict
+
+
+@dataclass(frozen=True)
+class Options:
+    """Write what this machine has run, beside what is committed, as one HTML page."""
+
+    scale: str = "quick"
+    """Of this machine's pictures."""
+
+
+def room(here: Paper, committed: Paper, scale: str) -> dict[str, Any]:
+    """A paper's headline figures, drawn here and committed, and the claims that this machine's results can judge."""
+    theirs = {claim.id: verdict for claim, verdict in judge(committed)}
+    mine = [(claim, verdict) for claim, verdict in judge(here) if verdict.run and claim.kind != "wiring"]
+    claims = [(claim, verdict, theirs[claim.id]) for claim, verdict in mine]
+    figures = []
+    for name in here.headline:
+        scales = (scale, *EVIDENCE[::-1])  # the same scale, else another that is there
+        best = next((each for each in scales if committed.picture(name, each).is_file()), scale)
+        pictures = [(f"here, {scale}", html.png(here.picture(name, scale)))]
+        pictures += [(f"committed, {best}", html.png(committed.picture(name, best)))]
+        figures.append((name, here.figures[name].title, pictures))
+    readme = here.folder / "README.md"
+    title = html.title(readme.read_text(encoding="utf-8")) if readme.is_file() else ""
+    return {"name": here.name, "title": title, "sentence": sentence(claims), "claims": claims, "figures": figures}
+
+
+def sentence(claims: Sequence[tuple[Any, Verdict, Verdict]]) -> str:
+    """How many claims these runs can judge, what they come to, and what the same come to with the committed runs."""
+    if not claims:
+        return "No claim can be judged by these runs."
+    n = f"{len(claims)} claim{'s' if len(claims) > 1 else ''}"
+    _, here, committed = zip(*claims)
+    return f"These runs can judge {n}: {_counts(here)}. By the committed ones the same are: {_counts(committed)}."
+
+
+def _counts(verdicts: Iterable[Verdict]) -> str:
+    counts = Counter(verdict.status for verdict in verdicts)
+    return ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
+
+
+@guard
+def main(argv: Sequence[str] | None = None, house: House | None = None) -> int:
+    """Write the page; returns 0. A mistake is one line and SystemExit(2)."""
+    house = house or House()
+    scale = choose("scale", parse(Options, argv, prog=".venv/bin/python -m lab.pages.mine").scale, SCALES)
+    here, committed = (replace(house, committed=flag).papers() for flag in (False, True))
+    if not any(paper.picture(name, scale).is_file() for paper in here.values() for name in paper.headline):
+        place = shown(house.runs / "figures")
+        raise UserError(f"{place} has no headline figures at {scale}; `make reproduce` draws them")
+    rooms = [room(here[name], committed[name], scale) for name in here]
+    text = html.page("mine.html", title="What this machine has run", rooms=rooms, scale=scale, ours=ours_of)
+    write_if_changed(house.runs / "report.html", text.encode())
+    print(f"written: {shown(house.runs / 'report.html')}, with the committed pictures and verdicts beside these")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

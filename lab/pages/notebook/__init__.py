@@ -1,1 +1,0 @@
-"""A Jupyter notebook per paper, made from its room: idea, equation, code, a run of minutes, the figure."""

@@ -1,0 +1,154 @@
+"""Write the report: one HTML page of all papers, which holds all it shows and needs neither a server nor the net.
+
+    .venv/bin/python -m lab.pages.report [--out FILE]
+
+It is made of the committed results, figures and READMEs; nothing is trained or drawn, and the same files give the same
+page.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from tyro.conf import arg
+
+from lab.arguments import parse
+from lab.claims import Claim, explanation, ours_of, scale_of, sentences, threshold
+from lab.collecting import read_provenance
+from lab.errors import UserError, guard
+from lab.identity import attempts
+from lab.pages import html
+from lab.prices import priced
+from lab.results import EVIDENCE, read, write_if_changed
+from lab.rooms import House, Paper, judge, plain
+from lab.verdicts import STATUSES, Verdict, number, status_after
+
+SIGNS = dict(zip(STATUSES, "✓◐✗?–", strict=True))  # a colour alone would not tell a verdict
+OPEN = ("The idea", "What came out")  # sections of a README that are not folded
+LEFT_OUT = ("", "Read it in five minutes")  # the second is of no use without the code that it points at
+
+
+@dataclass(frozen=True)
+class Options:
+    """Write all papers' results as one HTML page."""
+
+    out: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Where to, if not site/report.html."""
+
+
+def report(house: House) -> str:
+    """The page of every paper of the house. Raises UserError when a result file is damaged or a README is missing."""
+    judged = {name: priced(paper, judge(paper)) for name, paper in house.papers().items()}
+    limit, _, _ = threshold(judged)
+    papers = [content(paper, judged[name], limit) for name, paper in house.papers().items()]
+    return html.page(
+        "report.html",
+        title="Papers on experience replay and sparse rewards, re-implemented",
+        papers=papers,
+        counts=sum((paper["counts"] for paper in papers), Counter()),
+        explanation=html.render(explanation(judged)),
+        signs=SIGNS,
+        open=OPEN,
+        number=number,
+        ours=ours_of,
+        scale=scale_of,
+        plain=plain,
+    )
+
+
+def content(paper: Paper, judged: Sequence[tuple[Claim, Verdict]], limit: float) -> dict[str, Any]:
+    """All that the page says about a paper. limit: the p value of `lab.claims.threshold`."""
+    readme, notes = paper.folder / "README.md", paper.folder / "NOTEBOOK.md"
+    try:
+        parts = html.sections(readme.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{readme} cannot be read ({error.strerror}); the report needs it") from None
+    if notes.exists():
+        parts = html.sections(notes.read_text(encoding="utf-8")) | parts
+    title, _, citation = parts[""].strip().partition("\n")
+    figures = [_figure(paper, name) for name in paper.figures]
+    anchors = {claim.id: f"claim-{target(paper.name)}-{claim.id}" for claim, _ in judged}
+    # The figures in the order in which the paper's claims name them, those of our own questions last.
+    order = dict.fromkeys(claim.figure for claim, _ in sorted(judged, key=lambda pair: pair[0].kind != "paper"))
+    return {
+        "target": target(paper.name),
+        "title": html.title(title),
+        "citation": html.render(citation),
+        "sections": [(name, html.render(body)) for name, body in parts.items() if name not in LEFT_OUT],
+        "sentences": sentences(judged),
+        "claims": [(claim, verdict, anchors[claim.id], status_after(verdict, limit)) for claim, verdict in judged],
+        "counts": Counter(verdict.status for claim, verdict in judged if claim.counts),
+        "groups": [(name, [(c, v, anchors[c.id]) for c, v in judged if c.figure == name]) for name in order],
+        "figures": figures,
+        "places": {plain(figure["name"]): figure["target"] for figure in figures},
+        "data": data(paper),
+    }
+
+
+def target(*names: str) -> str:
+    """The Make target of a paper or of its figure, which is its anchor in the page, too."""
+    return "-".join(map(plain, names))
+
+
+def _figure(paper: Paper, name: str) -> dict[str, Any]:
+    pictures = [(scale, html.png(paper.picture(name, scale))) for scale in EVIDENCE]
+    return {
+        "name": name,
+        "title": paper.figures[name].title,
+        "target": target(paper.name, name),
+        "pictures": [(scale, uri) for scale, uri in pictures if uri],
+    }
+
+
+def data(paper: Paper) -> dict[str, Any]:
+    """The committed runs by file, and what they cost; in the sums every run counts once, however often it is listed.
+
+    A run is a function of its settings and its code. "unknown": nothing was noted.
+    """
+    rows: list[dict[str, Any]] = []
+    cost: dict[str, float] = {}
+    for path in [path for scale in EVIDENCE for path in sorted(paper.results.glob(f"{scale}/*.csv"))]:
+        frame, provenance = read(paper.results, path.stem, path.parent.name), read_provenance(path)
+        if frame is None or frame.empty:
+            continue
+        runs = frame.groupby(["method", "env", "seed"], observed=True)[["step", "hours"]].max()
+        hours: list[float] = []
+        commits: dict[str, None] = {}
+        for run, taken in runs["hours"].items():
+            origin = provenance.get("|".join(map(str, run)), {})
+            each = [attempt.get("commit", "unknown")[:7] for attempt in attempts(origin)]
+            key = json.dumps([origin["config"], each]) if origin else f"{path} {run}"
+            cost[key] = taken * origin.get("threads", 1)
+            hours.append(cost[key])
+            commits |= dict.fromkeys(each)
+        steps = " to ".join(dict.fromkeys(f"{step:,}" for step in (runs["step"].min(), runs["step"].max())))
+        file = Path(os.path.relpath(path, paper.house.root)).as_posix()
+        row = {"file": file, "runs": len(runs), "steps": steps, "core_hours": sum(hours), "commits": list(commits)}
+        rows.append(row)
+    return {"rows": rows, "runs": len(cost), "core_hours": sum(cost.values())}
+
+
+@guard
+def main(argv: Sequence[str] | None = None, house: House | None = None) -> int:
+    """Write the page; returns 0. A mistake, or a place that cannot be written, is one line and SystemExit(2)."""
+    house = house or House()
+    options = parse(Options, argv, prog=".venv/bin/python -m lab.pages.report")
+    out = options.out or house.root / "site" / "report.html"
+    text = report(house).encode()
+    try:
+        write_if_changed(out, text)
+    except OSError as error:
+        raise UserError(f"cannot write {out} ({error.strerror}); name another place with --out") from None
+    print(f"written: {out} ({len(text) / 1e6:.1f} MB)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
