@@ -25,7 +25,7 @@ from lab.entry import Entry, Job
 from lab.errors import RunBusy, UserError
 from lab.identity import State
 from lab.launchers import Launcher, Local
-from lab.options import LAUNCHERS, STALE
+from lab.options import LAUNCHERS
 from lab.provenance import take
 from lab.runs import set_aside
 
