@@ -9,7 +9,7 @@ from lab.results import Results
 from lab.verdicts import NO_CONTROL, NOBODY
 from papers.bias_reduced_her.evidence import claims_appendix_a, claims_bitflip
 from papers.bias_reduced_her.evidence.claims import CLAIMS, band_width, floor_goals
-from papers.bias_reduced_her.evidence.claims_runs import Training, sign_flips
+from papers.bias_reduced_her.evidence.claims_runs import ROOM, sign_flips
 from papers.bias_reduced_her.evidence.labels import NAMES, TABLE_2, TRAINING
 from tests.papers.bias_reduced_her.evidence.synthetic import POINTS, write
 from tests.papers.judged import Judged
@@ -205,7 +205,7 @@ def test_the_floor_is_the_lowest_row_only(tmp_path):
     write(tmp_path, TRAINING, "full", RIGHT["success"], seeds=2, floor=lambda method, env: 0.25)
     path = tmp_path / "full" / "training-hand.csv"
     path.write_text(path.read_text().replace("virtual 7 3", "virtual 0 10"))  # row 10 also ends with a 0
-    assert floor_goals(Training(Results(tmp_path)), "her", "Hand") == pytest.approx([1.0, 1.0], rel=0.05)
+    assert floor_goals(ROOM.runs(Results(tmp_path), TRAINING), "her", "Hand") == pytest.approx([1.0, 1.0], rel=0.05)
 
 
 @pytest.mark.parametrize(
