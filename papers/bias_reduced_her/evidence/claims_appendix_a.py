@@ -10,7 +10,7 @@ from lab.comparisons import Place, Room, Runs, Score, last
 from lab.results import Results
 from lab.verdicts import MIN_SEEDS, Verdict, number
 from papers.bias_reduced_her.appendix_a import METHODS, SIGMA2, SMALL_FLOOR, Config, env_label
-from papers.bias_reduced_her.evidence.claims_runs import ROOM
+from papers.bias_reduced_her.evidence.claims_runs import OTHER
 
 EXPERIMENT = "appendix-a"
 WITHIN = 2.0
@@ -26,7 +26,7 @@ def over_kernels(task: str, score: Score, steps: int, kernels: tuple[float, ...]
     """Claims about a task have a part for each kernel."""
     places = [Place(f"sigma^2 = {sigma2:g}", EXPERIMENT, env_label(task, sigma2)) for sigma2 in kernels]
     return replace(
-        ROOM, score=score, steps=lambda runs, sides: steps, places=lambda *_: places, rows=lambda frame: frame
+        OTHER, score=score, steps=lambda runs, sides: steps, places=lambda *_: places, rows=lambda frame: frame
     )
 
 

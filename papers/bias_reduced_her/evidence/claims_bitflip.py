@@ -11,7 +11,7 @@ from lab.claims import Claim
 from lab.comparisons import Place, Runs, Score, area, last
 from lab.results import Results
 from lab.verdicts import Verdict
-from papers.bias_reduced_her.evidence.claims_runs import ROOM
+from papers.bias_reduced_her.evidence.claims_runs import OTHER
 from papers.bias_reduced_her.evidence.labels import PLAIN, READINGS
 
 TIMEOUT = "BitFlip-10-timeout"
@@ -25,7 +25,7 @@ SELDOM = 0.05
 SOLVED, FAILED = 0.9, 0.1
 """Success rates of plain bit flipping from which it counts as solved, and up to which as not learned at all."""
 FLIPS = replace(
-    ROOM,
+    OTHER,
     score=Score(last("quit_bias", LAST)),
     steps=lambda runs, sides: int(runs.frame["step"].max()),
     places=lambda experiment, scale: [Place(reading, experiment, env) for env, reading in READINGS.items()],

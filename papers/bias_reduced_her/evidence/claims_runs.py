@@ -3,29 +3,30 @@
 *Score.* A run's success rate, estimate and so on is the mean of its last LAST evaluations. All methods see the same
 starts and goals and begin with the same networks, seed by seed: comparisons on one task are paired.
 
-*Sizes.* "Near zero", "almost none" and "most" need sizes. They are the constants below, fixed before the runs.
+*Gate.* On a task where no method succeeds in more than NEAR_ZERO nothing about success is decided.
+
+*Readings.* What happens at a virtual success is read in two ways, and each has verdicts of its own (README.md).
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from lab.comparisons import Room, Runs, Score, Side, area, last
-from lab.verdicts import number
-from papers.bias_reduced_her.evidence.labels import NAMES, TABLE_2, with_bias
+from lab.results import MissingData
+from lab.verdicts import Learning, number
+from papers.bias_reduced_her.evidence.labels import BOOTSTRAPPED, SUCCESS, TABLE_2, TRAINING, label, with_bias
 
 TASKS = tuple(TABLE_2)
 LAST = 5
 """Evaluations whose mean is a run's score."""
 NEAR_ZERO = 0.05
 """Success rate up to which a method counts as failing, and above which one has succeeded."""
-LITTLE = 0.05
-"""Decrease of the distance to the goal (side of the square: 1) up to which there is almost no improvement."""
-RESAMPLED_FROM = 10
-"""Runs from which the spread of runs is compared by resampling them; with fewer, such intervals are too short."""
-NEAR_THE_BALL = (0.1, 0.2, 0.3)
-"""Shares of the way from the ball to the black hole that are near the ball."""
+BOTH = f"{TRAINING}+{BOOTSTRAPPED}"
+_, SUFFIX = SUCCESS
+"""What follows a method's name where virtual successes are bootstrapped."""
 
 
 def env_steps(runs: Runs, sides: Sequence[Side]) -> int:
@@ -34,19 +35,41 @@ def env_steps(runs: Runs, sides: Sequence[Side]) -> int:
     return int(rows["value"].max())
 
 
-ROOM = Room(
-    Score(last("success", LAST), gated=True),
-    learning=lambda runs, method, env: runs.learning("success", method, env, 0.0),
-    label=lambda method: NAMES.get(method, method),
-    steps=env_steps,
-    rows=with_bias,
-)
-
-
 def succeeds(runs: Runs, env: str) -> bool:
-    """Whether any method's success rate gets above NEAR_ZERO in any evaluation, on average over its runs."""
+    """Whether any method's success rate gets above NEAR_ZERO in any evaluation, in either reading, on average over its
+    runs."""
     methods = [method for method, where in runs.groups if where == env]
     return any(runs.curve("success", m, env)[1].mean(axis=0).max() > NEAR_ZERO for m in methods)
+
+
+def learning(runs: Runs, method: str, env: str) -> Learning:
+    return runs.learning("success", method, env, 0.0) if succeeds(runs, env) else Learning(False, False, 0.0)
+
+
+def silent(runs: Runs, sides: Sequence[Side]) -> str:
+    return "" if succeeds(runs, sides[0][1]) else f"no method succeeds in more than {100 * NEAR_ZERO:g} % here"
+
+
+def bootstrapped(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the second reading's runs under the methods' own names, and the first's as "her (terminal)".
+    Without hindsight both are one run."""
+    names = {m: m.removesuffix(SUFFIX) for m in frame["method"].unique() if m.endswith(SUFFIX)}
+    if not names:
+        raise MissingData("no runs with bootstrapped virtual successes")
+    names |= {m: f"{m} (terminal)" for m in names.values()}
+    return with_bias(frame.assign(method=[names.get(m, m) for m in frame["method"]]))
+
+
+ROOM = Room(
+    Score(last("success", LAST), gated=True), learning, label=label, note=silent, steps=env_steps, rows=with_bias
+)
+"""For claims about success; says where there is none."""
+OTHER = replace(ROOM, note=lambda runs, sides: "")
+"""For other claims, and those that have a control of their own."""
+ARMS = {  # reading of a virtual success -> what its claims are called, and how they read the runs BOTH
+    "terminal": ("", ROOM, OTHER),
+    "bootstrapped": ("-bootstrapped", replace(ROOM, rows=bootstrapped), replace(OTHER, rows=bootstrapped)),
+}
 
 
 def sign_flips(differences: np.ndarray) -> float:
@@ -57,21 +80,7 @@ def sign_flips(differences: np.ndarray) -> float:
     return float((signs @ differences >= differences.sum() - 1e-12).mean())
 
 
-def excess(runs: Runs, method: str, env: str) -> np.ndarray:
-    """What a method expects of goals near a free ball, less what it gets (runs,)."""
-    gaps = [runs.last(f"estimate {s}", method, env) - runs.last(f"realised {s}", method, env) for s in NEAR_THE_BALL]
-    return np.mean(gaps, axis=0)
-
-
 OVER_TRAINING = Score(area("success"), gated=True)
 """Mean success over training: sample efficiency."""
 SOONER = replace(OVER_TRAINING, note=lambda x, y: f"sign-flip p = {number(sign_flips(x - y))}")
-GROUND = Score(last("success ground"), gated=True)
-"""Success in episodes that begin with a free ball."""
-RATE = Score(last("success", LAST), show=number)
-FALL = Score(lambda runs, *side: runs.first("distance", *side) - runs.last("distance", *side, LAST), show=number)
-"""Of the distance to the goal, between the first evaluation and the last ones."""
-KL = Score(last("kl"))
-BIAS = Score(last("bias", LAST))
-ESTIMATE = Score(last("q_estimate", LAST))
-NEAR = Score(excess)
+"""The same, with an exact test beside its interval."""
