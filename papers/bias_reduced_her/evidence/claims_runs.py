@@ -1,82 +1,74 @@
-"""The runs with a learner, and what several claims about them share.
+"""How runs with a learner are compared.
 
-*Score.* A run's success rate, estimate and so on is the mean of its last LAST evaluations. All four methods see the
-same starts and goals and begin with the same networks, seed by seed: comparisons on one task are paired.
+*Score.* A run's success rate, estimate and so on is the mean of its last LAST evaluations. All methods see the same
+starts and goals and begin with the same networks, seed by seed: comparisons on one task are paired.
 
-*Sizes.* "Near zero", "almost none" and "most" need sizes. They are the constants below, fixed before the runs.
+*Gate.* On a task where no method succeeds in more than NEAR_ZERO nothing about success is decided.
+
+*Readings.* What happens at a virtual success is read in two ways, and each has verdicts of its own (README.md).
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
-from lab.results import Results
-from lab.scores import Runs
-from lab.verdicts import Verdict, above, all_of, below, decide, difference, gated, judged, mean_of, number
-from papers.bias_reduced_her.evidence.labels import NAMES, TABLE_2, TRAINING, with_bias
+from lab.comparisons import Room, Runs, Score, Side, area, last
+from lab.results import MissingData
+from lab.verdicts import Learning, number
+from papers.bias_reduced_her.evidence.labels import SUCCESS, TABLE_2, label, with_bias
 
 TASKS = tuple(TABLE_2)
 LAST = 5
 """Evaluations whose mean is a run's score."""
 NEAR_ZERO = 0.05
 """Success rate up to which a method counts as failing, and above which one has succeeded."""
-LITTLE = 0.05
-"""Decrease of the distance to the goal (side of the square: 1) up to which there is almost no improvement."""
-RESAMPLED_FROM = 10
-"""Runs from which the spread of runs is compared by resampling them; with fewer, such intervals are too short."""
-FILTER_PAIRS = (("her", "filtered-her"), ("her-ibs", "filtered-her-ibs"))
+_, SUFFIX = SUCCESS
+"""What follows a method's name where virtual successes are bootstrapped."""
 
 
-class Training(Runs):
-    """The runs of an experiment with the four methods."""
-
-    def __init__(self, results: Results, experiment: str = TRAINING):
-        super().__init__(results, experiment)
-        self.frame = with_bias(self.frame)
-        self.groups = {pair: rows for pair, rows in self.frame.groupby(["method", "env"])}
-
-    def score(self, metric: str, method: str, env: str) -> np.ndarray:
-        """Mean of the last evaluations of each run (runs,)."""
-        return self.last(metric, method, env, 1 if metric == "kl" else LAST)
-
-    def env_steps(self, env: str) -> int:
-        """Environment steps of the longest run."""
-        rows = self.frame[(self.frame["env"] == env) & (self.frame["metric"] == "env_steps")]
-        return int(rows["value"].max())
-
-    def compare(self, x: np.ndarray, y: np.ndarray, methods: tuple[str, str], env: str) -> Verdict:
-        """Whether scores x (runs,) are above scores y of two methods on one task, seed by seed."""
-        pair = difference(*self.pairs(x, y, methods, env), paired=True)
-        return decide(pair, above(), steps=self.env_steps(env), scale=self.scale)
-
-    def greater(self, metric: str, x: str, y: str, env: str) -> Verdict:
-        """Whether x's score is above y's; of successes, where one of them learns."""
-        verdict = self.compare(self.score(metric, x, env), self.score(metric, y, env), (x, y), env)
-        return self.gate(verdict, x, y, env) if metric == "success" else verdict
-
-    def gate(self, verdict: Verdict, x: str, y: str, env: str) -> Verdict:
-        sides = {NAMES.get(m, m).replace(" ", "_"): self.learning("success", m, env, 0.0) for m in (x, y)}
-        return gated(verdict, **sides)
-
-    def succeeds(self, env: str) -> bool:
-        """Whether any method's success rate gets above NEAR_ZERO in any evaluation, on average over its runs."""
-        methods = [method for method, where in self.groups if where == env]
-        return any(self.curve("success", m, env)[1].mean(axis=0).max() > NEAR_ZERO for m in methods)
-
-    def at_most(self, values: np.ndarray, limit: float, env: str) -> Verdict:
-        """Whether the mean of `values` (runs,) is at most `limit`."""
-        return decide(mean_of(values), below(limit), steps=self.env_steps(env), scale=self.scale, show=number)
+def env_steps(runs: Runs, sides: Sequence[Side]) -> int:
+    """Environment steps of the longest run on a task."""
+    rows = runs.frame[(runs.frame["env"] == sides[0][1]) & (runs.frame["metric"] == "env_steps")]
+    return int(rows["value"].max())
 
 
-def every_task(judge: Callable[[Training, str], Verdict], experiment: str = TRAINING) -> Callable[[Results], Verdict]:
-    """Check that `judge` holds in each of the three tasks."""
+def succeeds(runs: Runs, env: str) -> bool:
+    """Whether any method's success rate gets above NEAR_ZERO in any evaluation, in either reading, on average over its
+    runs."""
+    methods = [method for method, where in runs.groups if where == env]
+    return any(runs.curve("success", m, env)[1].mean(axis=0).max() > NEAR_ZERO for m in methods)
 
-    def check(results: Results) -> Verdict:
-        runs = Training(results, experiment)
-        return all_of(judged(TASKS, lambda env: judge(runs, env)))
 
-    check.__qualname__, check.__module__ = judge.__qualname__, judge.__module__  # which RESULTS.md names
-    return check
+def learning(runs: Runs, method: str, env: str) -> Learning:
+    return runs.learning("success", method, env, 0.0) if succeeds(runs, env) else Learning(False, False, 0.0)
+
+
+def silent(runs: Runs, sides: Sequence[Side]) -> str:
+    return "" if succeeds(runs, sides[0][1]) else f"no method succeeds in more than {100 * NEAR_ZERO:g} % here"
+
+
+def bootstrapped(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the second reading's runs under the methods' own names, and the first's as "her (terminal)".
+    Without hindsight both are one run."""
+    names = {m: m.removesuffix(SUFFIX) for m in frame["method"].unique() if m.endswith(SUFFIX)}
+    if not names:
+        raise MissingData("no runs with bootstrapped virtual successes")
+    names |= {m: f"{m} (terminal)" for m in names.values()}
+    return with_bias(frame.assign(method=[names.get(m, m) for m in frame["method"]]))
+
+
+ROOM = Room(
+    Score(last("success", LAST), gated=True), learning, label=label, note=silent, steps=env_steps, rows=with_bias
+)
+"""For claims about success; says where there is none."""
+OTHER = replace(ROOM, note=lambda runs, sides: "")
+"""For other claims, and those that have a control of their own."""
+ARMS = {  # reading of a virtual success -> what its claims are called, and how they read the runs BOTH
+    "terminal": ("", ROOM, OTHER),
+    "bootstrapped": ("-bootstrapped", replace(ROOM, rows=bootstrapped), replace(OTHER, rows=bootstrapped)),
+}
 
 
 def sign_flips(differences: np.ndarray) -> float:
@@ -87,10 +79,7 @@ def sign_flips(differences: np.ndarray) -> float:
     return float((signs @ differences >= differences.sum() - 1e-12).mean())
 
 
-def sooner(runs: Training, env: str, x: str, y: str) -> Verdict:
-    """x succeeds more often than y on average over training (sample efficiency)."""
-    a, b = runs.pairs(runs.area("success", x, env), runs.area("success", y, env), (x, y), env)
-    verdict = decide(difference(a, b, paired=True), above(), steps=runs.env_steps(env), scale=runs.scale)
-    verdict = runs.gate(verdict, x, y, env)
-    verdict.note = "; ".join(filter(None, [verdict.note, f"sign-flip p = {number(sign_flips(a - b))}"]))
-    return verdict
+OVER_TRAINING = Score(area("success"), gated=True)
+"""Mean success over training: sample efficiency."""
+SOONER = replace(OVER_TRAINING, note=lambda x, y: f"sign-flip p = {number(sign_flips(x - y))}")
+"""The same, with an exact test beside its interval."""

@@ -18,7 +18,7 @@ from lab.colours import BLACK, GREEN, OWN_METHOD, PURPLE, SKY, UNIFORM
 from lab.plotting import Figure, caption, curves, legend, new_figure, not_run, save, shown
 from lab.results import Grid, MissingData, Results, final
 from papers.bias_reduced_her.evidence.labels import (
-    BOOTSTRAPPED,
+    BOTH,
     CONTROLS,
     NAMES,
     SUCCESS,
@@ -36,7 +36,6 @@ DASHES = {
     "(20 x 20, sigma^2)": "--", "(uniform replay)": "--", "(bootstrapped)": ":", "(drawn again)": "-.",
     "(penalty 1)": "--", "(mixture)": "-", "(moving)": "--",
 }  # fmt: skip
-BOTH = f"{TRAINING}+{BOOTSTRAPPED}"
 TRAINED = tuple(BOTH.split("+"))
 HOW = "median, 33rd to 67th percentile, single runs thin"
 

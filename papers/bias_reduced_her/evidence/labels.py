@@ -19,6 +19,7 @@ TRAINING = "+".join(f"{kind}-{task.lower()}" for kind in ("training", "controls"
 """The experiments of Figs. 3 and 4 and Tables 1 and 2, methods and controls of each task, read as one."""
 BOOTSTRAPPED = "+".join(f"bootstrapped-{task.lower()}" for task in TABLE_2)
 """The same methods where a virtual success is bootstrapped; the run without hindsight is the same in both readings."""
+BOTH = f"{TRAINING}+{BOOTSTRAPPED}"
 SUCCESS = {"": "terminal", " (bootstrapped)": "bootstrapped"}
 """Readings of a virtual success: what follows a method's name -> what becomes of the success."""
 READINGS = {  # of giving up in bit flipping

@@ -55,8 +55,6 @@ def test_data_that_agree_reproduce_every_claim(tmp_path):
     found = verdicts(tmp_path, TRUE)
     assert len(found) == 5 and {verdict.status for verdict in found.values()} == {"reproduced"}
     assert all(verdict.seeds == 5 and verdict.scale == "full" for verdict in found.values())
-    assert {found[name].steps for name in ("a1-closed-form", "a1-variance", "a1-em")} == {10_000}
-    assert {found[name].steps for name in ("a2-follows", "a2-uniform")} == {2_000}
 
 
 def test_data_that_disagree_reproduce_none(tmp_path):
@@ -84,26 +82,6 @@ def test_a_fall_that_choosing_alike_shows_too_is_no_following(tmp_path):
     """KL loses 20 % with IBS, and 15 % without: the difference is real, but no following."""
     numbers = {"her-ibs": (0.8, 1.0, 0.8, 400), "her": (0.8, 1.0, 0.85, 400)}
     assert verdicts(tmp_path, TRUE | numbers)["a2-follows"].status == "not reproduced"
-
-
-def test_an_error_of_about_the_margin_is_undecided(tmp_path):
-    assert verdicts(tmp_path, TRUE | {"em": 0.05})["a1-em"].status == "inconclusive"
-
-
-def test_notes_say_where_it_cannot_work_and_how_fast_it_is(tmp_path):
-    found = verdicts(tmp_path, TRUE)
-    assert "2 pi sigma^2" in found["a1-variance"].note
-    follows = found["a2-follows"].note
-    assert "(+0.3" in follows and "from a share of 0.1" in follows
-    speeds = follows.split("after 1,000 before it: ")[1].split(", ")
-    assert [speed.split(" ", 1)[1] for speed in speeds] == [
-        "at sigma^2 = 0.2",
-        "with a floor of 1e-6 at sigma^2 = 0.2",
-        "at sigma^2 = 0.04",
-        "with a floor of 1e-6 at sigma^2 = 0.04",
-    ]
-    assert [round(float(speed.split()[0]), -1) for speed in speeds] == [440, 160, 440, 160]
-    assert "With a floor of 1e-6: +0.3" in found["a2-uniform"].note
 
 
 def test_too_few_seeds_and_no_data_decide_nothing(tmp_path):

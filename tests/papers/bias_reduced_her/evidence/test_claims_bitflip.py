@@ -64,17 +64,10 @@ def test_data_that_disagree_reproduce_none(tmp_path):
     assert found.pop("her") == "reproduced" and set(found.values()) == {"not reproduced"}
 
 
-def test_no_noise_at_all_is_no_obstacle(tmp_path):
-    none = {"quits": {"her": 0.0, "filtered-her": 0.0}}
-    assert statuses(tmp_path, AGREES | none, noise=0.0)["gives-up"] == "not reproduced"
-
-
 def test_a_bias_that_is_positive_but_no_larger_than_the_margin_is_none(tmp_path):
     """All values start at 0 and sink: slow learning alone is an upward bias, of the flips, too."""
-    slow = {"quit_bias": {"her": 0.2, "filtered-her": 0.2}, "flip_bias": {"her": 0.2, "filtered-her": 0.2, "none": 0.2}}
-    found = verdicts(tmp_path, AGREES | slow, noise=0.02)
-    assert found["her"].status == "not reproduced" and "Bias of the flips: +0.2 and +0.2" in found["her"].note
-    assert found["filtered"].status == "inconclusive" and found["filter"].status != "reproduced"
+    found = statuses(tmp_path, AGREES | {"quit_bias": {"her": 0.2, "filtered-her": 0.2}}, noise=0.02)
+    assert found["her"] == "not reproduced" and found["filtered"] == "inconclusive" and found["filter"] != "reproduced"
 
 
 def test_under_estimating_is_a_bias_too(tmp_path):
@@ -114,8 +107,3 @@ def test_near_the_goal_all_of_training_counts_and_elsewhere_the_end(tmp_path):
 def test_both_parts_of_the_plain_task_count(tmp_path):
     easy = {"success": {"her": 0.98, "filtered-her": 0.9, "none": 0.9}}
     assert statuses(tmp_path, AGREES, but={PLAIN: easy})["plain"] == "partly"
-
-
-def test_too_few_seeds_and_no_data_decide_nothing(tmp_path):
-    assert set(statuses(tmp_path / "few", AGREES, seeds=2).values()) == {"inconclusive"}
-    assert {verdict.status for _, verdict in evaluate(CLAIMS, Results(tmp_path))} == {"not run"}
