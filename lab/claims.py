@@ -1,4 +1,5 @@
-"""Claims of the papers, checked against results: a Claim's check reads tidy data and returns a Verdict."""
+"""Claims of the papers, checked against results: a Claim's check reads tidy data and returns a Verdict. Most checks are
+data, see lab/comparisons.py; the others are functions."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from lab.comparisons import Compare
 from lab.errors import UserError
 from lab.results import EVIDENCE, MissingData, Results, write_if_changed
 from lab.verdicts import LEVEL, MARGIN, MIN_SEEDS, STATUSES, Verdict, false_discovery_threshold, status_after
@@ -54,14 +56,21 @@ class Claim:
         """Whether it is counted among the paper's claims."""
         return self.kind == "paper" and not self.counted_with
 
-    @property
-    def judge(self) -> tuple[str, str]:
-        """File (below the repository) and name of the function that judges it; no name for a lambda."""
-        function: Any = self.check
-        while isinstance(function, functools.partial):
-            function = function.func
-        name = function.__qualname__.partition(".")[0]
-        return function.__module__.replace(".", "/") + ".py", "" if "<" in name else name
+
+def judge_of(claim: Claim, root: Path, room: str) -> tuple[str, str]:
+    """What judges it: a file below the repository, `root`, and a function. Of a claim that is data, the file of the
+    room's folder, `room`, that holds it; of a lambda, no name."""
+    function: Any = claim.check
+    if isinstance(function, Compare):
+        if function.judge is None:
+            files = sorted((root / room / "evidence").glob("claims*.py"))
+            named = [path.name for path in files if f'"{claim.id}"' in path.read_text(encoding="utf-8")]
+            return f"{room}/evidence/{(named or ['claims.py'])[0]}", ""
+        function = function.judge
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = function.__qualname__.partition(".")[0]
+    return function.__module__.replace(".", "/") + ".py", "" if "<" in name else name
 
 
 def full_only(claims: Iterable[Claim], ids: Iterable[str]) -> list[Claim]:
@@ -188,7 +197,7 @@ def _row(claim: Claim, verdict: Verdict, room: str, root: Path, limit: float, in
     names = (claim.figure, claim.figure.replace("-", "_"))
     pictures = [f"{room}/evidence/figures/{verdict.scale}/{name}.png" for name in names]
     picture = next((path for path in pictures if (root / path).is_file()), pictures[0])
-    file, function = claim.judge
+    file, function = judge_of(claim, root, room)
     data = [link(source.partition("/")[2], f"{room}/evidence/results/{source}.csv") for source in verdict.sources]
     places = [*data, link(f"`{function or 'claim'}`", file)]
     status = verdict.status if claim.kind == "paper" else f"{verdict.status} ({claim.kind})"

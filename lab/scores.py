@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -75,13 +76,18 @@ class Runs:
         _, values = self.curve(metric, method, env)
         return learning(values, values[:, 0] if before is None else before)
 
-    def pairs(self, x: np.ndarray, y: np.ndarray, methods: tuple[str, str], env: str) -> tuple[np.ndarray, np.ndarray]:
-        """Of scores of two methods (runs,), those of the seeds that both have, in the same order."""
-        first, second = (self.seeds(method, env) for method in methods)
-        both = sorted(set(first) & set(second))
+    def common(self, values: Sequence[np.ndarray], sides: Sequence[tuple[str, str]]) -> list[np.ndarray]:
+        """Of the scores (runs,) of two sides, (method, task), those of the seeds that both have, in the same order."""
+        seeds = [self.seeds(*side) for side in sides]
+        both = sorted(set(seeds[0]) & set(seeds[1]))
         if not both:
-            raise MissingData(f"{methods[0]} and {methods[1]} have no seed in common on {env}")
-        return x[[first.index(seed) for seed in both]], y[[second.index(seed) for seed in both]]
+            methods, tasks = (" and ".join(dict.fromkeys(names)) for names in zip(*sides))
+            raise MissingData(f"{methods} have no seed in common on {tasks}")
+        return [scores[[mine.index(seed) for seed in both]] for scores, mine in zip(values, seeds)]
+
+    def pairs(self, x: np.ndarray, y: np.ndarray, methods: tuple[str, str], env: str) -> list[np.ndarray]:
+        """The same of two methods on one task."""
+        return self.common([x, y], [(method, env) for method in methods])
 
 
 @functools.lru_cache(maxsize=4)

@@ -327,7 +327,9 @@ def _most(found: Mapping[str, str], decisive: Iterable[str]) -> str:
 _JOINS = {"all": _all, "most": _most}
 
 
-def _join(joined: str, parts: Mapping[str, Verdict], decisive: tuple[str, ...]) -> Verdict:
+def join(joined: str, parts: Mapping[str, Verdict], decisive: Iterable[str] = ()) -> Verdict:
+    """`all_of` or `most_of` ("all", "most") the parts."""
+    decisive = tuple(decisive)
     if unknown := [name for name in decisive if name not in parts]:
         raise ValueError(f"decisive parts that are none: {', '.join(unknown)}")
     found = {name: part.status for name, part in parts.items()}
@@ -367,14 +369,14 @@ def all_of(parts: Mapping[str, Verdict], *, decisive: Iterable[str] = ()) -> Ver
     half that tells the claim from its opposite): one of them refuted refutes the claim, one undecided leaves it open.
     A claim that has one part is that part's verdict.
     """
-    return _join("all", parts, tuple(decisive))
+    return join("all", parts, decisive)
 
 
 def most_of(parts: Mapping[str, Verdict]) -> Verdict:
     """One verdict on a claim about most of its parts (tasks, say): reproduced where it holds in more than half of those
     that were run, refuted where it fails in half of them or more, else partly (it holds somewhere) or inconclusive.
     From a single one of several it is partly at most."""
-    return _join("most", parts, ())
+    return join("most", parts)
 
 
 # ---- many comparisons ------------------------------------------------------------------------------------------------

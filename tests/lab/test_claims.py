@@ -10,6 +10,7 @@ from lab.claims import (
     claims_table,
     evaluate,
     is_current,
+    judge_of,
     judged_text,
     readme_markdown,
     results_markdown,
@@ -20,6 +21,7 @@ from lab.claims import (
 )
 from lab.errors import UserError
 from lab.results import COLUMNS, Results, final
+from lab.rooms import ROOT
 from lab.verdicts import Verdict, above, all_of, decide, difference
 
 
@@ -104,9 +106,11 @@ def test_mistakes_in_claims(tmp_path):
 
 
 def test_a_claim_names_the_function_that_judges_it():
-    assert CLAIM.judge[1] == "better" and CLAIM.judge[0].endswith("test_claims.py")
-    assert Claim("x", "", "", "", functools.partial(better)).judge == CLAIM.judge
-    assert Claim("x", "", "", "", NAMELESS).judge[1] == ""
+    def of(check):
+        return judge_of(Claim("x", "", "", "", check), ROOT, "papers/ter")
+
+    assert of(better) == of(functools.partial(better)) == ("tests/lab/test_claims.py", "better")
+    assert of(NAMELESS)[1] == ""
 
 
 NAMELESS = lambda results: Verdict("not run")  # noqa: E731

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lab.claims import Claim, explanation, ours_of, scale_of, sentences, threshold
+from lab.claims import Claim, explanation, judge_of, ours_of, scale_of, sentences, threshold
 from lab.pages.report import compute, readme
 from lab.pages.templates import png
 from lab.prices import priced
@@ -198,7 +198,7 @@ def _judged(
         scale=scale_of(claim, verdict),
         note=verdict.note,
         data=[found for found in experiments if f"{found.scale}/{found.name}" in sources],
-        judge=":".join(filter(None, claim.judge)),
+        judge=":".join(filter(None, judge_of(claim, paper.house.root, f"{paper.house.package}/{paper.name}"))),
     )
 
 

@@ -6,8 +6,9 @@ time to act.
 
 import numpy as np
 
-from lab.verdicts import Rule, Verdict, all_of
-from papers.ref_er.evidence.claims_runs import TINY, Judge, Runs
+from lab.comparisons import TINY, Compare, Runs, Score
+from lab.verdicts import number
+from papers.ref_er.evidence.claims_runs import ROOM, TEN, late, settled
 from papers.ref_er.evidence.implied_kl import implied_kl
 from papers.ref_er.evidence.paper_values import TOLERANCE
 
@@ -39,61 +40,32 @@ def factor_from_implied(kl: np.ndarray, c_max: np.ndarray) -> np.ndarray:
     return np.exp(np.abs(np.log(np.maximum(kl, TINY) / implied)).max(axis=1))
 
 
-def declines(method: str) -> Judge:
-    """Judge of "the divergence falls smoothly". That it falls follows from the annealing of c_max as long as the share
+def divergences(runs: Runs, method: str, env: str) -> np.ndarray:
+    """Settled, [runs, bins]."""
+    return settled(runs, "kl", method, env)
+
+
+def fall(runs: Runs, method: str, env: str) -> np.ndarray:
+    kl = divergences(runs, method, env)
+    return kl[:, -1] / np.maximum(kl[:, 0], TINY)
+
+
+FALL = Score(fall, show=number)
+"""Last divergence over the first."""
+RISES = Score(lambda *run: largest_rise(divergences(*run)), show=number)
+ROUGHNESS = Score(lambda *run: roughness(divergences(*run)))
+FROM_IMPLIED = Score(
+    lambda runs, *run: factor_from_implied(settled(runs, "kl", *run), settled(runs, "c_max", *run)), show=number
+)
+AWAY = Score(lambda runs, *run: np.abs(settled(runs, "far", *run) - TOLERANCE).mean(axis=1), show=number)
+"""Mean distance of the share of far samples from D."""
+FAR_SAMPLES, BETA, DEVIATION = (Score(late(metric)) for metric in ("far", "beta", "std"))
+WIDEST = Score(lambda runs, *run: settled(runs, "std", *run, 0.0).max(axis=1))
+"""Largest deviation of the policy over all of training."""
+
+
+def declines(method: str, of: str) -> Compare:
+    """Check that the divergence falls smoothly. That it falls follows from the annealing of c_max as long as the share
     of far samples is held; that it does so smoothly tells a controlled policy from one that is not."""
-
-    def judge(runs: Runs, env: str) -> Verdict:
-        kl = runs.settled("kl", method, env)
-        last = kl[:, -1] / np.maximum(kl[:, 0], TINY)
-        parts = {
-            "last / first": runs.at_most(last, DECLINE, method, env),
-            "largest rise": runs.at_most(largest_rise(kl), RISE, method, env),
-        }
-        return all_of(parts, decisive=["largest rise"])
-
-    return judge
-
-
-def follows_implied(method: str) -> Judge:
-    """Judge of "the divergence is what D implies, within FACTOR, in all bins"."""
-
-    def judge(runs: Runs, env: str) -> Verdict:
-        kl, c_max = (runs.settled(metric, method, env) for metric in ("kl", "c_max"))
-        return runs.at_most(factor_from_implied(kl, c_max), FACTOR, method, env)
-
-    return judge
-
-
-def held(method: str) -> Judge:
-    """Judge of "the share of far samples stays at D, within FAR on average"."""
-
-    def judge(runs: Runs, env: str) -> Verdict:
-        away = np.abs(runs.settled("far", method, env) - TOLERANCE).mean(axis=1)
-        return runs.at_most(away, FAR, method, env)
-
-    return judge
-
-
-def rougher(x: str, y: str) -> Judge:
-    """Judge of "x's divergence is more erratic than y's"."""
-    return lambda runs, env: runs.differ(lambda method, env: roughness(runs.settled("kl", method, env)), x, y, env)
-
-
-def larger(x: str, y: str, rule: Rule) -> Judge:
-    """Judge of "x's divergence ends that many times as large as y's", see `times` and `similar`."""
-    return lambda runs, env: runs.ratio(x, y, env, rule)
-
-
-def rises_more(x: str, y: str) -> Judge:
-    """Judge of "the largest deviation of x's policies, over all of training, is above that of y's"."""
-
-    def judge(runs: Runs, env: str) -> Verdict:
-        return runs.differ(lambda method, env: runs.settled("std", method, env, 0.0).max(axis=1), x, y, env)
-
-    return judge
-
-
-def more(metric: str, x: str, y: str) -> Judge:
-    """Judge of "x's metric ends above y's"."""
-    return lambda runs, env: runs.differ(runs.late(metric), x, y, env)
+    parts = {"last / first": (method, "<", DECLINE, FALL), "largest rise": (method, "<", RISE, RISES)}
+    return ROOM.most(parts, of=of, on=TEN, decisive=["largest rise"])

@@ -5,12 +5,15 @@ over all of training, everything else about the score at its end. "Minor" is the
 """
 
 import re
+from functools import partial
 from itertools import combinations
 
 from lab.claims import Claim
+from lab.comparisons import Runs
 from lab.results import MissingData, Results
-from lab.verdicts import Verdict, not_worse, same
-from papers.ref_er.evidence.claims_runs import Judge, Runs, Sized, better, both, compared, every, most
+from lab.verdicts import Verdict
+from papers.ref_er.evidence.claims_kl import BETA
+from papers.ref_er.evidence.claims_runs import ROOM, SPREAD, TRAINING, score
 from papers.ref_er.evidence.paper_values import FIG7, FIG8
 
 DEFAULT = "vracer refer"
@@ -30,11 +33,6 @@ def with_(value: str) -> str:
     return f"{DEFAULT} ({value})" if value else DEFAULT
 
 
-def against(x: str, y: str, rule: Sized = better, *, training: bool = False) -> Judge:
-    """Judge of two values; "" is the default."""
-    return compared(with_(x), with_(y), rule, training=training)
-
-
 def largest_memory(runs: Runs, env: str, usual: str = DEFAULT) -> str:
     """The label of the runs with the largest memory that was tried on a task; its size depends on the scale."""
     sizes = {
@@ -47,27 +45,17 @@ def largest_memory(runs: Runs, env: str, usual: str = DEFAULT) -> str:
     return sizes[max(sizes)]
 
 
-def large_memory_slower(runs: Runs, env: str) -> Verdict:
-    """The default memory has more return over all of training than the largest one."""
-    return runs.compare(DEFAULT, largest_memory(runs, env), env, training=True)
-
-
-def less_beta(runs: Runs, method: str, env: str) -> Verdict:
-    """Beta, the weight of the task's gradient, ends lower than with the defaults."""
-    return runs.differ(runs.late("beta"), DEFAULT, method, env)
-
-
 def best_rate_differs(results: Results) -> Verdict:
     """The learning rate with the highest mean score is not the same in all tasks.
 
     Reproduced where the best rates of two tasks differ and each is clearly better than the other's in its task; not
     reproduced where one rate is clearly better than each of the others in all tasks.
     """
-    runs = Runs.of(results, FIG7)
+    runs = ROOM.runs(results, FIG7)
     scores: dict[str, dict[str, float]] = {}
     for env in FOUR:
         try:
-            scores[env] = {rate: float(runs.score(with_(value), env).mean()) for rate, value in RATES.items()}
+            scores[env] = {rate: float(score(runs, with_(value), env).mean()) for rate, value in RATES.items()}
         except MissingData:
             continue
     if len(scores) < 2:
@@ -76,7 +64,7 @@ def best_rate_differs(results: Results) -> Verdict:
 
     def clearly(env: str, rate: str, other: str) -> Verdict:
         """Whether a rate is better than another in a task."""
-        return runs.compare(with_(RATES[rate]), with_(RATES[other]), env)
+        return runs.compare(with_(RATES[rate]), ">", with_(RATES[other]), env)
 
     pairs = [pair for pair in combinations(best, 2) if best[pair[0]] != best[pair[1]]]
     if pairs:
@@ -96,59 +84,54 @@ def best_rate_differs(results: Results) -> Verdict:
     )
 
 
+fig7, fig8 = (partial(ROOM.most, of=of, on=FOUR) for of in (FIG7, FIG8))
 CURVES = "curves, no numbers"
 MOST = "in most tasks"
 
 CLAIMS = [
     Claim(
         "fig7-c-small", "fig7", f"V-RACER with ReF-ER: C = 2 is slower than 4, {MOST}", "slower pace",
-        most(FIG7, against("", "C 2", training=True), FOUR),
+        fig7(DEFAULT, ">", with_("C 2"), by=TRAINING),
     ),
     Claim(
         "fig7-n-large", "fig7", f"V-RACER with ReF-ER: the largest memory is slower than the default one, {MOST}",
         "slower pace",
-        most(FIG7, lambda runs, env: runs.compare(DEFAULT, largest_memory(runs, env), env, training=True), FOUR),
+        fig7(DEFAULT, ">", largest_memory, by=TRAINING),
     ),
     Claim(
         "fig7-penalty", "fig7", "V-RACER with ReF-ER: C = 2 and the largest memory each increase the penalty (beta "
         f"ends lower), {MOST}", "penalty terms increase",
-        most(
-            FIG7,
-            both(
-                C_2=lambda runs, env: less_beta(runs, with_("C 2"), env),
-                large_N=lambda runs, env: less_beta(runs, largest_memory(runs, env), env),
-            ),
-            FOUR,
-        ),
+        fig7({"C 2": (DEFAULT, ">", with_("C 2")), "large N": (DEFAULT, ">", largest_memory)}, by=BETA),
     ),
     Claim(
         "fig7-c-large", "fig7", "V-RACER with ReF-ER: C = 8 ends below 4 in most of the tasks in which the agent can "
-        "fall", CURVES, most(FIG7, against("", "C 8"), FALL_PRONE),
+        "fall", CURVES, fig7(DEFAULT, ">", with_("C 8"), on=FALL_PRONE),
     ),
     Claim(
         "fig7-c-stable", "fig7", "V-RACER with ReF-ER: HalfCheetah tolerates a large C, with 8 it ends no worse than "
-        "with 4", "more tolerant", every(FIG7, against("C 8", "", not_worse), STABLE),
+        "with 4", "more tolerant", ROOM.all(with_("C 8"), ">=", DEFAULT, of=FIG7, on=STABLE),
     ),
     Claim(
         "fig7-d-small", "fig7", f"V-RACER with ReF-ER: D = 0.05 is slower than 0.1, {MOST}", "delays learning",
-        most(FIG7, against("", "D 0.05", training=True), FOUR),
+        fig7(DEFAULT, ">", with_("D 0.05"), by=TRAINING),
     ),
     Claim(
         "fig7-d-large", "fig7", "V-RACER with ReF-ER: D = 0.2 ends below 0.1 in most of the tasks in which the agent "
-        "can fall", "less accurate", most(FIG7, against("", "D 0.2"), FALL_PRONE),
+        "can fall", "less accurate", fig7(DEFAULT, ">", with_("D 0.2"), on=FALL_PRONE),
     ),
     Claim(
         "fig7-b", "fig7", f"V-RACER with ReF-ER: a larger batch is better, 512 ends above 64, {MOST}",
-        "minor improvements", most(FIG7, against("B 512", "B 64"), FOUR),
+        "minor improvements", fig7(with_("B 512"), ">", with_("B 64")),
     ),
     Claim(
         "fig7-f-humanoid", "fig7", "V-RACER with ReF-ER: Humanoid gains from fewer gradient steps, F = 4 ends above 1",
-        "seems to benefit", every("fig7+fig7-updates", against("F 4", ""), HUMANOID),
+        "seems to benefit", ROOM.all(with_("F 4"), ">", DEFAULT, of="fig7+fig7-updates", on=HUMANOID),
         reads="fig7+fig7-updates", tasks=HUMANOID,
     ),
     Claim(
         "fig7-f-simple", "fig7", "V-RACER with ReF-ER: HalfCheetah and Walker2d are learnt faster with more gradient "
-        "steps, F = 0.2 than 1", "more rapidly", every(FIG7, against("F 0.2", "", training=True), SIMPLE),
+        "steps, F = 0.2 than 1", "more rapidly",
+        ROOM.all(with_("F 0.2"), ">", DEFAULT, of=FIG7, on=SIMPLE, by=TRAINING),
     ),
     Claim(
         "fig7-lr", "fig7", "V-RACER with ReF-ER: the best learning rate depends on the task", "task-specific",
@@ -156,27 +139,23 @@ CLAIMS = [
     ),
     Claim(
         "fig8-a", "fig8", f"V-RACER with ReF-ER: annealing has a minor effect (A = 0 ends alike), {MOST}", "minor",
-        most(FIG8, against("A 0", "", same), FOUR),
+        fig8(with_("A 0"), "==", DEFAULT),
     ),
     Claim(
         "fig8-s", "fig8", f"V-RACER with ReF-ER: the width has a minor effect (92 and 180 units end as 128 do), {MOST}",
-        "minor", most(FIG8, both(S_92=against("S 92", "", same), S_180=against("S 180", "", same)), FOUR),
+        "minor", fig8({size: (with_(size), "==", DEFAULT) for size in ("S 92", "S 180")}),
     ),
     Claim(
         "fig8-s-spread", "fig8", "V-RACER with ReF-ER: wider networks vary more from run to run, 180 units more than "
         f"92, {MOST}", "may be higher",
-        most(FIG8, lambda runs, env: runs.spread(with_("S 180"), with_("S 92"), env), FOUR),
+        fig8(with_("S 180"), ">", with_("S 92"), by=SPREAD),
     ),
     Claim(
         "fig8-advantage", "fig8", "V-RACER with ReF-ER: no closed-form advantage brings more than a minor improvement "
         f"(without one it is no worse), {MOST}", "minor improvements",
-        most(
-            FIG8,
-            both(
-                quadratic=against("", "advantage quadratic", not_worse),
-                Gaussian=against("", "advantage gaussian", not_worse),
-            ),
-            FOUR,
-        ),
+        fig8({
+            "quadratic": (DEFAULT, ">=", with_("advantage quadratic")),
+            "Gaussian": (DEFAULT, ">=", with_("advantage gaussian")),
+        }),
     ),
 ]  # fmt: skip

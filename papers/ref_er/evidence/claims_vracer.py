@@ -1,36 +1,27 @@
 """What Section 5.3 says about V-RACER, PPO and ACER (Figs. 4 and 5), and our own comparison of the two directions of
 Rule 2's divergence, as checks; see claims_runs.py."""
 
+from functools import partial
+
 import numpy as np
 
 from lab.claims import Claim
+from lab.comparisons import Runs
 from lab.results import MissingData, Results
-from lab.verdicts import Verdict, above, difference, gated, judged, most_of, not_worse
+from lab.verdicts import Verdict, above, difference, gated, judged, most_of
 from papers.ref_er.evidence.claims_kl import (
+    AWAY,
     DECLINE,
+    DEVIATION,
     FACTOR,
     FAR,
+    FAR_SAMPLES,
+    FROM_IMPLIED,
     RISE,
+    WIDEST,
     declines,
-    follows_implied,
-    held,
-    larger,
-    more,
-    rises_more,
 )
-from papers.ref_er.evidence.claims_runs import (
-    DISPARITY,
-    ORDERS,
-    TEN,
-    Judge,
-    Runs,
-    both,
-    compared,
-    disparate,
-    most,
-    similar,
-    times,
-)
+from papers.ref_er.evidence.claims_runs import DISPARITY, DIVERGENCE, ORDERS, ROOM, SPREAD, TEN, score
 from papers.ref_er.evidence.paper_values import FIG1, FIG4
 
 REFER = "vracer refer"
@@ -47,8 +38,8 @@ OTHERS = {"ddpg": FIG1, "naf": "fig3", "ppo": FIG4, "acer": FIG4}
 def best_of_all(results: Results) -> Verdict:
     """V-RACER with ReF-ER ends above the best of all runs of DDPG, NAF, PPO and ACER, with any replay and learning
     rate, in most tasks that each of the four has been run on. Best: by mean score."""
-    vracer = Runs.of(results, FIG4)
-    others = {learner: Runs.of(results, experiment) for learner, experiment in OTHERS.items()}
+    vracer = ROOM.runs(results, FIG4)
+    others = {learner: ROOM.runs(results, experiment) for learner, experiment in OTHERS.items()}
 
     def judge(env: str) -> Verdict:
         scores: dict[str, tuple[Runs, np.ndarray]] = {}
@@ -56,19 +47,14 @@ def best_of_all(results: Results) -> Verdict:
             methods = [method for method, task in runs.groups if task == env and method.split()[0] == learner]
             if not methods:
                 raise MissingData(f"no runs of {learner} on {env}")
-            scores |= {method: (runs, runs.score(method, env)) for method in methods}
+            scores |= {method: (runs, score(runs, method, env)) for method in methods}
         best = max(scores, key=lambda method: scores[method][1].mean())
-        runs, score = scores[best]
-        verdict = vracer.say(difference(vracer.score(REFER, env), score), above(), [REFER], env)
+        runs, theirs = scores[best]
+        verdict = vracer.decide(difference(score(vracer, REFER, env), theirs), above(), [(REFER, env)])
         verdict.note = "; ".join(filter(None, [f"best other: {best}", verdict.note]))
         return gated(verdict, **{REFER: vracer.learns(REFER, env), best: runs.learns(best, env)})
 
     return most_of(judged(TEN, judge))
-
-
-def spread(x: str, y: str) -> Judge:
-    """Judge of "x's scores are more spread over the runs than y's"."""
-    return lambda runs, env: runs.spread(x, y, env)
 
 
 REVERSE = "vracer refer (reverse KL)"
@@ -76,16 +62,18 @@ OWN_KL = ("HalfCheetah-v5",)
 """The task of our own comparison."""
 CURVES = "curves, no numbers"
 SEGMENTS = "at quick, ACER learns from segments of 10 steps instead of 200"
+most = partial(ROOM.most, of=FIG4, on=TEN)
+own_kl = partial(ROOM.most, of="own-kl", on=OWN_KL)
 
 CLAIMS = [
     Claim(
         "fig4-ppo", "fig4", "V-RACER with ReF-ER ends above PPO in most tasks", "much higher returns",
-        most(FIG4, compared(REFER, "ppo")),
+        most(REFER, ">", "ppo"),
     ),
     Claim(
         "fig4-acer", "fig4", f"V-RACER with ReF-ER ends above ACER with either learning rate, in most tasks "
         f"({SEGMENTS})", CURVES,
-        most(FIG4, both(lr_1e_5=compared(REFER, SLOW), lr_1e_4=compared(REFER, FAST))),
+        most({"lr 1e 5": (REFER, ">", SLOW), "lr 1e 4": (REFER, ">", FAST)}),
     ),
     Claim(
         "fig4-best", "fig4", "V-RACER with ReF-ER ends above the best of DDPG, NAF, PPO and ACER, with any replay, in "
@@ -93,83 +81,83 @@ CLAIMS = [
     ),
     Claim(
         "fig4-er", "fig4", "V-RACER needs ReF-ER: with plain replay it ends below, in most tasks", "not drawn",
-        most(FIG4, compared(REFER, "vracer er")),
+        most(REFER, ">", "vracer er"),
     ),
     Claim(
         "fig4-er-refer-1", "fig4", "V-RACER: plain replay is no better than Rule 1 alone, in most tasks",
-        "similar or worse", most(FIG4, compared("vracer refer-1", "vracer er", not_worse)),
+        "similar or worse", most("vracer refer-1", ">=", "vracer er"),
     ),
     Claim(
         "fig4-refer-1", "fig4", "V-RACER: Rule 1 alone is unreliable, its scores vary more from run to run than "
-        "ReF-ER's (as shares of the mean), in most tasks", "unreliable", most(FIG4, spread("vracer refer-1", REFER)),
+        "ReF-ER's (as shares of the mean), in most tasks", "unreliable", most("vracer refer-1", ">", REFER, by=SPREAD),
     ),
     Claim(
         "fig4-refer-1-below", "fig4", "V-RACER: Rule 1 alone ends below ReF-ER in most tasks", CURVES,
-        most(FIG4, compared(REFER, "vracer refer-1")),
+        most(REFER, ">", "vracer refer-1"),
     ),
     Claim(
         "fig4-refer-1-zero", "fig4", "V-RACER: Rule 1 alone has more samples without gradient at the end than ReF-ER, "
-        "in most tasks", "many", most(FIG4, more("far", "vracer refer-1", REFER)),
+        "in most tasks", "many", most("vracer refer-1", ">", REFER, by=FAR_SAMPLES),
     ),
     Claim(
         "fig4-refer-2", "fig4", f"V-RACER: Rule 2 alone is at least as good as ACER (lr 1e-5), in most tasks "
-        f"({SEGMENTS})", "often matches or surpasses", most(FIG4, compared("vracer refer-2", SLOW, not_worse)),
+        f"({SEGMENTS})", "often matches or surpasses", most("vracer refer-2", ">=", SLOW),
     ),
     Claim(
         "fig4-full", "fig4", "V-RACER: both rules together end above Rule 2 alone in most tasks", CURVES,
-        most(FIG4, compared(REFER, "vracer refer-2")),
+        most(REFER, ">", "vracer refer-2"),
     ),
     Claim(
         "fig4-acer-ppo", "fig4", f"ACER with lr 1e-4 ends below PPO in most tasks ({SEGMENTS})", "often outperformed",
-        most(FIG4, compared("ppo", FAST)),
+        most("ppo", ">", FAST),
     ),
     Claim(
         "fig4-acer-lr", "fig4", "ACER's learning rate matters much: its two scores differ by more than "
         f"{DISPARITY:.0%} of what the better one gained, in most tasks ({SEGMENTS})", "a large disparity",
-        most(FIG4, compared(SLOW, FAST, disparate)),
+        most(SLOW, "!=", FAST, share=DISPARITY),
     ),
     Claim(
         "fig5-acer", "fig5", f"ACER's divergence falls by orders of magnitude (at least {ORDERS:g} times) from lr 1e-4 "
-        f"to 1e-5, in most tasks ({SEGMENTS})", "multiple orders", most(FIG4, larger(FAST, SLOW, times(ORDERS))),
+        f"to 1e-5, in most tasks ({SEGMENTS})", "multiple orders", most(FAST, ">", SLOW, by=DIVERGENCE, margin=ORDERS),
     ),
     Claim(
         "fig5-superlinear", "fig5", f"ACER's divergence falls by more than in proportion ({RATE:g} times) from lr 1e-4 "
-        f"to 1e-5, in most tasks ({SEGMENTS})", "superlinear", most(FIG4, larger(FAST, SLOW, times(RATE))),
+        f"to 1e-5, in most tasks ({SEGMENTS})", "superlinear", most(FAST, ">", SLOW, by=DIVERGENCE, margin=RATE),
         counted_with="fig5-acer",
     ),
     Claim(
         "fig5-acer-others", "fig5", f"With lr 1e-4 ACER's divergence is orders of magnitude (at least {ORDERS:g} "
         f"times) above those of V-RACER with ReF-ER and of PPO, in most tasks ({SEGMENTS})", "orders of magnitude more",
-        most(FIG4, both(V_RACER=larger(FAST, REFER, times(ORDERS)), PPO=larger(FAST, "ppo", times(ORDERS)))),
+        most({"V RACER": (FAST, ">", REFER), "PPO": (FAST, ">", "ppo")}, by=DIVERGENCE, margin=ORDERS),
     ),
     Claim(
         "fig5-ppo", "fig5", f"V-RACER with ReF-ER ends with a divergence similar to PPO's (within a factor of "
-        f"{ALIKE:g}), in most tasks", "similar values", most(FIG4, larger(REFER, "ppo", similar(ALIKE))),
+        f"{ALIKE:g}), in most tasks", "similar values", most(REFER, "==", "ppo", by=DIVERGENCE, margin=ALIKE),
     ),
     Claim(
         "fig5-decline", "fig5", f"V-RACER: with ReF-ER the divergence falls smoothly, in most tasks (after a fifth of "
         f"training to at most {DECLINE:g} of what it was then, never rising by more than {RISE:.0%})", CURVES,
-        most(FIG4, declines(REFER)),
+        declines(REFER, FIG4),
     ),
     Claim(
         "fig5-implied", "fig5", f"V-RACER: with ReF-ER the divergence stays within a factor of {FACTOR:g} of what "
         "D = 0.1 implies for a shift of all means, in most tasks (our prediction)", "-",
-        most(FIG4, follows_implied(REFER)), kind="own",
+        most(REFER, "<", FACTOR, by=FROM_IMPLIED), kind="own",
     ),
     Claim(
         "fig5-far", "fig5", f"V-RACER: ReF-ER holds the share of far samples at D = 0.1 (within {FAR:g} on average), "
-        "in most tasks", "-", most(FIG4, held(REFER)), kind="own",
+        "in most tasks", "-", most(REFER, "<", FAR, by=AWAY), kind="own",
     ),
     Claim(
         "own-kl-std", "own-kl", "V-RACER's policy ends wider with Rule 2's KL(μ‖π) than with KL(π‖μ)", "-",
-        most("own-kl", more("std", REFER, REVERSE), OWN_KL), kind="own",
+        own_kl(REFER, ">", REVERSE, by=DEVIATION), kind="own",
     ),
     Claim(
         "own-kl-growth", "own-kl", "KL(μ‖π) lets the deviation of V-RACER's policy rise further above its start than "
-        "KL(π‖μ) ever does", "-", most("own-kl", rises_more(REFER, REVERSE), OWN_KL), kind="own",
+        "KL(π‖μ) ever does", "-", own_kl(REFER, ">", REVERSE, by=WIDEST), kind="own",
     ),
     Claim(
         "own-kl-return", "own-kl", "V-RACER's returns with KL(μ‖π) are at least as good as with KL(π‖μ)", "-",
-        most("own-kl", compared(REFER, REVERSE, not_worse), OWN_KL), kind="own",
+        own_kl(REFER, ">=", REVERSE), kind="own",
     ),
 ]  # fmt: skip

@@ -4,19 +4,22 @@ Ends are compared, each at the length of its own runs, and only where DreamerV2 
 last fifth of its training is not clearly above the fifth before. A curve that has not begun to rise is no end.
 """
 
-from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from lab.claims import Claim
-from lab.results import Results
-from lab.scores import Runs
-from lab.verdicts import Verdict, decide, difference, gated, judged, margin_of, mean_of, most_of, same
-from papers.ter.evidence.budgets import SOKOBAN
-from papers.ter.evidence.comparisons import LAST, METRIC, tasks
+from lab.comparisons import Judge, Runs, Score, last
+from lab.verdicts import Verdict, mean_of
+from papers.ter.evidence.budgets import TASKS
+from papers.ter.evidence.comparisons import LAST, METRIC, ROOM
 from papers.ter.evidence.experiments import RELEASED
 
 DREAMER = "dreamer"
+ENDS = replace(
+    ROOM, score=Score(last(METRIC, LAST), gated=True), paired=lambda x, y: False, until=lambda experiment, scale: {},
+    label=lambda method: "DreamerV2" if method == DREAMER else "TER",
+)  # fmt: skip
 
 
 def converged(curves: np.ndarray) -> bool:
@@ -26,40 +29,27 @@ def converged(curves: np.ndarray) -> bool:
     return len(curves) > 1 and mean_of(last - before).interval()[0] <= 0
 
 
-def equal(ter: str, wanted: Callable[[str], bool] = lambda env: True) -> Callable[[Results], Verdict]:
-    """Check that an arm of TER ends where DreamerV2 does, to within the margin, in most of the tasks `wanted`."""
+def equal(ter: str) -> Judge:
+    """Judge of whether an arm of TER ends where DreamerV2 does, to within the margin."""
 
-    def check(results: Results) -> Verdict:
-        runs = Runs.of(results, "fig-l14")
+    def judge(runs: Runs, env: str) -> Verdict:
+        seeds, learnt = min(len(runs.seeds(method, env)) for method in (ter, DREAMER)), runs.learns(DREAMER, env).learns
+        if not learnt or not converged(runs.curve(METRIC, DREAMER, env)[1]):
+            why = "DreamerV2 is still learning" if learnt else "DreamerV2 has not learned"
+            return Verdict("inconclusive", why, "", seeds, runs.steps(env, ter, DREAMER), runs.scale)
+        return runs.compare(ter, "==", DREAMER, env)
 
-        def on(env: str) -> Verdict:
-            ends = [runs.last(METRIC, method, env, LAST) for method in (ter, DREAMER)]
-            steps = runs.steps(env, ter, DREAMER)
-            learnt = {name: runs.learning(METRIC, name, env) for name in (ter, DREAMER)}
-            if not learnt[DREAMER].learns or not converged(runs.curve(METRIC, DREAMER, env)[1]):
-                seeds = min(map(len, ends))
-                why = "DreamerV2 is still learning" if learnt[DREAMER].learns else "DreamerV2 has not learned"
-                return Verdict("inconclusive", why, "", seeds, steps, runs.scale)
-            rule = same(margin_of(*(side.gain for side in learnt.values())))
-            return gated(
-                decide(difference(*ends), rule, steps=steps, scale=runs.scale),
-                TER=learnt[ter],
-                DreamerV2=learnt[DREAMER],
-            )
-
-        return most_of(judged(filter(wanted, tasks("fig-l14", runs.scale)), on))
-
-    return check
+    return judge
 
 
 CLAIMS = [
     Claim(
         "fig-l14", "fig-l14", "TER ends where DreamerV2 does once that has converged, in most tasks (as printed: 3 "
-        "predecessors)", "3 of 4 tasks", equal("ter"),
+        "predecessors)", "3 of 4 tasks", ENDS.most(equal("ter"), of="fig-l14"),
     ),
     Claim(
         "fig-l14-released", "fig-l14", "TER ends where DreamerV2 does once that has converged, in most tasks of "
-        "MiniGrid (as released: 1)", "3 of 4 tasks", equal(f"ter{RELEASED}", lambda env: env not in SOKOBAN),
+        "MiniGrid (as released: 1)", "3 of 4 tasks", ENDS.most(equal(f"ter{RELEASED}"), of="fig-l14", on=TASKS),
         scale="full",
     ),
 ]  # fmt: skip

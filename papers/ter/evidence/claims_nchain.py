@@ -3,104 +3,97 @@
 All methods of a seed share the data set and the first table: comparisons are paired by seed.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from lab.claims import Claim
-from lab.results import Results
-from lab.scores import Runs
-from lab.verdicts import Verdict, above, all_of, controlled, decide, difference, mean_of, number, same
+from lab.comparisons import Judge, Runs, Score, area, last
+from lab.verdicts import Verdict, controlled, number
+from papers.ter.evidence.comparisons import ROOM
 from papers.ter.evidence.labels import NCHAIN
 
 ENV = "NChain-20"
 BUDGET = 100
 """Backups that the paper's figure shows."""
 SLOW = ("uer", "per", "per-proportional", "discor")
+NEEDED = last("backups_to_solve")
+"""Backups until the greedy policy was right."""
 
 
-class Chain(Runs):
-    """The runs of Fig. 2."""
-
-    def __init__(self, results: Results):
-        super().__init__(results, "fig2")
-
-    def needed(self, method: str) -> np.ndarray:
-        """Backups until the greedy policy was right (runs,)."""
-        return self.last("backups_to_solve", method, ENV)
+def more(x: np.ndarray, y: np.ndarray) -> str:
+    return f"on {int((x > y).sum())} of {len(x)} data sets"
 
 
-def order(results: Results) -> Verdict:
-    """TER < EBU < the others, in mean backups. Who is first decides: it is what the paper claims for TER."""
-    runs = Chain(results)
-    parts = {}
-    for x, y in (("ebu", "ter"), *((method, "ebu") for method in SLOW)):
-        more, fewer = runs.pairs(runs.needed(x), runs.needed(y), (x, y), ENV)
-        note = f"on {int((more > fewer).sum())} of {len(more)} data sets"
-        gap = difference(more, fewer, paired=True)
-        parts[f"{NCHAIN[x]} > {NCHAIN[y]}"] = decide(gap, above(), steps=BUDGET, scale=runs.scale, note=note)
-    return all_of(parts, decisive=["EBU > TER"])
+def about(note: str) -> Score:
+    """Backups, printed as they are."""
+    return Score(NEEDED, show=number, note=lambda *_: note)
 
 
-def _about(values: np.ndarray, centre: float, margin: float, scale: str, note: str) -> Verdict:
-    """Whether the mean of values lies within `margin` of `centre`."""
-    return decide(
-        mean_of(values - centre), same(margin), steps=BUDGET, scale=scale, note=note,
-        show=lambda value: number(value + centre),
-    )  # fmt: skip
+def times_ter(runs: Runs, method: str, env: str) -> np.ndarray:
+    """Backups over TER's, for each data set that both have."""
+    sides = [(method, env), ("ter", env)]
+    theirs, ters = runs.common([NEEDED(runs, *side) for side in sides], sides)
+    return theirs / ters
 
 
-def thirty(results: Results) -> Verdict:
-    """TER is done after about 30 backups: within a fifth of it."""
-    runs = Chain(results)
-    note = "about: 24 to 36; with all predecessors followed, 35 is the most TER can need"
-    return _about(runs.needed("ter"), 30, 6, runs.scale, note)
+def of_one_data_set(ratios: np.ndarray, _: np.ndarray) -> str:
+    return (
+        f"mean over data sets, median {number(float(np.median(ratios)))}; about: 1.5 to 2.5. The paper's number comes "
+        "from one data set, and depends on how long its episodes are"
+    )
 
 
-def slow_ones(results: Results) -> Verdict:
-    """The other baselines are not done after 100 backups, while TER is: on average; partly where they are on some data
-    set."""
-    runs = Chain(results)
-    succeeded = float(np.mean(runs.needed("ter") <= BUDGET)) > 0.5
-    parts = {}
-    for method in SLOW:
-        needed = runs.needed(method)
+def slow(method: str) -> Judge:
+    """Judge of "it is not done after 100 backups, while TER is": on average; partly where it is on some data set."""
+
+    def judge(runs: Runs, env: str) -> Verdict:
+        needed = NEEDED(runs, method, env)
         done = int((needed <= BUDGET).sum())
-        verdict = decide(
-            mean_of(needed - BUDGET), above(), steps=BUDGET, scale=runs.scale,
-            note=f"solved within {BUDGET} on {done} of {len(needed)}", show=lambda value: number(value + BUDGET),
-        )  # fmt: skip
+        verdict = runs.compare(method, ">", BUDGET, env, about(f"solved within {BUDGET} on {done} of {len(needed)}"))
         if done and verdict.status == "reproduced":
             verdict.status = "partly"
-        parts[NCHAIN[method]] = controlled(verdict, succeeded)
-    return all_of(parts)
+        return controlled(verdict, float(np.mean(NEEDED(runs, "ter", env) <= BUDGET)) > 0.5)
+
+    return judge
 
 
-def twice(results: Results) -> Verdict:
-    """EBU over TER, a ratio per data set."""
-    runs = Chain(results)
-    ebu, ter = runs.pairs(runs.needed("ebu"), runs.needed("ter"), ("ebu", "ter"), ENV)
-    median = number(float(np.median(ebu / ter)))
-    note = (
-        f"mean over data sets, median {median}; about: 1.5 to 2.5. The paper's number comes from one data set, and "
-        "depends on how long its episodes are"
-    )
-    return _about(ebu / ter, 2, 0.5, runs.scale, note)
-
-
-def fastest_error(results: Results) -> Verdict:
-    """TER has the smallest mean value error over the 100 backups."""
-    runs = Chain(results)
-    height = {method: runs.area("value_error", method, ENV) for method in NCHAIN}
-    parts = {}
-    for method in [method for method in NCHAIN if method != "ter"]:
-        gap = difference(*runs.pairs(height[method], height["ter"], (method, "ter"), ENV), paired=True)
-        parts[f"{NCHAIN[method]} above TER"] = decide(gap, above(), steps=BUDGET, scale=runs.scale)
-    return all_of(parts)
+CHAIN = replace(
+    ROOM, score=Score(NEEDED, note=more), places=None, until=lambda experiment, scale: {},
+    steps=lambda runs, sides: BUDGET,
+)  # fmt: skip
+ORDER = [("ebu", "ter"), *((method, "ebu") for method in SLOW)]
 
 
 CLAIMS = [
-    Claim("fig2-order", "fig2", "Backups needed on NChain: TER < EBU < UER, PER, DisCor", "TER < EBU < rest", order),
-    Claim("fig2-thirty", "fig2", "TER solves NChain after about 30 backups", "30 backups", thirty),
-    Claim("fig2-slow", "fig2", "UER, PER and DisCor do not solve NChain within 100 backups", "none", slow_ones),
-    Claim("fig2-twice", "fig2", "EBU takes about twice the backups of TER on average", "2 times", twice),
-    Claim("fig2-error", "fig2", "TER's value error falls faster than that of every baseline", "fastest", fastest_error),
-]
+    Claim(
+        "fig2-order", "fig2", "Backups needed on NChain: TER < EBU < UER, PER, DisCor", "TER < EBU < rest",
+        CHAIN.all(
+            {f"{NCHAIN[x]} > {NCHAIN[y]}": (x, ">", y) for x, y in ORDER}, of="fig2", on=ENV, decisive=["EBU > TER"]
+        ),  # who is first is what the paper claims for TER
+    ),
+    Claim(
+        "fig2-thirty", "fig2", "TER solves NChain after about 30 backups", "30 backups",
+        CHAIN.all(
+            "ter", "==", 30, of="fig2", on=ENV, margin=6,
+            by=about("about: 24 to 36; with all predecessors followed, 35 is the most TER can need"),
+        ),
+    ),
+    Claim(
+        "fig2-slow", "fig2", "UER, PER and DisCor do not solve NChain within 100 backups", "none",
+        CHAIN.all({NCHAIN[method]: slow(method) for method in SLOW}, of="fig2", on=ENV),
+    ),
+    Claim(
+        "fig2-twice", "fig2", "EBU takes about twice the backups of TER on average", "2 times",
+        CHAIN.all(
+            "ebu", "==", 2, of="fig2", on=ENV, margin=0.5, by=Score(times_ter, show=number, note=of_one_data_set)
+        ),
+    ),
+    Claim(
+        "fig2-error", "fig2", "TER's value error falls faster than that of every baseline", "fastest",
+        CHAIN.all(
+            {f"{NCHAIN[method]} above TER": (method, ">", "ter") for method in NCHAIN if method != "ter"},
+            of="fig2", on=ENV, by=Score(area("value_error")),
+        ),
+    ),
+]  # fmt: skip

@@ -9,7 +9,8 @@ from lab.results import MissingData, Results
 from lab.verdicts import number
 from papers.ref_er.advantages import Gaussian, Quadratic
 from papers.ref_er.evidence import paper_values
-from papers.ref_er.evidence.claims_runs import Runs
+from papers.ref_er.evidence.claims_runs import ROOM as RUNS
+from papers.ref_er.evidence.claims_runs import late, score
 from papers.ref_er.evidence.experiments import EXPERIMENTS, entries_of
 from papers.ref_er.evidence.figures import FIGURES
 from papers.ref_er.evidence.paper_values import ACTIONS, FIG1, FIG4, NOISE
@@ -39,9 +40,9 @@ def numbers_table(results: Results) -> str:
     def divergence(env: str) -> str:
         """Of DDPG with plain replay at the end of runs as long as the paper's."""
         try:
-            runs = Runs(results, FIG1)
+            runs = RUNS.runs(results, FIG1)
             if runs.scale == "full" and runs.steps(env, "ddpg er") >= paper_values.STEPS:
-                return number(float(runs.late("kl")("ddpg er", env).mean()))
+                return number(float(late("kl")(runs, "ddpg er", env).mean()))
         except MissingData:
             pass
         return NOT_RUN
@@ -68,11 +69,11 @@ def scores_table(results: Results) -> str:
         if (method, env) not in seeds:
             return NO_PART
         try:
-            score = Runs(Results(results.root, ("quick",)), experiment).score(method, env)
+            scores = score(RUNS.runs(Results(results.root, ("quick",)), experiment), method, env)
         except MissingData:
             return NOT_RUN
-        few = f" ({len(score)} of {seeds[method, env]} seeds)" if len(score) < seeds[method, env] else ""
-        return number(float(score.mean())) + few
+        few = f" ({len(scores)} of {seeds[method, env]} seeds)" if len(scores) < seeds[method, env] else ""
+        return number(float(scores.mean())) + few
 
     rows = []
     for experiment, entries in grid.items():

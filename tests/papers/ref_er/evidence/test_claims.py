@@ -14,7 +14,7 @@ from papers.ref_er.evidence.before_learning import POLICIES, RETURNS, before, ki
 from papers.ref_er.evidence.claims import CLAIMS
 from papers.ref_er.evidence.claims_ddpg import fallen
 from papers.ref_er.evidence.claims_kl import factor_from_implied, largest_rise, roughness
-from papers.ref_er.evidence.claims_runs import Runs, compared, most, spread_ratio
+from papers.ref_er.evidence.claims_runs import ROOM, TRAINING, returns, score, spread_ratio
 from papers.ref_er.evidence.claims_sensitivity import FALL_PRONE, FOUR, SIMPLE, STABLE, largest_memory
 from papers.ref_er.evidence.experiments import EXPERIMENTS, entries_of
 from papers.ref_er.evidence.implied_kl import implied_kl
@@ -185,7 +185,7 @@ def test_runs_of_one_learner_are_paired_by_seed_and_those_of_two_are_not(tmp_pat
 # ---- scores ----------------------------------------------------------------------------------------------------------
 
 
-def table(root, rows, method="m", env=WALKER, seeds=1, experiment="fig1") -> Runs:
+def table(root, rows, method="m", env=WALKER, seeds=1, experiment="fig1"):
     """Equal runs of ten bins of 10 steps; rows: bin -> (episodes, return), return None where there was none."""
     lines = []
     for seed in range(seeds):
@@ -194,22 +194,22 @@ def table(root, rows, method="m", env=WALKER, seeds=1, experiment="fig1") -> Run
             lines += [(*head, "episodes", episodes, 0.1)] + ([(*head, "return", value, 0.1)] if episodes else [])
     (root / "full").mkdir(exist_ok=True)
     pd.DataFrame(lines, columns=COLUMNS).to_csv(root / "full" / f"{experiment}.csv", index=False)
-    return Runs(Results(root), experiment)
+    return ROOM.runs(Results(root), experiment)
 
 
 def test_a_score_weighs_bins_by_their_episodes(tmp_path):
     rows = [(0, None), (2, -7.0)] + [(1, 5.0)] * 6 + [(1, 10.0), (3, 20.0)]
     runs = table(tmp_path, rows, seeds=2)
-    np.testing.assert_allclose(runs.score("m", WALKER), [17.5, 17.5])  # (10 + 3 * 20) / 4, the last two of ten bins
-    np.testing.assert_allclose(runs.returns("m", WALKER), [(-14 + 30 + 70) / 12] * 2)
+    np.testing.assert_allclose(score(runs, "m", WALKER), [17.5, 17.5])  # (10 + 3 * 20) / 4, the last two of ten bins
+    np.testing.assert_allclose(returns(runs, "m", WALKER), [(-14 + 30 + 70) / 12] * 2)
     late = table(tmp_path, [*rows[:8], (0, None), (3, 20.0)])
-    np.testing.assert_allclose(late.score("m", WALKER), [20.0])
+    np.testing.assert_allclose(score(late, "m", WALKER), [20.0])
 
 
 @pytest.mark.parametrize("bins", [[(1, 5.0)] * 8 + [(0, None)] * 2, [(0, None)] * 10])
 def test_runs_without_late_episodes_have_no_score(bins, tmp_path):
     with pytest.raises(MissingData, match="late enough"):
-        table(tmp_path, bins).score("m", WALKER)
+        score(table(tmp_path, bins), "m", WALKER)
 
 
 def curves(root, experiment, env, **methods):
@@ -252,9 +252,9 @@ def test_faster_is_about_all_of_training(tmp_path):
     slow = [[100, 200, 300, 400, 500, 600, 700, 800, 900, 900 + seed % 2] for seed in range(4)]
     fast = [[300, 600, 900, 900, 900, 900, 900, 900, 900, 901 - seed % 2] for seed in range(4)]
     curves(tmp_path, "fig1", WALKER, ddpg_a=fast, ddpg_b=[run[:8] + [900, 900] for run in slow])
-    results = Results(tmp_path)
-    assert most("fig1", compared("ddpg a", "ddpg b"), (WALKER,))(results).status == MAYBE
-    assert most("fig1", compared("ddpg a", "ddpg b", training=True), (WALKER,))(results).status == YES
+    runs = ROOM.runs(Results(tmp_path), "fig1")
+    assert runs.compare("ddpg a", ">", "ddpg b", WALKER).status == MAYBE
+    assert runs.compare("ddpg a", ">", "ddpg b", WALKER, TRAINING).status == YES
 
 
 @pytest.mark.parametrize("runs", [3, 5, 10])
@@ -364,7 +364,7 @@ def test_refer_prevents_falls_only_where_there_are_some(tmp_path):
 def test_the_largest_memory_is_found_at_any_scale(tmp_path):
     numbers = {name: {} for name in ("vracer refer", "vracer refer (N 2^9)", "vracer refer (N 2^16)")}
     write(tmp_path, "fig7", numbers, tasks=(WALKER,), seeds=1)
-    assert largest_memory(Runs(Results(tmp_path), "fig7"), WALKER) == "vracer refer (N 2^16)"
+    assert largest_memory(ROOM.runs(Results(tmp_path), "fig7"), WALKER) == "vracer refer (N 2^16)"
 
 
 @pytest.mark.parametrize(
