@@ -70,10 +70,5 @@ def test_nothing_is_said_before_the_5000th_episode_and_by_two_seeds(tmp_path):
     assert {verdict.status for verdict in verdicts(tmp_path / "few", seeds=2).values()} == {"inconclusive"}
 
 
-def test_half_of_the_runs_say_what_they_can(tmp_path):
-    found = verdicts(tmp_path / "naive", methods=("impala",))
-    assert {name: verdict.status for name, verdict in found.items()} == {
-        "fig5-naive": "inconclusive", "fig5-completion": "not run", "fig5-success": "not run", "fig5-better": "not run",
-    }  # fmt: skip
-    found = verdicts(tmp_path / "sr", methods=("impala-sr",))
-    assert (found["fig5-completion"].status, found["fig5-better"].status) == ("reproduced", "not run")
+def test_that_nothing_is_placed_says_nothing_alone(tmp_path):
+    assert verdicts(tmp_path, methods=("impala",))["fig5-naive"].status == "inconclusive"
