@@ -48,6 +48,7 @@ NEAR = 0.5
 maze = partial(ROOM.all, of="maze", on=MAZE)
 grid = partial(ROOM.all, of="grid", on=GRID)
 ant = partial(ROOM.all, of="ant", on=ANT)
+ant_long = partial(ROOM.all, of="ant-long", on=ANT["quick"])
 ant_oracle = partial(ROOM.all, of="ant-oracle", on=ANT)
 
 
@@ -191,6 +192,18 @@ CLAIMS = [
     Claim(
         "fig9-ant-consistent", "fig9", "PPO+SR solves the ant maze in more of its runs than the oracle",
         "more consistently", ant_oracle(more_solved("ppo-sr", "ppo-go")), reads="ant-oracle",
+    ),
+    Claim(
+        "own-ant-long-sr", "own-ant-long", "Half the ant maze, 80,000 episodes: PPO+SR solves it in every run (success "
+        f"from {SOLVED:g})", "-", ant_long(solves("ppo-sr")), kind="own",
+    ),
+    Claim(
+        "own-ant-long-best", "own-ant-long", "Half the ant maze, 80,000 episodes: PPO+SR succeeds more often than PPO",
+        "-", ant_long("ppo-sr", ">", "ppo"), kind="own",
+    ),
+    Claim(
+        "own-dense-grid", "own-dense-grid", "Pixel grid, 100,000 episodes: DQN with dense rewards solves it in every "
+        "run", "-", ROOM.all(solves("dqn"), of="dense-grid", on=GRID | {"full": GRID["quick"]}), kind="own",
     ),
     Claim(
         "own-low-level", "own-low-level", "Without walls the low level of the ant, trained alone, is within 1 of at "

@@ -16,7 +16,7 @@ import numpy as np
 
 from lab.claims import Claim
 from lab.comparisons import Judge, Runs, Score, last
-from lab.results import MissingData
+from lab.results import MissingData, Results
 from lab.verdicts import Verdict, controlled, gated, number
 from papers.sibling_rivalry.evidence.claims_runs import ROOM, may_yet
 
@@ -57,6 +57,12 @@ def passes(metric: str, limit: float) -> Judge:
     return lambda runs, env: may_yet(runs.compare(SR, ">", limit, env, score), env)
 
 
+def completion(results: Results) -> Verdict:
+    """At quick the fresh five seeds alone, as registered: the first five had been seen."""
+    of = "construction-fresh" if results.scales[0] == "quick" else "construction"
+    return ROOM.all(passes("completion median", COMPLETED), of=of, on=ARENA)(results)
+
+
 def more(metric: str) -> Judge:
     """Sibling Rivalry ends above the naive reward, where one of the two learns by this metric."""
 
@@ -71,18 +77,19 @@ CLAIMS = [
     Claim(
         "fig5-naive", "fig5", f"Construction: with the naive reward, fewer than {HARDLY:.0%} of the goal's blocks are "
         f"placed after {SOON:,} episodes", "none within roughly 1,000", construction(naive),
+        reads="construction",
     ),
     Claim(
         "fig5-completion", "fig5", f"Construction: Sibling Rivalry's median completion passes {COMPLETED}",
-        "0.9 or more in the end", construction(passes("completion median", COMPLETED)),
+        "0.9 or more in the end", completion,
     ),
     Claim(
         "fig5-success", "fig5", f"Construction: Sibling Rivalry's success rate passes {SUCCEEDED}",
-        "0.5 to 0.7 in the end", construction(passes("success", SUCCEEDED)),
+        "0.5 to 0.7 in the end", construction(passes("success", SUCCEEDED)), reads="construction",
     ),
     Claim(
         "fig5-better", "fig5", "Construction: Sibling Rivalry builds more of its goals than the naive reward, and more "
         "often all of it", "text: avoids this local optimum",
-        construction({metric: more(metric) for metric in ("completion", "success")}),
+        construction({metric: more(metric) for metric in ("completion", "success")}), reads="construction",
     ),
 ]  # fmt: skip

@@ -47,6 +47,8 @@ RIGHT: dict[str, dict] = {  # experiment -> numbers by "method, env" or method, 
     "weighting": dict(success={SR: 0.95, "ppo-sr (one pool)": 0.85}),
     "ant": ANT,
     "ant-oracle": ANT,
+    "ant-long": ANT,
+    "dense-grid": dict(success={"dqn": 0.98}, episodes=100_000),
 }
 U = [f"ppo-sr (epsilon {e}), UMaze-10" for e in (0, 1, 2, 3, 5)]
 SHORT, SMALL = dict(episodes=60_000), dict(scale="quick", episodes=48_000)
@@ -149,6 +151,13 @@ CASES: list[tuple] = [
     ("fig9-ant-finds", NO, {"ppo-go": 0.05}),
     ("fig9-ant-consistent", OPEN, {"ppo-go": FEW}),
     ("fig9-ant-consistent", NO, {SR: 0.1, "ppo-go": 0.9}),
+    ("own-ant-long-sr", NO, {SR: (0.9, 0.9, 0.9, 0.9, 0.4)}),
+    ("own-ant-long-sr", YES, {}, dict(scale="quick")),
+    ("own-ant-long-best", NO, {SR: 0.1, "ppo": 0.9}),
+    ("own-ant-long-best", OPEN, {SR: FEW, "ppo": 0.5}),
+    ("own-dense-grid", OPEN, {"dqn": (1, 1, 0.3, 1, 1)}),  # it may yet
+    ("own-dense-grid", NO, {"dqn": (1, 1, 0.3, 1, 1)}, dict(episodes=200_000)),
+    ("own-dense-grid", YES, {}, dict(scale="quick")),
     ("own-weighting", NO, {SR: 0.8}),
     ("own-weighting", NOT_RUN, {}, SHORT),
 ]
