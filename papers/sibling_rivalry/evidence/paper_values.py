@@ -28,3 +28,6 @@ ANT_CURVES: dict[str, tuple[float, ...]] = {
     "ddpg-her": (0, 0, 0, 0, 0, 0.03, 0.02, 0.05, 0.13, 0.23),
 }
 """Fig. 3's lower row, the ant maze, at training episodes of its own. Of Fig. 9's right half there are no numbers."""
+
+BUILD_EPISODES = 700_000
+"""Length of Fig. 5's runs."""

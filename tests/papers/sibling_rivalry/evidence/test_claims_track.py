@@ -7,7 +7,7 @@ import pytest
 from envs.circular_track import GOAL, LOCAL_OPTIMUM
 from lab.claims import evaluate
 from lab.results import COLUMNS, Results
-from papers.sibling_rivalry.evidence.claims_track import CLAIMS, LOCAL_OPTIMUM_BIN, entropy, lead, quarter
+from papers.sibling_rivalry.evidence.claims_track import CLAIMS, LOCAL_OPTIMUM_BIN
 from papers.sibling_rivalry.track import BINS, ENV
 
 GOAL_BIN = int(GOAL / (2 * np.pi) * BINS)
@@ -101,19 +101,5 @@ def test_no_noise_at_all_is_no_obstacle_and_two_seeds_decide_nothing(tmp_path):
     assert {verdict.status for verdict in verdicts(tmp_path / "few", seeds=2).values()} == {"inconclusive"}
 
 
-# ---- helpers ---------------------------------------------------------------------------------------------------------
-
-
 def test_the_bin_is_that_of_the_local_optimum():
     assert 2 * np.pi * LOCAL_OPTIMUM_BIN / BINS < LOCAL_OPTIMUM < 2 * np.pi * (LOCAL_OPTIMUM_BIN + 1) / BINS
-
-
-def test_a_quarter_of_the_rows_is_one_at_least():
-    assert [quarter(np.zeros((2, rows, 3))) for rows in (1, 3, 4, 11, 20)] == [1, 1, 1, 2, 5]
-
-
-def test_lead_and_entropy_by_hand():
-    shares = np.array([[0.5, 0.25, 0.25, 0.0], [0.0, 0.0, 1.0, 0.0], [0.25, 0.25, 0.25, 0.25]])
-    np.testing.assert_allclose(lead(shares, 0), [0.25, -1.0, 0.0])
-    np.testing.assert_allclose(lead(shares, 2), [-0.25, 1.0, 0.0])
-    np.testing.assert_allclose(entropy(shares), [1.5 * np.log(2), 0.0, np.log(4)])
