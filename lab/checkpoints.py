@@ -64,9 +64,9 @@ def load(directory: Path) -> Any | None:
 
     A damaged checkpoint.pkl is reported on stderr and replaced by previous.pkl. Raises UserError when no file is good.
     """
-    newest, previous = directory / "checkpoint.pkl", directory / "previous.pkl"
+    newest = directory / "checkpoint.pkl"
     damaged = []
-    for path in (newest, previous):
+    for path in (newest, directory / "previous.pkl"):
         try:
             payload = read(path)
         except FileNotFoundError:
@@ -76,7 +76,7 @@ def load(directory: Path) -> Any | None:
             continue
         if damaged:
             print(f"warning: {directory}: {damaged[0]} is damaged, going back to {path.name}", file=sys.stderr)
-            previous.replace(newest)  # else the next save would rotate the damaged file over the good one
+            path.replace(newest)  # else the next save would rotate the damaged file over the good one
         return payload
     if damaged:
         files = " and ".join(damaged)
@@ -93,13 +93,8 @@ def read(path: Path) -> Any:
         if file.read(len(MAGIC)) != MAGIC:
             raise Damaged("not a checkpoint")
         digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
-        left = length
-        while left:
-            chunk = file.read(min(CHUNK_BYTES, left))
-            if not chunk:
-                raise Damaged("truncated")
-            digest.update(chunk)
-            left -= len(chunk)
+        for start in range(0, length, CHUNK_BYTES):
+            digest.update(file.read(min(CHUNK_BYTES, length - start)))
         footer = file.read(FOOTER_BYTES)
         if int.from_bytes(footer[:8], "little") != length:
             raise Damaged("truncated")
@@ -132,17 +127,13 @@ def _replacing(path: Path, former: Path | None = None) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _directory_to_disk(path.parent)
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
 
 
 def _to_disk(file: BinaryIO) -> None:
     file.flush()
     os.fsync(file.fileno())
-
-
-def _directory_to_disk(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

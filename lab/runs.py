@@ -7,11 +7,9 @@ A run directory holds
     checkpoint.pkl   everything needed to go on, and previous.pkl, the one before it; gone once the run is finished
     weights.pt       final weights, and done.json, the summary; only once the run is finished
 
-A run that was killed and started again writes what it would have written without the kill: `load` cuts metrics.csv
-back to the moment of the checkpoint. Times are wall-clock hours over all attempts, and differ from run to run.
-
-Never resume the run directory of somebody you do not trust: a checkpoint is a pickle, and loading it runs what it says.
-The lock is fcntl's, which Windows does not have.
+A run that was killed and started again writes what it would have written without the kill, but for the hours. Resume
+no run of somebody whom you do not trust: a checkpoint is a pickle, and loading it runs what it says. The lock is
+fcntl's, which Windows does not have.
 """
 
 import dataclasses
@@ -22,7 +20,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -40,6 +38,7 @@ from lab.streams import Streams as Streams  # train scripts take both from here
 
 HEADER = b"step,metric,value,hours\n"
 T = TypeVar("T")
+RESUMES = "make room and start again: the run goes on from its checkpoint"
 
 
 def execute(
@@ -80,16 +79,19 @@ def execute(
         return train(run, trainer)
 
 
+@dataclasses.dataclass
 class Run:
     """Owns a run directory while it is open. A script does not open one itself, but calls `execute`."""
 
-    def __init__(
-        self, directory: Path, total_steps: int | None, unit: str, score: str, tensorboard: bool, progress: bool
-    ) -> None:
-        """Not to be called: use Run.open."""
-        self.directory = Path(directory)
-        self._total_steps, self._unit, self._score = total_steps, unit, score
-        self._use_tensorboard, self._use_bar = tensorboard, progress
+    directory: Path
+    total_steps: int | None = None
+    """For the progress bar, as `unit`, what one step is called, and `score`, the metric that is shown."""
+    unit: str = "step"
+    score: str = "return"
+    tensorboard: bool = False
+    progress: bool = False
+
+    def __post_init__(self) -> None:
         self._lock: io.BufferedWriter | None = None
         self._metrics: io.BufferedWriter | None = None
         self._tensorboard: Any = None
@@ -101,25 +103,14 @@ class Run:
         self._start = time.monotonic()
 
     @classmethod
-    def open(
-        cls,
-        config: Any,
-        directory: Path,
-        *,
-        total_steps: int | None = None,
-        unit: str = "step",
-        score: str = "return",
-        tensorboard: bool = False,
-        progress: bool = False,
-    ) -> Self:
-        """Create or reopen a run directory and lock it; write config.json.
+    def open(cls, config: Any, directory: Path, **how: Any) -> Self:
+        """Create or reopen a run directory and lock it; write config.json. A finished run is opened without the lock,
+        only to be read.
 
-        config: a dataclass instance. For the progress bar: total_steps, what one step is called (`unit`), and the
-        metric whose latest value is shown (`score`). Raises UserError when the directory cannot be written or holds a
-        run of another config, RunBusy when another process has it open; nothing is overwritten then.
-        A finished run is opened without the lock, only to be read.
+        config: a dataclass instance. how: fields of this class. Raises UserError when the directory cannot be written
+        or holds a run of another config, RunBusy when another process has it open; nothing is overwritten then.
         """
-        run = cls(directory, total_steps, unit, score, tensorboard, progress)
+        run = cls(Path(directory), **how)
         origin = code(module_name(type(config)))
         if run.finished is not None:
             _check_same_config(config, run.directory)
@@ -133,7 +124,7 @@ class Run:
                 _check_same_config(config, run.directory)
                 for left in run.directory.glob("*.tmp"):  # by a process that was killed while it wrote
                     left.unlink(missing_ok=True)
-                _write_config(config, run.directory, total_steps, {**origin, **surroundings()})
+                _write_config(config, run.directory, run.total_steps, {**origin, **surroundings()})
         except BaseException:
             run.close()
             raise
@@ -149,10 +140,8 @@ class Run:
         """Give the directory back. Called by the `with` statement."""
         for resource in (self._metrics, self._tensorboard, self._bar, self._lock):  # the lock last
             if resource is not None:
-                try:
+                with suppress(OSError):  # a full disk has already been reported by log() or save()
                     resource.close()
-                except OSError:  # a full disk has already been reported by log() or save()
-                    pass
         self._lock = self._metrics = self._tensorboard = self._bar = None
 
     @property
@@ -167,10 +156,9 @@ class Run:
         return self._hours + (time.monotonic() - self._start) / 3600
 
     def load(self) -> Any:
-        """The state of the newest good checkpoint, or None when the run starts from nothing.
+        """The state of the newest good checkpoint, see checkpoints.load; None when the run starts from nothing.
 
-        Also cuts metrics.csv back to that moment and restores the elapsed hours, so call it once, before `log`.
-        A damaged checkpoint is reported on stderr and the one before it used. Raises UserError when none is good.
+        Cuts metrics.csv back to that moment and restores the elapsed hours, so call it once, before `log`.
         """
         checkpoint = checkpoints.load(self.directory)
         if checkpoint is None:
@@ -190,44 +178,41 @@ class Run:
                 self._metrics.flush()
         self._step, self._hours, self._start = checkpoint["step"], checkpoint["hours"], time.monotonic()
         self.last = checkpoint["last"]
-        if self._use_tensorboard:
+        if self.tensorboard:
             self._tensorboard = _summary_writer(self.directory / "tensorboard", self._step + 1)
-        if self._use_bar:
-            self._bar = tqdm(total=self._total_steps, initial=self._step, unit=self._unit, dynamic_ncols=True)
+        if self.progress:
+            self._bar = tqdm(total=self.total_steps, initial=self._step, unit=self.unit, dynamic_ncols=True)
         return checkpoint["state"]
 
     def log(self, step: int, values: dict[str, float]) -> None:
-        """Append one row per metric to metrics.csv, and show the score. Raises UserError (disk full).
-
-        step: environment steps so far, or what else this run counts.
-        """
+        """Append one row per metric to metrics.csv, and show the score. Raises UserError (disk full)."""
         if self._metrics is None:
             raise RuntimeError("call load() before log()")
         hours = self.hours
         rows = "".join(f"{step},{name},{float(value)!r},{hours:.6f}\n" for name, value in values.items())
-        with _writing(self.directory / "metrics.csv", "make room and start again: the run goes on from its checkpoint"):
+        with _writing(self.directory / "metrics.csv", RESUMES):
             self._metrics.write(rows.encode())
             self._metrics.flush()
         self._step, self.last = step, values
         if self._tensorboard is not None:
             for name, value in values.items():
                 self._tensorboard.add_scalar(name, float(value), step)
-        if self._score in values:
-            self.tick(step, **{self._score: values[self._score]})
+        if self.score in values:
+            self.tick(step, **{self.score: values[self.score]})
 
     def save(self, state: Any) -> None:
-        """Write a checkpoint of `state`: a trainer, or whatever else can be pickled and is not None.
+        """Write a checkpoint of `state`, which can be pickled and is not None. Raises UserError (disk full); the
+        checkpoints written before stay good.
 
         References inside `state` survive (an optimiser keeps its module's parameters); tensors that are views of one
-        another become copies. Raises UserError when the disk is full; the checkpoints written before stay good.
+        another become copies.
         """
         if self._metrics is None:
             raise RuntimeError("call load() before save()")
         with _writing(self.directory / "checkpoint.pkl", "the checkpoint before is intact: make room and start again"):
             os.fsync(self._metrics.fileno())  # the checkpoint must not remember rows that a power cut can take back
-            payload: dict[str, Any] = {"metrics_bytes": self._metrics.tell(), "hours": self.hours, "step": self._step}
-            payload |= {"last": self.last, "state": state}
-            checkpoints.save(self.directory, payload)
+            now = {"metrics_bytes": self._metrics.tell(), "hours": self.hours, "step": self._step, "last": self.last}
+            checkpoints.save(self.directory, {**now, "state": state})
 
     def tick(self, step: int, **shown: float) -> None:
         """Show progress (with progress=True): steps done and per second, and numbers such as the latest return."""
@@ -250,7 +235,7 @@ class Run:
         """Write weights.pt (torch.save) and done.json, remove the checkpoints, and return the summary as written."""
         if self._metrics is None:
             raise RuntimeError("call load() before finish()")
-        with _writing(self.directory, "make room and start again: the run goes on from its checkpoint"):
+        with _writing(self.directory, RESUMES):
             os.fsync(self._metrics.fileno())
             if weights is not None:
                 buffer = io.BytesIO()
@@ -259,8 +244,8 @@ class Run:
             checkpoints.write_atomically(self.directory / "done.json", json_bytes(summary))
         for name in CHECKPOINTS:
             (self.directory / name).unlink(missing_ok=True)
-        if self._total_steps is not None:
-            self.tick(self._total_steps)
+        if self.total_steps is not None:
+            self.tick(self.total_steps)
         return read_json(self.directory / "done.json")
 
 
@@ -273,7 +258,7 @@ def _writing(path: Path, advice: str) -> Iterator[None]:
         raise UserError(f"cannot write {path}: {error.strerror or error}; {advice}") from error
 
 
-def set_aside(directory: Path) -> Path:
+def set_aside(directory: Path) -> None:
     """Move a run directory to stale/<its name> beside it, or <its name>.2, .3, ..., where nothing looks for runs.
 
     Raises RunBusy when a process has it open.
@@ -282,26 +267,20 @@ def set_aside(directory: Path) -> Path:
         aside = directory.parent / "stale"
         aside.mkdir(exist_ok=True)
         names = [directory.name, *(f"{directory.name}.{number}" for number in range(2, 10_000))]
-        target = next(aside / name for name in names if not (aside / name).exists())
-        directory.rename(target)
-    return target
+        directory.rename(next(aside / name for name in names if not (aside / name).exists()))
 
 
 def _lock(directory: Path) -> io.BufferedWriter:
     """The lock of a run directory, held until it is closed. Raises RunBusy."""
-    busy = RunBusy(f"{directory} is being written by another process; wait for it or stop it")
     lock = (directory / "lock").open("ab")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(lock.fileno()).st_ino != (directory / "lock").stat().st_ino:
-            raise busy  # the directory was set aside after it was opened here
+        if os.path.samestat(os.fstat(lock.fileno()), (directory / "lock").stat()):
+            return lock
     except (BlockingIOError, FileNotFoundError):
-        lock.close()
-        raise busy from None
-    except BaseException:
-        lock.close()
-        raise
-    return lock
+        pass
+    lock.close()  # another process has it, or the directory was set aside after it was opened here
+    raise RunBusy(f"{directory} is being written by another process; wait for it or stop it")
 
 
 def _check_same_config(config: Any, directory: Path) -> None:
