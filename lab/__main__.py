@@ -210,8 +210,6 @@ class Compare:
     """A run directory, a pattern such as "runs/ter/*-uer-s*", or the name of runs without -s<seed>-<hash>."""
     b: Positional[Annotated[str, arg(metavar="B")]]
     """The same for the other."""
-    all_seeds: bool = False
-    """A and B: with the runs beside them that differ in their seed alone."""
     metrics: Annotated[str | None, arg(metavar="NAME,NAME")] = None
     """What to draw, if not all that was measured more than once."""
     out: Annotated[Path | None, arg(metavar="FILE.png")] = None
@@ -220,7 +218,7 @@ class Compare:
     def __call__(self, house: House) -> int:
         from lab.compare import compare
 
-        compare(self.a, self.b, self.out or house.runs / "compare.png", metrics=self.metrics, all_seeds=self.all_seeds)
+        compare(self.a, self.b, self.out or house.runs / "compare.png", metrics=self.metrics)
         return 0
 
 

@@ -17,10 +17,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,17 +61,19 @@ class Slurm:
         return len(self.running) < self.jobs
 
     def start(self, name: str, job: Job, run_dir: Path) -> None:
+        with ThreadPoolExecutor(1) as thread:  # which a Ctrl-C waits for: who cancels a job must know of it
+            thread.submit(self._submit, name, job, run_dir).result()
+
+    def _submit(self, name: str, job: Job, run_dir: Path) -> None:
         executor = self.submitit.AutoExecutor(run_dir.parent / "slurm", cluster=CLUSTER)
         executor.update_parameters(name=run_dir.name, **self.asks[run_dir.name])
         log_start = log_size(run_dir)
-        with _interrupt_later():  # a job that is in the queue must be known, or nobody cancels it
-            try:
-                submitted = executor.submit(_job, job.packed(), run_dir)
-            except (RuntimeError, OSError, subprocess.SubprocessError) as error:
-                why = (str(error).strip().splitlines() or [type(error).__name__])[-1]
-                raise UserError(f"sbatch refused a job: {why}; SBATCH_PARTITION and the like say what to ask for, "
-                                "JOBS how many jobs may be in the queue") from None  # fmt: skip
-            self.running[name] = submitted, run_dir, log_start
+        try:
+            self.running[name] = executor.submit(_job, job.packed(), run_dir), run_dir, log_start
+        except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+            why = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+            raise UserError(f"sbatch refused a job: {why}; SBATCH_PARTITION and the like say what to ask for, "
+                            "JOBS how many jobs may be in the queue") from None  # fmt: skip
 
     def wait(self, seconds: float) -> list[tuple[str, str]]:
         deadline = time.monotonic() + max(seconds, POLL_SECONDS)
@@ -88,11 +88,8 @@ class Slurm:
         try:
             return outcome(job.result(), run_dir, log_start)
         except self.submitit.core.utils.UncompletedJobError:
-            said = (
-                log_tail(run_dir, log_start)
-                if log_size(run_dir) > log_start
-                else "\n".join((job.stderr() or "").splitlines()[-ERROR_LINES:])
-            )
+            of_slurm = "\n".join((job.stderr() or "").splitlines()[-ERROR_LINES:])
+            said = log_tail(run_dir, log_start) if log_size(run_dir) > log_start else of_slurm
             return f"{said}\nslurm: job {job.job_id} ended without a result ({job.state})".strip()
 
     def stop(self) -> None:
@@ -140,19 +137,3 @@ def _job(job: bytes, run_dir: Path) -> int:
     finally:  # what submitit says from now on is not of the run
         for stream, kept in zip((1, 2), ours):
             os.dup2(kept, stream)
-
-
-@contextmanager
-def _interrupt_later() -> Iterator[None]:
-    """A Ctrl-C in the `with` block is raised at its end."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if came:
-            signal.raise_signal(signal.SIGINT)

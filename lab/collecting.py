@@ -189,9 +189,6 @@ def merge_trees(source: Path, target: Path) -> list[Path]:
     return [path for path, _, _ in merged]
 
 
-# ------------------------------------------------------------------------------------------------ copies of a run
-
-
 def _run_key(entry: Entry) -> str:
     return f"{entry.method}|{entry.env}|{entry.seed}"
 
@@ -232,9 +229,6 @@ def _merge(path: Path, sources: list[tuple[Path, pd.DataFrame]]) -> pd.DataFrame
 def _rows_of(frame: pd.DataFrame, entry: Entry) -> pd.DataFrame:
     here = (frame["method"] == entry.method) & (frame["env"] == entry.env) & (frame["seed"] == entry.seed)
     return frame[here]
-
-
-# ------------------------------------------------------------------------------------------------ files
 
 
 @contextmanager

@@ -17,9 +17,6 @@ Entries = dict[str, list[Any]]
 """Experiment -> its runs, as lab.entry.Entry."""
 
 
-# ---- which runs ------------------------------------------------------------------------------------------------------
-
-
 def entries_of(
     paper: Paper, wanted: Choice | None, scale: str, device: str = "cpu", seeds: Sequence[int] | None = None
 ) -> Entries:
@@ -56,9 +53,6 @@ def placed(entry: Any, device: str) -> Any:
     if device == "cpu" or not hasattr(entry.config, "device"):
         return entry
     return dataclasses.replace(entry, config=dataclasses.replace(entry.config, device=device))
-
-
-# ---- run -------------------------------------------------------------------------------------------------------------
 
 
 def run(
@@ -101,9 +95,6 @@ def run(
     return report.exit_code
 
 
-# ---- collect ---------------------------------------------------------------------------------------------------------
-
-
 def collect(paper: Paper, entries: Entries, scale: str, stale: str = "again") -> tuple[list[Path], list[str]]:
     """Bring the finished runs of each experiment into the paper's results; returns the files there are now and a line,
     shown on stderr, too, for every run that is refused.
@@ -140,9 +131,6 @@ def share(paper: Paper, scale: str, wanted: Iterable[str] | None = None) -> None
             print(f"{paper.name} {name}: {len(brought)} runs are committed runs of other experiments or scales")
 
 
-# ---- draw ------------------------------------------------------------------------------------------------------------
-
-
 def draw(paper: Paper, figures: Iterable[str], scale: str) -> None:
     """Draw `figures` from the results at `scale`; one line for each, also for one whose results are not there."""
     from lab.results import MissingData, Results
@@ -168,9 +156,6 @@ def redraw(paper: Paper, scale: str | None) -> None:
             if scale or there & set(figure.experiments) or (each == "quick" and not figure.experiments)
         ]
         draw(paper, wanted, each)
-
-
-# ---- judge -----------------------------------------------------------------------------------------------------------
 
 
 def print_verdicts(paper: Paper, figures: Iterable[str]) -> None:

@@ -6,7 +6,6 @@ import glob
 import io
 import json
 import math
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,28 +31,21 @@ class Side:
     frame: pd.DataFrame  # seed, step, metric, value
 
 
-def read_side(text: str, *, all_seeds: bool = False) -> Side:
+def read_side(text: str) -> Side:
     """What `text` names: a run directory, a pattern such as "runs/ter/*-uer-s*", or a name without "-s<seed>-<hash>".
 
-    all_seeds: of a run directory, the runs beside it with the same settings, too. Raises UserError when it names no
-    run, runs with different settings, or a run without metrics.
+    Raises UserError when it names no run, runs with different settings, or a run without metrics.
     """
     first, *others = _directories(text)
     config = _config(first)
     runs = {config.pop("seed", 0): first}
-    if all_seeds and not others:
-        others = _directories(re.sub(r"-s\d+-\w+$", "", str(first)))
     for other in others:
         its = _config(other)
-        seed, apart = its.pop("seed", 0), differences(config, its)
-        if apart and not all_seeds:
+        runs[its.pop("seed", 0)] = other
+        if apart := differences(config, its):
             name, a, b = apart[0]
-            raise UserError(
-                f"{text} names runs with different settings: {name} is {a} in {first.name} and {b} in {other.name}; "
-                "name one run, with --all-seeds"
-            )
-        if not apart:
-            runs[seed] = other
+            two = f"{name} is {a} in {first.name} and {b} in {other.name}"
+            raise UserError(f"{text} names runs with different settings: {two}; name one run")
     frames = [_metrics(directory).assign(seed=seed) for seed, directory in runs.items()]
     return Side(text, config, sorted(runs), pd.concat(frames))
 
@@ -68,11 +60,11 @@ def _directories(text: str) -> list[Path]:
 
 
 def _config(directory: Path) -> dict[str, Any]:
+    path = directory / "config.json"
     try:
-        config = json.loads((directory / "config.json").read_bytes())["config"]
-        return {str(name): value for name, value in pd.json_normalize(config).to_dict("records")[0].items()}
+        return pd.json_normalize(json.loads(path.read_bytes())["config"]).to_dict("records")[0]
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise UserError(f"{directory / 'config.json'} cannot be read ({error}); name another run") from None
+        raise UserError(f"{path} cannot be read ({error}); name another run") from None
 
 
 def _metrics(directory: Path) -> pd.DataFrame:
@@ -93,14 +85,14 @@ def differences(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, Any, An
     return [(name, a.get(name, "-"), b.get(name, "-")) for name in names if repr(a.get(name)) != repr(b.get(name))]
 
 
-def compare(first: str, second: str, out: Path, *, metrics: str | None = None, all_seeds: bool = False) -> None:
+def compare(first: str, second: str, out: Path, *, metrics: str | None = None) -> None:
     """Print where the settings of two runs (or sets of seeds) differ; draw the curves of common metrics to `out`.
 
     metrics: which, "a,b"; None: all that both have measured more than once, and where there is none, all. See
     `read_side`. Raises UserError for what is no run, for metrics that not both have, and where they have none in
     common.
     """
-    sides = [read_side(text, all_seeds=all_seeds) for text in (first, second)]
+    sides = [read_side(text) for text in (first, second)]
     names, seeds = [side.name for side in sides], [", ".join(map(str, side.seeds)) for side in sides]
     rows = [("", *names), *differences(*(side.config for side in sides)), ("seeds", *seeds)]
     widths = [max(len(str(cell)) for cell in column) for column in zip(*rows)]

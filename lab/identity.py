@@ -20,9 +20,6 @@ CHECKPOINTS = ("checkpoint.pkl", "previous.pkl")
 UNSET = "not there"
 
 
-# ------------------------------------------------------------------------------------------------ names
-
-
 def run_name(config: Any) -> str:
     """Directory name of a run: env, method, seed and hash of its config."""
     name = f"{config.env}-{config.method}-s{config.seed}-{config_hash(config)}"
@@ -76,9 +73,6 @@ def json_bytes(content: Any) -> bytes:
 
 def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)
-
-
-# ------------------------------------------------------------------------------------------------ directories
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
 from multiprocessing import connection, forkserver
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
+from unittest import mock
 
 from lab.entry import Entry, Job, train
 from lab.errors import UNWRITABLE, NonFiniteLoss, RunBusy, UserError
@@ -25,7 +25,7 @@ from lab.resources import count_gpus, gpu_names, wants_gpu
 
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
 BUSY_CODE = 75  # EX_TEMPFAIL: exit code of a process whose run is being written by somebody else
-UNWRITABLE_CODE = 74  # EX_IOERR: of a process that could not even say in its log what is wrong
+UNWRITABLE_CODE = 100  # and the errno: of a process that could not even say in its log what is wrong
 GRACE_SECONDS = 3.0
 ERROR_LINES = 5
 
@@ -42,9 +42,6 @@ class Launcher(Protocol):
     def stop(self) -> None: ...
 
 
-# ------------------------------------------------------------------------------------------------ inside a run
-
-
 def execute(job: bytes, run_dir: Path) -> int:
     """Call the run's main with one thread, its output going to <run_dir>/log.txt; returns an exit code.
 
@@ -56,8 +53,8 @@ def execute(job: bytes, run_dir: Path) -> int:
         with (run_dir / "log.txt").open("ab") as log:
             for stream in (1, 2):
                 os.dup2(log.fileno(), stream)
-    except OSError:
-        return UNWRITABLE_CODE
+    except OSError as error:
+        return UNWRITABLE_CODE + (error.errno or 0)
     faulthandler.enable()  # a segfault leaves its place in the log
     from lab.threads import one_thread  # loads torch, which the process that only starts runs may not need
 
@@ -85,8 +82,8 @@ def _last_words(text: str, code: int) -> int:
     """Put `text` at the end of the log; returns `code`, or UNWRITABLE_CODE where the log cannot be written either."""
     try:
         print(text, file=sys.stderr, flush=True)
-    except OSError:
-        return UNWRITABLE_CODE
+    except OSError as error:
+        return UNWRITABLE_CODE + (error.errno or 0)
     return code
 
 
@@ -96,8 +93,8 @@ def outcome(code: int, run_dir: Path, log_start: int) -> str:
         return ""
     if code == BUSY_CODE:
         return "busy"
-    if code == UNWRITABLE_CODE:
-        return f"cannot write {run_dir}: {_why_unwritable(run_dir)}; start again when it can be written"
+    if code >= UNWRITABLE_CODE:
+        return f"cannot write {run_dir}: {os.strerror(code - UNWRITABLE_CODE)}; start again when it can be written"
     end = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
     return f"{log_tail(run_dir, log_start)}\n{end}".strip()
 
@@ -112,23 +109,10 @@ def log_tail(run_dir: Path, log_start: int) -> str:
         return f"no log: {error}"
 
 
-def _why_unwritable(run_dir: Path) -> str:
-    """What the system says when a few bytes are written to the run's log."""
-    try:
-        with (run_dir / "log.txt").open("ab") as log:
-            log.write(b"the log could not be written for a while\n")
-    except OSError as error:
-        return error.strerror or str(error)
-    return "it could not be written for a while"
-
-
 def log_size(run_dir: Path) -> int:
     """Bytes in a run's log; what a new attempt writes begins there."""
     path = run_dir / "log.txt"
     return path.stat().st_size if path.exists() else 0
-
-
-# ------------------------------------------------------------------------------------------------ local processes
 
 
 class _Running(NamedTuple):
@@ -163,7 +147,7 @@ class Local:
         path = os.pathsep.join(entry for entry in sys.path if entry)
         self.environment = ONE_THREAD | {"PYTHONPATH": path, "PRELOAD": " ".join(modules)}
         if not all(map(wants_gpu, entries)):
-            with _environment(**self.environment):
+            with mock.patch.dict(os.environ, self.environment):
                 forkserver.ensure_running()
 
     def room(self) -> bool:
@@ -175,7 +159,7 @@ class Local:
         context: Any = multiprocessing.get_context("spawn") if gpu else self.context
         process = context.Process(target=_child, args=(job.packed(), run_dir), name=name)
         run = _Running(process, run_dir, log_size(run_dir), gpu)
-        with _environment(**self.environment, CUDA_VISIBLE_DEVICES=gpu) if gpu else contextlib.nullcontext():
+        with mock.patch.dict(os.environ, {**self.environment, "CUDA_VISIBLE_DEVICES": gpu} if gpu else {}):
             process.start()
         self.running[name] = run
 
@@ -208,20 +192,6 @@ def _child(job: bytes, run_dir: Path) -> None:
 
 def _follow_parent() -> None:
     """A sweep that is killed must not leave runs behind."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
+    if parent := multiprocessing.parent_process():
         parent.join()
         os.kill(os.getpid(), signal.SIGKILL)
-
-
-@contextlib.contextmanager
-def _environment(**values: str) -> Iterator[None]:
-    """Environment variables for the time of a `with` block."""
-    before = dict(os.environ)
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name in values:
-            del os.environ[name]
-        os.environ.update(before)

@@ -34,9 +34,6 @@ _loaded: dict[str, Files] = {}  # sources when this process, or the one that it 
 _adopted: Code | None = None
 
 
-# ------------------------------------------------------------------------------------------------ code
-
-
 def take(modules: Iterable[str]) -> dict[str, Code]:
     """The code of train scripts as it is on disk when this process first asks: the same ever after."""
     modules = sorted(set(modules))
@@ -105,9 +102,6 @@ def _git() -> tuple[str, set[str] | None]:
         return commit, {line[3:] for line in lines if line}
     except (OSError, subprocess.CalledProcessError):
         return UNKNOWN, None
-
-
-# ------------------------------------------------------------------------------------------------ surroundings
 
 
 def surroundings() -> dict[str, Any]:

@@ -32,9 +32,6 @@ SLURM_JOBS = 100
 """Jobs that a sweep has in SLURM's queue at a time: most sites accept some hundreds per user."""
 
 
-# ---- what runs need --------------------------------------------------------------------------------------------------
-
-
 def replay_needs(entries: Iterable[Entry]) -> list[int]:
     """Memory [bytes] of each entry's full replay; 0 where its script has none, or where its settings cannot work.
 
@@ -71,9 +68,6 @@ def _silence() -> Iterator[None]:
     finally:
         os.dup2(kept, 2)
         os.close(kept)
-
-
-# ---- memory and disk -------------------------------------------------------------------------------------------------
 
 
 def check(runs: Sequence[tuple[Entry, Path]], jobs: int, *, memory: bool) -> None:
@@ -113,9 +107,6 @@ def _gb(size: float) -> str:
 def _taken(directory: Path) -> int:
     """Bytes that the checkpoints in a run directory have already taken."""
     return sum(path.stat().st_size for path in directory.glob("*.pkl") if path.is_file())
-
-
-# ---- GPUs ------------------------------------------------------------------------------------------------------------
 
 
 def wants_gpu(entry: Entry) -> bool:

@@ -34,9 +34,6 @@ class MissingData(Exception):
     """The results lack what a claim or a figure needs; the message says what. Not a user's mistake: "not run"."""
 
 
-# ------------------------------------------------------------------------------------------------ files
-
-
 def write_if_changed(path: Path, data: bytes) -> bool:
     """Replace `path` by `data`, atomically; True when that changed it. An equal file keeps its time stamp."""
     if path.is_file() and path.read_bytes() == data:
@@ -68,9 +65,6 @@ def read_csv(path: Path, columns: list[str], remedy: str) -> pd.DataFrame:
 
 def csv_path(root: Path, experiment: str, scale: str) -> Path:
     return Path(root) / scale / f"{experiment}.csv"
-
-
-# ------------------------------------------------------------------------------------------------ reading
 
 
 def read(results_root: Path, experiment: str, scale: str) -> pd.DataFrame | None:

@@ -194,9 +194,6 @@ def _tell(report: Report, directories: dict[str, Path]) -> None:
         print("interrupted: the same command again resumes all runs from their checkpoints", file=sys.stderr)
 
 
-# ------------------------------------------------------------------------------------------------ progress
-
-
 class Progress:
     """One bar over the work of all runs, in the minutes that each usually takes: runs of different papers differ a
     hundredfold in the time of a step. Of a run that goes on, the share of its steps counts."""

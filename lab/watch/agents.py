@@ -71,9 +71,6 @@ def of_run(folder: Path, paper: str = "") -> Agent:
     return Agent(choose("paper", paper or above, names), folder, folder.resolve().name)
 
 
-# ---- files -----------------------------------------------------------------------------------------------------------
-
-
 def load(agent: Agent) -> tuple[Any, Act]:
     """The agent's environment, which draws pictures, and act(observation, info, rng). UserError for damaged files."""
     import torch  # here, as it loads slowly, and --help and mistakes do without
@@ -124,9 +121,6 @@ def _build(kind: type, values: dict[str, Any], path: Path) -> Any:
         raise UserError(f"{path} has unknown settings, {', '.join(unknown)}: no run that can be watched has them")
     nested = {name: _build(types[name], value, path) for name, value in values.items() if isinstance(value, dict)}
     return kind(**values | nested)
-
-
-# ---- playing ---------------------------------------------------------------------------------------------------------
 
 
 def play(env: Any, act: Act, seed: int, rng: np.random.Generator, draw: Callable[[Moment], None]) -> Moment:

@@ -86,15 +86,6 @@ def test_a_metric_that_not_both_have_costs_one_line(runs, capsys, metrics):
     assert not (runs / "x.png").exists()
 
 
-def test_a_run_alone_or_with_its_other_seeds(runs):
-    [first, *_] = sorted(runs.glob("a-s0-*"))
-    write(runs, "a", 1, lr=0.9)
-    assert read_side(str(first)).seeds == [0]
-    side = read_side(str(first), all_seeds=True)
-    assert side.seeds == [0, 1, 2] and side.config["lr"] == 0.1, "the run with another rate is left out"
-    assert sorted(side.frame[side.frame["metric"] == "score"]["value"]) == [10, 11, 12, 20, 21, 22]
-
-
 def test_a_run_that_is_still_writing_is_read_up_to_its_last_whole_line(runs):
     [run] = runs.glob("a-s0-*")
     with (run / "metrics.csv").open("a") as file:
@@ -135,7 +126,7 @@ def nothing_in_common(runs):
         (no_metrics, "a", ["no metrics yet"]),
         (damaged_metrics, "a", ["metrics.csv", "cannot be read"]),
         (damaged_config, "a", ["config.json", "cannot be read"]),
-        (two_settings, "a", ["different settings: lr is", "--all-seeds"]),
+        (two_settings, "a", ["different settings: lr is", "name one run"]),
         (nothing_in_common, "a", ["no metric in common"]),
     ],
 )
