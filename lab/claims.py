@@ -27,11 +27,10 @@ class Claim:
     """One checkable statement. `check` may raise MissingData: the claim is then "not run".
 
     kind: "paper" for what the paper says, in its words and at its budget or at one chosen before the data were seen;
-    "own" for what only we ask, or choose afterwards; "wiring" for what holds by construction. Only the first are
-    counted among the paper's. counted_with: id of the claim whose runs and question this one repeats; it is not counted
-    again. scale: the smallest at which the runs that it needs are planned, "quick" or "full". reads: the experiments
-    that hold its runs, "a+b" where they are two, if they are not just those of its figure. tasks: those (`Entry.env`)
-    that it is about, if it is not about all of them.
+    "own" for what only we ask, or choose afterwards; "wiring" for what holds by construction. counted_with: id of the
+    claim whose runs and question this one repeats; it is not counted again. scale: the smallest at which its runs are
+    planned, "quick" or "full". reads: the experiments that hold them, "a+b" where they are two, if they are not just
+    those of its figure. tasks: those (`Entry.env`) that it is about, if not all.
     """
 
     id: str
@@ -61,12 +60,11 @@ def judge_of(claim: Claim, root: Path, room: str) -> tuple[str, str]:
     """What judges it: a file below the repository, `root`, and a function. Of a claim that is data, the file of the
     room's folder, `room`, that holds it; of a lambda, no name."""
     function: Any = claim.check
-    if isinstance(function, Compare):
-        if function.judge is None:
-            files = sorted((root / room / "evidence").glob("claims*.py"))
-            named = [path.name for path in files if f'"{claim.id}"' in path.read_text(encoding="utf-8")]
-            return f"{room}/evidence/{(named or ['claims.py'])[0]}", ""
-        function = function.judge
+    if isinstance(function, Compare) and function.judge is None:
+        files = sorted((root / room / "evidence").glob("claims*.py"))
+        named = [path.name for path in files if f'"{claim.id}"' in path.read_text(encoding="utf-8")]
+        return f"{room}/evidence/{(named or ['claims.py'])[0]}", ""
+    function = function.judge if isinstance(function, Compare) else function
     while isinstance(function, functools.partial):
         function = function.func
     name = function.__qualname__.partition(".")[0]
@@ -135,11 +133,9 @@ def _main(by_paper: ByPaper) -> ByPaper:
 def threshold(by_paper: ByPaper) -> tuple[float, int, int]:
     """The p value up to which comparisons of the papers' claims stay decided after Benjamini and Hochberg, how many
     comparisons there are, and how many of them are decided without it."""
-    counted = [verdict for judged in _main(by_paper).values() for _, verdict in judged]
-    comparisons = [part for verdict in counted for part in verdict.comparisons()]
-    p_values = [part.p for part in comparisons if part.p is not None]
-    decided = sum(part.status in ("reproduced", "not reproduced") for part in comparisons)
-    return false_discovery_threshold(p_values), len(comparisons), decided
+    found = [part for judged in _main(by_paper).values() for _, verdict in judged for part in verdict.comparisons()]
+    decided = sum(part.status in ("reproduced", "not reproduced") for part in found)
+    return false_discovery_threshold(part.p for part in found if part.p is not None), len(found), decided
 
 
 def summary_table(by_paper: ByPaper) -> str:
@@ -155,20 +151,16 @@ def summary_table(by_paper: ByPaper) -> str:
 
 def sentences(judged: Iterable[tuple[Claim, Verdict]]) -> list[str]:
     """Three sentences on a paper, made of its verdicts: what holds here, what does not, what is open."""
-    by_status: dict[str, list[str]] = {status: [] for status in STATUSES}
     counted = _main({"": list(judged)})[""]
-    for claim, verdict in counted:
-        by_status[verdict.status].append(claim.text)
-    partly, undecided, unrun = (len(by_status[status]) for status in ("partly", "inconclusive", "not run"))
+    holds, partly, fails, undecided, unrun = (
+        [claim.text for claim, verdict in counted if verdict.status == status] for status in STATUSES
+    )
     dear = sum(_dear(claim, verdict) for claim, verdict in counted)
-    n = sum(map(len, by_status.values()))
     of_these = f", {dear} of them `full` only" if dear else ""
     return [
-        f"Holds here ({len(by_status['reproduced'])} of {n} claims, {partly} more in part): "
-        + _named(by_status["reproduced"] or by_status["partly"]),
-        f"Does not hold here ({len(by_status['not reproduced'])}): " + _named(by_status["not reproduced"]),
-        f"Open ({undecided} undecided, {unrun} not run{of_these}): "
-        + _named(by_status["inconclusive"] + by_status["not run"]),
+        f"Holds here ({len(holds)} of {len(counted)} claims, {len(partly)} more in part): {_named(holds or partly)}",
+        f"Does not hold here ({len(fails)}): {_named(fails)}",
+        f"Open ({len(undecided)} undecided, {len(unrun)} not run{of_these}): {_named(undecided + unrun)}",
     ]
 
 
@@ -199,20 +191,18 @@ def _row(claim: Claim, verdict: Verdict, room: str, root: Path, limit: float, in
     picture = next((path for path in pictures if (root / path).is_file()), pictures[0])
     file, function = judge_of(claim, root, room)
     data = [link(source.partition("/")[2], f"{room}/evidence/results/{source}.csv") for source in verdict.sources]
-    places = [*data, link(f"`{function or 'claim'}`", file)]
-    status = verdict.status if claim.kind == "paper" else f"{verdict.status} ({claim.kind})"
     after = status_after(verdict, limit)
     return [
         link(claim.figure, picture),
         _with_id(claim),
         claim.paper_value,
         ours_of(verdict),
-        str(verdict.seeds) if verdict.seeds else "",
+        str(verdict.seeds or ""),
         f"{verdict.steps:,}" if verdict.steps else "",
         scale_of(claim, verdict),
-        status,
+        verdict.status + ("" if claim.kind == "paper" else f" ({claim.kind})"),
         "" if after == verdict.status else after,
-        ", ".join(places),
+        ", ".join([*data, link(f"`{function or 'claim'}`", file)]),
     ]
 
 
@@ -256,16 +246,12 @@ def judged_text(by_paper: ByPaper, width: int = 110) -> str:
     for paper, judged in by_paper.items():
         counts = Counter(verdict.status for _, verdict in judged)
         lines += ["", f"{paper}: " + ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])]
-        for claim, verdict in judged:
-            if verdict.status == "not run":
-                continue
+        for claim, verdict in (pair for pair in judged if pair[1].status != "not run"):
             start = f"  {verdict.status:<15} {claim.figure:<11} "
-            ours = f"{verdict.effect} {verdict.interval}".strip() or "-"
             basis = f"{verdict.seeds} seeds" + (f", {verdict.steps:,} steps" if verdict.steps else "")
-            facts = f"paper: {claim.paper_value}; ours: {ours} ({basis}, {verdict.scale})"
-            for text, first in ((claim.text, start), (facts, "")):
-                indent = " " * len(start)
-                lines += textwrap.wrap(text, width, initial_indent=first or indent, subsequent_indent=indent)
+            facts = f"paper: {claim.paper_value}; ours: {ours_of(verdict) or '-'} ({basis}, {verdict.scale})"
+            for text, first in ((claim.text, start), (facts, " " * len(start))):
+                lines += textwrap.wrap(text, width, initial_indent=first, subsequent_indent=" " * len(start))
     return "\n".join(lines[1:])
 
 
@@ -297,22 +283,19 @@ comparisons may be false; it is empty where nothing changes.
 def explanation(by_paper: ByPaper) -> str:
     """What the verdicts mean, and how many of them are to be expected to be false; Markdown."""
     limit, n, decided = threshold(by_paper)
-    false = (1 - LEVEL) * n
-    own = all(claim.kind == "own" for judged in _main(by_paper).values() for claim, _ in judged)
-    numbers = dict(seeds=MIN_SEEDS, margin=MARGIN, n=n, decided=decided, false=false, limit=limit)
-    return EXPLANATION.format(whose="our own" if own and n else "the papers'", **numbers)
+    own = n and all(claim.kind == "own" for judged in _main(by_paper).values() for claim, _ in judged)
+    whose, false = "our own" if own else "the papers'", (1 - LEVEL) * n
+    return EXPLANATION.format(
+        seeds=MIN_SEEDS, margin=MARGIN, n=n, decided=decided, false=false, limit=limit, whose=whose
+    )
 
 
 def results_markdown(by_paper: ByPaper, root: Path, package: str = "papers", inside: str = ".") -> str:
     """The text of RESULTS.md: three sentences per paper, counts, then all claims with notes. The same verdicts give the
     same bytes. root: of the repository, for links; package: folder of the papers in it; inside: of the page."""
     limit, _, _ = threshold(by_paper)
-    parts = [
-        INTRODUCTION.format(package=package),
-        _told(by_paper) + "\n",
-        summary_table(by_paper) + "\n",
-        explanation(by_paper),
-    ]
+    introduction = INTRODUCTION.format(package=package)
+    parts = [introduction, _told(by_paper) + "\n", summary_table(by_paper) + "\n", explanation(by_paper)]
     for paper, judged in by_paper.items():
         near = [(claim, verdict) for claim, verdict in judged if not _dear(claim, verdict)]
         parts += [f"## {paper}\n", claims_table(near, f"{package}/{paper}", root, limit, inside) + "\n"]
@@ -334,23 +317,24 @@ def _told(by_paper: ByPaper) -> str:
 
 
 def _split(path: Path) -> tuple[str, str, str]:
+    """What stands before, between and after the markers of a file. UserError where they are not right."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise UserError(f"{path} does not exist; expected a file with the lines {BEGIN} and {END}") from None
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+    before, begin, rest = text.partition(BEGIN)
+    table, end, after = rest.partition(END)
+    if not begin or not end or BEGIN in rest or END in before + after:
         raise UserError(f"{path} needs the line {BEGIN} once and after it the line {END} once")
-    before, rest = text.split(BEGIN)
-    table, after = rest.split(END)
     return before, table.strip(), after
 
 
 def is_current(path: Path, table: str) -> bool:
-    """Whether the table between the markers of `path` is `table`. Raises UserError when the markers are not right."""
+    """Whether the table between the markers of `path` is `table`."""
     return _split(Path(path))[1] == table.strip()
 
 
 def update_readme(path: Path, table: str) -> bool:
-    """Put `table` between the markers of `path`; True when that changed the file. UserError as `is_current`."""
+    """Put `table` between the markers of `path`; True when that changed the file."""
     before, _, after = _split(Path(path))
     return write_if_changed(Path(path), f"{before}{BEGIN}\n{table.strip()}\n{END}{after}".encode())

@@ -79,20 +79,17 @@ def collect(
             rows = _labelled(rows, experiment, scale, entry)
             had = rows if old is None else _rows_of(old, entry)
             if len(had) and (other := _difference(had, rows)):
-                why = f"run {run} of {experiment} is in {path} (first) with other values than here (second)"
-                refused.append(
-                    f"{directory} is left out: {why}, {other}; to take it, delete that file and collect again"
-                )
+                why = f"run {run} of {experiment} is in {path} (first) with other values than here (second), {other}"
+                refused.append(f"{directory} is left out: {why}; to take it, delete that file and collect again")
                 continue
             sources.append((directory / "metrics.csv", rows))
             provenance[run] = content
         if sources:
-            merged = _merge(path, sources)
-            _write(path, merged, provenance if own else {**provenance, **read_provenance(path)})
-        else:
-            for there in (path, path.with_suffix(".provenance.json")):
-                there.unlink(missing_ok=True)
-    return Collected(path if sources else None, refused)
+            _write(path, _merge(path, sources), provenance if own else {**provenance, **read_provenance(path)})
+            return Collected(path, refused)
+        for there in (path, path.with_suffix(".provenance.json")):
+            there.unlink(missing_ok=True)
+        return Collected(None, refused)
 
 
 def _why_not(entry: Entry, runs_root: Path, content: dict[str, Any], own: bool, keep: bool) -> str:
@@ -127,12 +124,11 @@ def share(
         old = read(results_root, experiment, scale)
         lacking = [entry for entry in entries if entry.shared and (old is None or _rows_of(old, entry).empty)]
         names = {run_name(entry.config) for entry in lacking}
-        donors = {place: [e for e in of_it if run_name(e.config) in names] for place, of_it in others.items()}
-        here = {place: of_it for place, of_it in donors.items() if place[1] == scale}
-        found = _of_today(here, results_root)
-        if found or old is not None:
-            elsewhere = {place: of_it for place, of_it in donors.items() if place not in here}
-            found = _of_today(elsewhere, results_root) | found
+        found: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {}
+        for place in sorted(others, key=lambda place: (place[1] == scale, place), reverse=True):
+            if place[1] == scale or found or old is not None:
+                wanted = [entry for entry in others[place] if run_name(entry.config) in names]
+                found = _of_today(*place, wanted, results_root) | found  # what is at this scale comes first, and counts
         brought, provenance = [], {}
         for entry in lacking:
             if (name := run_name(entry.config)) in found:
@@ -146,15 +142,12 @@ def share(
 
 
 def _of_today(
-    wanted: Mapping[tuple[str, str], list[Entry]], results_root: Path
+    experiment: str, scale: str, entries: list[Entry], results_root: Path
 ) -> dict[str, tuple[pd.DataFrame, dict[str, Any]]]:
-    """Of the wanted entries of (experiment, scale), those whose results there are and today's code would make: name of
-    the run -> its rows and where they come from."""
-    found = {}
-    for (experiment, scale), entries in sorted(wanted.items(), key=lambda item: item[0]):
-        frame = read(results_root, experiment, scale) if entries else None
-        if frame is None:
-            continue
+    """Name of the run -> its rows and where they come from, of those entries whose results there are and today's code
+    would make."""
+    frame, found = read(results_root, experiment, scale) if entries else None, {}
+    if frame is not None:
         provenance = read_provenance(csv_path(results_root, experiment, scale))
         for entry in entries:
             content = provenance.get(_run_key(entry))
@@ -169,20 +162,17 @@ def merge_trees(source: Path, target: Path) -> list[Path]:
     The rule of `collect`: rows are added, equal runs stay, a run with two different results is a UserError and then
     nothing is written.
     """
-    source, target = Path(source), Path(target)
-    if not source.is_dir():
-        raise UserError(f"{source} is not a directory; expected a results tree, <scale>/<experiment>.csv")
-    origins = sorted(source.glob("*/*.csv"))
+    origins = sorted(Path(source).glob("*/*.csv"))
     if not origins:
-        raise UserError(f"{source} holds no results; expected <scale>/<experiment>.csv below it")
+        wrong = "holds no results" if Path(source).is_dir() else "is not a directory"
+        raise UserError(f"{source} {wrong}; expected a results tree, <scale>/<experiment>.csv")
     merged = []
-    with _changing(target):
+    with _changing(Path(target)):
         for origin in origins:
             experiment, scale = origin.stem, origin.parent.name
             path = csv_path(target, experiment, scale)
             frames = [(p, read(root, experiment, scale)) for p, root in ((path, target), (origin, source))]
-            sources = [(p, frame) for p, frame in frames if frame is not None]
-            frame = _merge(path, sources)
+            frame = _merge(path, [(p, frame) for p, frame in frames if frame is not None])
             merged.append((path, frame, {**read_provenance(origin), **read_provenance(path)}))
         for path, frame, provenance in merged:
             _write(path, frame, provenance)
@@ -199,10 +189,7 @@ def _labelled(rows: pd.DataFrame, experiment: str, scale: str, entry: Entry) -> 
 
 def _difference(old: pd.DataFrame, new: pd.DataFrame) -> str | None:
     """First (step, metric) in which two copies of a run differ, in words; hours may differ. None: the same run."""
-    first, second = (
-        {(step, metric): repr(value) for step, metric, value in zip(f["step"], f["metric"], f["value"])}
-        for f in (old, new)
-    )
+    first, second = ({(s, m): repr(v) for s, m, v in zip(f["step"], f["metric"], f["value"])} for f in (old, new))
     for step, metric in sorted(first.keys() | second.keys()):
         a, b = first.get((step, metric), "nothing"), second.get((step, metric), "nothing")
         if a != b:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +24,15 @@ def entries_of(
 
     seeds: train every wanted method, task and setting with these instead of the seeds that the experiment names.
     """
-    choices: dict[str, list[Callable[[Any], bool]]] = {}
-    if wanted is None:
-        choices = {name: [every] for name in paper.experiments}
+    choices = {name: [every] for name in paper.experiments} if wanted is None else {}
     for figure, choice in (wanted or {}).items():
         for name in paper.figures[figure].experiments:
             choices.setdefault(name, []).append(choice)
-    found = {
-        name: [entry for entry in paper.experiments[name](scale) if any(choice(entry) for choice in of_it)]
-        for name, of_it in choices.items()
-    }
-    if seeds is not None:
-        found = {name: _reseeded(of_it, seeds) for name, of_it in found.items()}
-    return {name: [placed(entry, device) for entry in of_it] for name, of_it in found.items()}
+    found = {}
+    for name, of_it in choices.items():
+        entries = [entry for entry in paper.experiments[name](scale) if any(choice(entry) for choice in of_it)]
+        found[name] = [placed(entry, device) for entry in (entries if seeds is None else _reseeded(entries, seeds))]
+    return found
 
 
 def _reseeded(entries: Iterable[Any], seeds: Sequence[int]) -> list[Any]:
@@ -159,13 +155,11 @@ def redraw(paper: Paper, scale: str | None) -> None:
 
 
 def print_verdicts(paper: Paper, figures: Iterable[str]) -> None:
-    """One line for every claim about `figures`."""
+    """Print what became of the claims about `figures`."""
+    from lab.claims import judged_text
+
     wanted = {plain(figure) for figure in figures}
-    for claim, verdict in judge(paper):
-        if plain(claim.figure) in wanted:
-            basis = f"{verdict.seeds} seeds, {verdict.steps:,} steps, {verdict.scale}" if verdict.scale else ""
-            facts = ", ".join(part for part in (verdict.effect, verdict.interval, basis, verdict.note) if part)
-            print(f"{paper.name} {claim.figure}: {verdict.status}: {claim.text}" + (f" ({facts})" if facts else ""))
+    print(judged_text({paper.name: [pair for pair in judge(paper) if plain(pair[0].figure) in wanted]}))
 
 
 def write_claims(house: House, *, show: bool = False) -> None:

@@ -1,24 +1,20 @@
 """One set of rules for verdicts, used by all papers: from scores, one number per run, to what they say of a claim.
 
 *Intervals* are Student's and Welch's t intervals of means: from 3, 5 and 10 runs they cover the truth 93 to 97 times of
-100 for normal and for moderately skewed scores (tests/lab/test_verdicts.py simulates it), which the percentile
-bootstrap does not. Runs that share their random streams are paired by seed.
+100 (tests/lab/test_verdicts.py simulates it), which the percentile bootstrap does not. Runs that share their random
+streams are paired by seed.
 
-*Rules* read an interval: `above`, `below`, `not_worse`, `same`, `apart`. "Not worse" and "the same" need a margin: a
-fifth of what the better side has gained over its score before learning (`margin_of`), or a factor for ratios.
+*Rules* read an interval. "Not worse" and "the same" need a margin: a fifth of what the better side has gained over its
+score before learning (`margin_of`), or a factor for ratios.
 
-*Gate.* Where neither side of a comparison learns there is nothing to compare (`gated`). Learning is judged on the best
-stretch of training against the score before it, so that a method that learns and then collapses has learnt
-(`learning`).
+*Gate and control.* Where neither side of a comparison learns there is nothing to compare (`gated`); learning is judged
+on the best stretch of training. That a method never succeeds can only be seen at a budget at which something else in
+the same figure has succeeded (`controlled`).
 
-*Positive control.* That a method never succeeds can only be seen at a budget at which something else in the same figure
-has succeeded (`controlled`).
-
-*Parts.* A claim about several tasks is judged task by task and then for `all_of` or `most_of` them. Parts that were not
-run do not count against it; how many were run is said.
+*Parts.* A claim about several tasks is judged task by task and then for `all_of` or `most_of` them.
 
 *Many comparisons.* Every comparison keeps its p value, so that claims can be judged again after the procedure of
-Benjamini and Hochberg (`false_discovery_threshold`, `status_after`).
+Benjamini and Hochberg.
 """
 
 from __future__ import annotations
@@ -26,6 +22,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -328,7 +325,15 @@ _JOINS = {"all": _all, "most": _most}
 
 
 def join(joined: str, parts: Mapping[str, Verdict], decisive: Iterable[str] = ()) -> Verdict:
-    """`all_of` or `most_of` ("all", "most") the parts."""
+    """One verdict on a claim that says "all" of its parts, or "most" of them. Parts that were not run do not count
+    against it; from a single one of several it is partly at most. A claim that has one part is that part's verdict.
+
+    all: reproduced where all are; partly where some are; not reproduced where none is but some are refuted; else
+    inconclusive. decisive: parts without which the rest says nothing (the half that tells the claim from its opposite): one
+    of them refuted refutes the claim, one undecided leaves it open.
+    most: reproduced where more than half are, not reproduced where half or more are refuted; else partly where some are, or
+    inconclusive.
+    """
     decisive = tuple(decisive)
     if unknown := [name for name in decisive if name not in parts]:
         raise ValueError(f"decisive parts that are none: {', '.join(unknown)}")
@@ -361,22 +366,7 @@ def _said(name: str, part: Verdict) -> str:
     return f"{name}: {part.status}" + (f" ({facts})" if facts and part.status != "not run" else "")
 
 
-def all_of(parts: Mapping[str, Verdict], *, decisive: Iterable[str] = ()) -> Verdict:
-    """One verdict on a claim that says all of its parts.
-
-    Of the parts that were run: all reproduced, reproduced (partly, where but one of several was run); some, partly;
-    none but some refuted, not reproduced; else inconclusive. decisive: parts without which the rest says nothing (the
-    half that tells the claim from its opposite): one of them refuted refutes the claim, one undecided leaves it open.
-    A claim that has one part is that part's verdict.
-    """
-    return join("all", parts, decisive)
-
-
-def most_of(parts: Mapping[str, Verdict]) -> Verdict:
-    """One verdict on a claim about most of its parts (tasks, say): reproduced where it holds in more than half of those
-    that were run, refuted where it fails in half of them or more, else partly (it holds somewhere) or inconclusive.
-    From a single one of several it is partly at most."""
-    return join("most", parts)
+all_of, most_of = partial(join, "all"), partial(join, "most")
 
 
 # ---- many comparisons ------------------------------------------------------------------------------------------------

@@ -59,7 +59,8 @@ def test_run_again_skips_what_is_done_and_judges(after_run, capsys):
     assert main(["run", "coins", "fig-1"], house) == 0
     assert trained(house) == before
     out = capsys.readouterr().out
-    assert "coins fig-1: reproduced: flip scores higher (+10, [" in out and "3 seeds, 10 steps, quick" in out
+    assert "coins: 1 reproduced\n  reproduced      fig-1       flip scores higher\n" in out
+    assert "ours: +10 [" in out and "(3 seeds, 10 steps, quick)" in out
 
 
 def test_headline_trains_its_own_runs_of_all_papers_and_keeps_what_else_is_there(after_run, tmp_path, capsys):
@@ -83,7 +84,7 @@ def test_failed_run_is_reported(after_run, capsys):
     assert main(["run", "coins", "fig-1", "fig-2"], house) == 1
     said = capsys.readouterr()
     assert "broken on purpose" in said.err and "log.txt" in said.err and "1 runs failed" in said.err
-    assert "coins fig-1: reproduced" in said.out, "a failed run does not keep the rest from being judged"
+    assert "coins: 1 reproduced" in said.out, "a failed run does not keep the rest from being judged"
 
 
 def test_smoke_judges_nothing_and_replaces_old_results(after_run, capsys):
