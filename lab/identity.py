@@ -43,7 +43,7 @@ def module_name(cls: type) -> str:
 
 def settings(config: Any) -> dict[str, Any]:
     """The fields of a dataclass as JSON has them; those of a dataclass in a field as "field.name"."""
-    return _flat(json.loads(json_bytes(dataclasses.asdict(config))))
+    return _flat(json.loads(json_bytes(config)))
 
 
 def defaults(config: Any) -> dict[str, Any]:
@@ -54,8 +54,6 @@ def defaults(config: Any) -> dict[str, Any]:
             usual[field.name] = field.default
         elif field.default_factory is not dataclasses.MISSING:
             usual[field.name] = field.default_factory()
-    for name, value in usual.items():
-        usual[name] = dataclasses.asdict(value) if dataclasses.is_dataclass(value) else value  # type: ignore[arg-type]
     return _flat(json.loads(json_bytes(usual)))
 
 
@@ -67,11 +65,13 @@ def _flat(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def json_bytes(content: Any) -> bytes:
-    """JSON; numpy and torch scalars become numbers, paths and enums their text."""
+    """JSON; dataclasses become objects, numpy and torch scalars numbers, paths and enums their text."""
     return (json.dumps(content, indent=1, default=_plain) + "\n").encode()
 
 
 def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return dataclasses.asdict(value)  # type: ignore[arg-type]  # an instance
     return value.item() if hasattr(value, "item") else str(value)
 
 

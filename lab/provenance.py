@@ -1,8 +1,8 @@
 """Where the numbers of a run come from: its code, packages and kind of machine. Never the machine's name or its user.
 
-The code (commit, and a digest of the sources that the run uses) is looked at once, before it is loaded, and that
-belongs to the run from then on: a commit or an edit while a sweep is under way changes nothing. `take` looks, `adopt`
-is how a process that a sweep has started gets what the sweep has seen, and `code` is what a run records.
+The code is looked at once, before it is loaded, and that belongs to the run from then on, whatever is edited or
+committed meanwhile. `take` looks, `adopt` is how a process that a sweep has started gets what the sweep has seen, and
+`code` is what a run records.
 """
 
 import importlib
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,8 +44,7 @@ def take(modules: Iterable[str]) -> dict[str, Code]:
         commit, changed = _git()
         if files != {module: sources(module) for module in new}:
             continue  # somebody is writing; look again
-        for module in new:
-            own = files[module]
+        for module, own in files.items():
             dirty = None if changed is None else any(path in own or path.startswith("lab/") for path in changed)
             _taken[module] = {"commit": commit, "dirty": dirty, "sources": digest(own), "files": own}
         break
@@ -63,8 +63,8 @@ def code(module: str) -> Code:
         take([module])
         if newest(_taken[module]["files"]) > _begin:
             _taken[module] |= {"commit": UNKNOWN, "dirty": None}
-            late = f"warning: the sources of {module} were written while it was loaded; its run is of no commit"
-            print(late, file=sys.stderr)
+            late = "were written while it was loaded; its run is of no commit"
+            print(f"warning: the sources of {module} {late}", file=sys.stderr)
     return _taken[module]
 
 
@@ -90,9 +90,8 @@ def _git() -> tuple[str, set[str] | None]:
     """Commit of this checkout and the Python files that differ from it; ("unknown", None) outside git."""
     quiet = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}  # `git status` shall not keep others from committing
 
-    def git(*arguments: str) -> str:
-        command = ["git", *arguments]
-        return subprocess.run(command, cwd=ROOT, env=quiet, capture_output=True, text=True, check=True).stdout
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=ROOT, env=quiet, capture_output=True, text=True, check=True).stdout
 
     try:
         if Path(git("rev-parse", "--show-toplevel").strip()).resolve() != ROOT:
@@ -108,31 +107,20 @@ def surroundings() -> dict[str, Any]:
     """Versions of packages, threads and kind of machine: for a run's config.json, beside its code."""
     import torch
 
+    versions = {}
+    for package in PACKAGES:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            versions[package] = importlib.metadata.version(package)
+    cpu = platform.processor() or "unknown"
+    with suppress(OSError):
+        cpu = "".join(re.findall(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())[:1]) or cpu
     return {
-        "versions": _versions(),
+        "versions": versions,
         "threads": torch.get_num_threads(),
         "machine": {
-            "cpu": _cpu_model(),
+            "cpu": cpu,
             "cores": os.cpu_count(),
             "python": platform.python_version(),
             "platform": " ".join([platform.system(), platform.machine(), *platform.libc_ver()]).strip(),
         },
     }
-
-
-def _versions() -> dict[str, str]:
-    versions = {}
-    for package in PACKAGES:
-        try:
-            versions[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            pass
-    return versions
-
-
-def _cpu_model() -> str:
-    try:
-        match = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
-    except OSError:
-        match = None
-    return match.group(1) if match else platform.processor() or "unknown"

@@ -49,10 +49,10 @@ def digest(files: Files) -> str:
 
 def changes(then: Files, now: Files) -> str:
     """In words, how the files differ; "" when they do not."""
-    differing = sorted(path for path in then.keys() | now.keys() if then.get(path) != now.get(path))
     words = [
         f"{path} changed" if path in then and path in now else f"{path} is {'new' if path in now else 'gone'}"
-        for path in differing
+        for path in sorted(then.keys() | now.keys())
+        if then.get(path) != now.get(path)
     ]
     return ", ".join(words[:3]) + (f" and {len(words) - 3} more" if len(words) > 3 else "")
 
@@ -87,7 +87,9 @@ def _read(path: Path, shown: str, mtime_ns: int, size: int) -> tuple[str, list[s
             if isinstance(body, list):
                 body[:] = [line for line in body if not _is_text(line)]
     code = "".join(_spell(tree))
-    return hashlib.blake2b(code.encode(), digest_size=3).hexdigest(), list(_imports(tree, shown)), list(_ids(tree))
+    texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    ids = [text.removeprefix("envs:") for text in texts if text.startswith("envs:")]  # gymnasium.make imports these
+    return hashlib.blake2b(code.encode(), digest_size=3).hexdigest(), list(_imports(tree, shown)), ids
 
 
 def _is_text(node: object) -> bool:
@@ -126,24 +128,15 @@ def _imports(tree: ast.AST, shown: str) -> Iterator[str]:
             yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
-def _ids(tree: ast.AST) -> Iterator[str]:
-    """What follows "envs:" in strings: names of environments that gymnasium.make will import."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("envs:"):
-            yield node.value.removeprefix("envs:")
-
-
 def _registered(identifier: str) -> set[str]:
     """Modules of envs/ that may hold an environment: those that envs/__init__.py names in the statement in which it
     names the environment, or in any where it does not."""
-    place = _find("envs")
-    if place is None:
-        return {"envs"}
-    name, everything = re.sub(r"-v\d+$", "", identifier), set()
-    for statement in ast.parse(place[0].read_bytes()).body:
+    place, everything = _find("envs"), {"envs"}
+    name = re.sub(r"-v\d+$", "", identifier)
+    for statement in ast.parse(place[0].read_bytes()).body if place else ():
         texts = [node.value for node in ast.walk(statement) if isinstance(node, ast.Constant)]
         modules = {match[0] for text in texts if (match := re.match(r"envs\.\w+", str(text)))}
         if name in texts or identifier in texts:
             return {"envs", *modules}
         everything |= modules
-    return {"envs", *everything}
+    return everything

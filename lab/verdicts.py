@@ -329,10 +329,10 @@ def join(joined: str, parts: Mapping[str, Verdict], decisive: Iterable[str] = ()
     against it; from a single one of several it is partly at most. A claim that has one part is that part's verdict.
 
     all: reproduced where all are; partly where some are; not reproduced where none is but some are refuted; else
-    inconclusive. decisive: parts without which the rest says nothing (the half that tells the claim from its opposite): one
-    of them refuted refutes the claim, one undecided leaves it open.
-    most: reproduced where more than half are, not reproduced where half or more are refuted; else partly where some are, or
-    inconclusive.
+    inconclusive. decisive: parts without which the rest says nothing (the half that tells the claim from its
+    opposite): one of them refuted refutes the claim, one undecided leaves it open.
+    most: reproduced where more than half are, not reproduced where half or more are refuted; else partly where some
+    are, or inconclusive.
     """
     decisive = tuple(decisive)
     if unknown := [name for name in decisive if name not in parts]:
