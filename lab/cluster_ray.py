@@ -25,7 +25,7 @@ NO_CLUSTER = "set RAY_ADDRESS, or make this machine one: ray start --head; LAUNC
 
 
 class Ray:
-    """Tasks with a core each and one for every actor of theirs (`actors_of`), the memory that their run takes, and a
+    """Tasks with a core each and one for every actor of theirs, the memory that their run takes, and a
     share of a GPU where its device is cuda.
 
     Ray starts them as cores, memory and GPUs become free, so that how many go at once is not for us to say. Whether a
@@ -99,17 +99,14 @@ class Ray:
 
 
 def needs_of(entry: Entry, replay: int) -> dict[str, float]:
-    """What a task asks Ray for. replay: the memory [bytes] of the run's replay."""
-    processes = 1 + actors_of(entry)
+    """What a task asks Ray for. replay: the memory [bytes] of the run's replay.
+
+    A train script that starts Ray actors, for which it must ask, has a function `ray_actors(config)`, their number.
+    """
+    module = sys.modules.get(entry.module)  # imported for its Config
+    processes = 1 + (int(module.ray_actors(entry.config)) if module and hasattr(module, "ray_actors") else 0)
     gpus = 1 / JOBS_PER_GPU if wants_gpu(entry) else 0
     return {"num_cpus": processes, "num_gpus": gpus, "memory": processes * BASE_BYTES + replay}
-
-
-def actors_of(entry: Entry) -> int:
-    """Ray actors that the run starts beside itself, and for which it must ask: a train script that does so has a
-    function `ray_actors(config)`, their number."""
-    module = sys.modules.get(entry.target.split(":")[0])  # imported for its Config
-    return int(module.ray_actors(entry.config)) if hasattr(module, "ray_actors") else 0  # type: ignore[union-attr]
 
 
 def fits_a_node(need: Mapping[str, float], nodes: Iterable[Mapping[str, float]]) -> bool:

@@ -25,35 +25,36 @@ class NonFiniteLoss(RuntimeError):
     """A loss became NaN or infinite. The message names the step, the loss and the last good checkpoint."""
 
 
-def guard(fn: Callable[P, R]) -> Callable[P, R]:
-    """Decorate the entry point of a command, so that expected trouble ends in one line on stderr.
+def expected(error: BaseException) -> tuple[str, int] | None:
+    """The line and the exit code of an error that a user can act on; None for a bug.
 
-    Exit codes: 2 for a UserError, too little memory or a disk that cannot be written, 1 for a non-finite loss, 130
-    for Ctrl-C.
-    Everything else is a bug and keeps its traceback.
+    2 for a UserError, too little memory or a disk that cannot be written, 1 for a non-finite loss.
     """
+    if isinstance(error, (UserError, NonFiniteLoss, MemoryError)):
+        return f"error: {str(error) or 'out of memory'}", 1 if isinstance(error, NonFiniteLoss) else 2
+    if isinstance(error, OSError) and error.errno in UNWRITABLE:
+        where = f" {error.filename}" if error.filename else ""
+        return f"error: cannot write{where}: {error.strerror}; make it writable or choose another place", 2
+    return None
+
+
+def guard(fn: Callable[P, R]) -> Callable[P, R]:
+    """Decorate the entry point of a command, so that expected trouble ends in one line on stderr; 130 after Ctrl-C."""
 
     @functools.wraps(fn)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return fn(*args, **kwargs)
-        except (UserError, NonFiniteLoss) as error:
-            print(f"error: {error}", file=sys.stderr)
-            raise SystemExit(2 if isinstance(error, UserError) else 1) from None
-        except MemoryError as error:
-            print(f"error: {str(error) or 'out of memory'}", file=sys.stderr)
-            raise SystemExit(2) from None
         except BrokenPipeError:  # `... --help | head`: nobody reads on, and Python must not complain about it at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(1) from None
-        except OSError as error:
-            if error.errno not in UNWRITABLE:
-                raise
-            where = f" {error.filename}" if error.filename else ""
-            print(f"error: cannot write{where}: {error.strerror}; choose another place", file=sys.stderr)
-            raise SystemExit(2) from None
         except KeyboardInterrupt:
             print("interrupted: the same command again resumes from the last checkpoint", file=sys.stderr)
             raise SystemExit(130) from None
+        except Exception as error:
+            if (said := expected(error)) is None:
+                raise
+            print(said[0], file=sys.stderr)
+            raise SystemExit(said[1]) from None
 
     return guarded

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol
 from unittest import mock
 
 from lab.entry import Entry, Job, train
-from lab.errors import UNWRITABLE, NonFiniteLoss, RunBusy, UserError
+from lab.errors import RunBusy, expected
 from lab.resources import count_gpus, gpu_names, wants_gpu
 
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
@@ -64,27 +64,16 @@ def execute(job: bytes, run_dir: Path) -> int:
         return 0
     except RunBusy:
         return BUSY_CODE
-    except (UserError, NonFiniteLoss, MemoryError) as error:
-        return _last_words(f"error: {str(error) or 'out of memory'}", 2)
-    except OSError as error:
-        if error.errno not in UNWRITABLE:
-            return _last_words(traceback.format_exc().strip(), 1)
-        where = f" {error.filename}" if error.filename else ""
-        return _last_words(f"error: cannot write{where}: {error.strerror}; start again when it can be written", 2)
-    except BaseException:
-        return _last_words(traceback.format_exc().strip(), 1)
+    except BaseException as trouble:
+        last_words, code = expected(trouble) or (traceback.format_exc().strip(), 1)
+        try:
+            print(last_words, file=sys.stderr, flush=True)
+        except OSError as error:
+            return UNWRITABLE_CODE + (error.errno or 0)
+        return code
     finally:
         with contextlib.suppress(OSError):  # what was printed before is lost where the disk is full
             sys.stdout.flush()
-
-
-def _last_words(text: str, code: int) -> int:
-    """Put `text` at the end of the log; returns `code`, or UNWRITABLE_CODE where the log cannot be written either."""
-    try:
-        print(text, file=sys.stderr, flush=True)
-    except OSError as error:
-        return UNWRITABLE_CODE + (error.errno or 0)
-    return code
 
 
 def outcome(code: int, run_dir: Path, log_start: int) -> str:

@@ -34,13 +34,11 @@ class Prices:
 
     def _taken(self, root: Path) -> dict[tuple[str, str], dict[Any, float]]:
         """(experiment, scale) -> (method, env, seed) of each run in a tree of results -> hours that it took."""
-        frames = {plan: read(root, *plan) for plan in self.plans}
-        return {
-            plan: {}
-            if frame is None
-            else frame.groupby(["method", "env", "seed"], observed=True)["hours"].max().to_dict()
-            for plan, frame in frames.items()
-        }
+        taken: dict[tuple[str, str], dict[Any, float]] = {plan: {} for plan in self.plans}
+        for plan in self.plans:
+            if (frame := read(root, *plan)) is not None:
+                taken[plan] = frame.groupby(["method", "env", "seed"], observed=True)["hours"].max().to_dict()
+        return taken
 
     @cached_property
     def committed(self) -> dict[tuple[str, str], dict[Any, float]]:
@@ -83,8 +81,7 @@ class Prices:
         hours = [self.hours(entry) for entry in self.missing(claim, claim.scale)]
         known = sum(filter(None, hours))
         price = f"{'at least' if None in hours else 'about'} {float(f'{known:.2g}'):,g} core-hours"
-        if None in hours and not known:
-            price = "nothing like them was timed"
+        price = "nothing like them was timed" if None in hours and not known else price
         return f"{len(hours):,} runs, {price}" if hours else ""
 
 
@@ -103,8 +100,7 @@ def _length(entry: Entry) -> int:
 
 def _kin(entry: Entry) -> str:
     """What tasks alike are called: the first word of the name, Ant of AntMaze and of AntMazeSmall; all of 5x5-1."""
-    word = re.match("[A-Z][a-z]*", entry.env)
-    return word[0] if word else entry.env
+    return (re.match("[A-Z][a-z]*", entry.env) or [entry.env])[0]
 
 
 LIKENESSES: tuple[Callable[[Entry], Any], ...] = (
@@ -134,6 +130,4 @@ def usual_hours(entry: Entry, known: Sequence[tuple[Entry, float]]) -> float | N
 def priced(paper: Paper, judged: Iterable[tuple[Claim, Verdict]]) -> list[tuple[Claim, Verdict]]:
     """The verdicts; those that are "not run" say what the runs cost that they lack."""
     prices = Prices(paper)
-    return [
-        (claim, verdict if verdict.run else replace(verdict, price=prices.told(claim))) for claim, verdict in judged
-    ]
+    return [(claim, found if found.run else replace(found, price=prices.told(claim))) for claim, found in judged]

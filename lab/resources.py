@@ -43,17 +43,12 @@ def replay_needs(entries: Iterable[Entry]) -> list[int]:
         for entry in entries:
             key = entry.target, repr(dataclasses.replace(entry.config, seed=0))
             if key not in known:
-                known[key] = _replay_bytes(entry)
+                module = sys.modules.get(entry.module)  # imported for its Config; else there is nothing to ask
+                known[key] = 0
+                with contextlib.suppress(Exception):  # settings that cannot work: the run itself will say so
+                    known[key] = module.replay_bytes(entry.config) if hasattr(module, "replay_bytes") else 0
             needs.append(known[key])
     return needs
-
-
-def _replay_bytes(entry: Entry) -> int:
-    module = sys.modules.get(entry.target.split(":")[0])  # imported for its Config; else there is nothing to ask
-    try:
-        return module.replay_bytes(entry.config) if hasattr(module, "replay_bytes") else 0  # type: ignore[union-attr]
-    except Exception:  # settings that cannot work: the run itself will say so, and the others go on
-        return 0
 
 
 @contextlib.contextmanager
@@ -79,7 +74,8 @@ def check(runs: Sequence[tuple[Entry, Path]], jobs: int, *, memory: bool) -> Non
     if memory:
         fit([BASE_BYTES + replay for replay in replays], jobs, available_memory(), "memory", "are available")
     root = runs[0][1].parent  # all lie below runs/, on one disk
-    needs = [max(COPIES_ON_DISK * replay - _taken(directory), 0) for (_, directory), replay in zip(runs, replays)]
+    there = [sum(path.stat().st_size for path in directory.glob("*.pkl")) for _, directory in runs]
+    needs = [max(COPIES_ON_DISK * replay - size, 0) for replay, size in zip(replays, there)]
     fit(needs, jobs, shutil.disk_usage(root).free, "disk", f"are free for checkpoints in {root}")
 
 
@@ -91,8 +87,7 @@ def fit(needs: Sequence[int], jobs: int, there: int, kind: str, where: str) -> N
     largest = sorted(needs, reverse=True)[:jobs]
     if sum(largest) <= there:
         return
-    fitting = next((n for n in range(len(largest) - 1, 0, -1) if sum(largest[:n]) <= there), 0)
-    if fitting:
+    if fitting := next((n for n in range(len(largest) - 1, 0, -1) if sum(largest[:n]) <= there), 0):
         most = "up to " if largest[0] > largest[-1] else ""
         runs, advice = f"JOBS={len(largest)} runs of {most}{_gb(largest[0])} need", f"JOBS={fitting} fits"
     else:
@@ -102,11 +97,6 @@ def fit(needs: Sequence[int], jobs: int, there: int, kind: str, where: str) -> N
 
 def _gb(size: float) -> str:
     return f"{size / 1e9:.1f}".removesuffix(".0") + " GB"
-
-
-def _taken(directory: Path) -> int:
-    """Bytes that the checkpoints in a run directory have already taken."""
-    return sum(path.stat().st_size for path in directory.glob("*.pkl") if path.is_file())
 
 
 def wants_gpu(entry: Entry) -> bool:

@@ -22,12 +22,8 @@ EVIDENCE = ("full", "quick")  # best first; smoke runs only show that everything
 REMEDY = "restore the file or delete it"
 
 KEY = COLUMNS[:7]  # what makes a row unique, and the order of the file
-_TYPES = {name: "category" for name in COLUMNS} | {
-    "seed": "int64",
-    "step": "int64",
-    "value": "float64",
-    "hours": "float64",
-}
+_NUMBERS = {"seed": "int64", "step": "int64", "value": "float64", "hours": "float64"}
+_TYPES = dict.fromkeys(COLUMNS, "category") | _NUMBERS
 
 
 class MissingData(Exception):
@@ -52,13 +48,10 @@ def read_csv(path: Path, columns: list[str], remedy: str) -> pd.DataFrame:
         frame = pd.DataFrame()
     except (OSError, ValueError, OverflowError) as error:
         raise UserError(f"{path} cannot be read as CSV ({' '.join(str(error).split())}); {remedy}") from None
-    for name in columns:
-        if name not in frame:
-            raise UserError(f"{path}: column '{name}' is missing, expected {','.join(columns)}; {remedy}")
+    if lacking := [name for name in columns if name not in frame]:
+        raise UserError(f"{path}: column '{lacking[0]}' is missing, expected {','.join(columns)}; {remedy}")
     key = [name for name in columns if name in KEY]
-    twice = frame.duplicated(key)
-    if twice.any():
-        row = frame.loc[twice, key].iloc[0]
+    for _, row in frame.loc[frame.duplicated(key), key].head(1).iterrows():
         raise UserError(f"{path}: {' '.join(f'{k} {row[k]}' for k in key)} occurs twice; {remedy}")
     return frame[columns]
 
@@ -100,18 +93,13 @@ class Results:
         """Readers of each scale alone; what one of them has read it does not read again."""
         return [Results(self.root, (scale,)) for scale in self.scales]
 
-    def __call__(self, experiment: str) -> tuple[pd.DataFrame, str] | None:
-        """(frame, scale) at the best scale that has results, else None."""
-        names = experiment.split("+")
-        there = (scale for scale in self.scales if any(csv_path(self.root, name, scale).exists() for name in names))
-        return next(((self.at(experiment, scale), scale) for scale in there), None)
-
     def need(self, experiment: str) -> tuple[pd.DataFrame, str]:
-        """As calling it, but raises MissingData instead of returning None."""
-        found = self(experiment)
-        if found is None:
-            raise MissingData(f"no {' or '.join(self.scales)} results of {experiment}")
-        return found
+        """(frame, scale) at the best scale that has results; raises MissingData where none has."""
+        names = experiment.split("+")
+        for scale in self.scales:
+            if any(csv_path(self.root, name, scale).exists() for name in names):
+                return self.at(experiment, scale), scale
+        raise MissingData(f"no {' or '.join(self.scales)} results of {experiment}")
 
     def at(self, experiment: str, scale: str) -> pd.DataFrame:
         """The frame at this very scale (smoke too: figures show what is there); raises MissingData without a file."""

@@ -10,6 +10,7 @@ import math
 import os
 import sys
 import tempfile
+import textwrap
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -35,12 +36,11 @@ MAKERS: dict[str, Callable[[list[Entry], int], Launcher]] = dict(zip(LAUNCHERS, 
 
 @dataclass
 class Report:
-    """What became of a sweep's runs: their directories, below the one that all have in common. failed maps to the last
-    lines of the error."""
+    """What became of a sweep's runs: their directories, below the one that all have in common."""
 
     finished: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)  # with the last lines of the error
     interrupted: bool = False
     busy: list[str] = field(default_factory=list)  # being written by another process at the end of the sweep
 
@@ -72,17 +72,14 @@ def sweep(
 ) -> Report:
     """Train what is not finished yet, `jobs` runs at a time, and say on stderr what became of it.
 
-    work: directory of runs -> the entries that belong there. launcher: "local"; "ray" for the cluster that RAY_ADDRESS
-    names or that this machine belongs to, which decides itself how many runs go at once; "slurm" for a job per run, at
-    most `jobs` of them in the queue at a time. hours: how long a run usually takes, by run name; the average for
-    others. longest_first: begin with the runs that usually take longest; else in the order given.
+    work: directory of runs -> the entries that belong there. launcher: "local"; "ray", which decides itself how many runs
+    go at once; "slurm", at most `jobs` jobs in the queue at a time. hours: how long a run usually takes, by run name; the
+    average for others. longest_first: begin with the runs that usually take longest; else in the order given.
     seconds: stop all runs after so long; they go on from their checkpoints in the next sweep.
-    stale: what becomes of runs that were trained by other sources than today's, or with another default. "again": each
-    is moved to stale/ beside it when its turn comes, and trained anew; "keep": finished ones count, others go on.
-    tensorboard: also write TensorBoard files.
-    The output of a run goes to <run_dir>/log.txt. Ctrl-C stops all runs and sets Report.interrupted. Raises UserError:
-    no cluster, too little memory or disk, unwritable directory; errors of runs are never raised, they are in
-    Report.failed.
+    stale: what becomes of runs of other sources than today's, or with another default. "again": each is moved to stale/
+    beside it when its turn comes, and trained anew; "keep": finished ones count, others go on.
+    The output of a run goes to <run_dir>/log.txt. Ctrl-C stops all runs and sets Report.interrupted. Raises UserError: no
+    cluster, too little memory or disk, unwritable directory; errors of runs are never raised, they are in Report.failed.
     """
     roots = {Path(root).resolve(): list(entries) for root, entries in work.items()}
     for root in roots:
@@ -171,12 +168,11 @@ def _ready(run: _Run, name: str, report: Report) -> bool:
     try:
         if run.aside and run.job.entry.state(run.directory.parent).stage == "stale":  # another sweep may have done it
             set_aside(run.directory)
+        return True
     except RunBusy:
         report.busy.append(name)
     except (UserError, OSError) as error:
         report.failed[name] = str(error)
-    else:
-        return True
     return False
 
 
@@ -184,14 +180,13 @@ def _tell(report: Report, directories: dict[str, Path]) -> None:
     counts = [f"{len(report.finished)} finished", f"{len(report.skipped)} finished before"]
     counts += [f"{len(report.busy)} busy elsewhere"] if report.busy else []
     counts += [f"{len(report.failed)} failed"] if report.failed else []
-    print(f"runs: {', '.join(counts)}", file=sys.stderr)
-    for name in report.busy:
-        print(f"busy: {name} is trained by another process; the same command again takes it in", file=sys.stderr)
+    lines = [f"runs: {', '.join(counts)}"]
+    lines += [f"busy: {name} is trained by another process; the same command again takes it in" for name in report.busy]
     for name, error in report.failed.items():
-        print(f"failed: {name} (see {directories[name] / 'log.txt'})", file=sys.stderr)
-        print("\n".join(f"    {line}" for line in error.splitlines()), file=sys.stderr)
+        lines += [f"failed: {name} (see {directories[name] / 'log.txt'})", textwrap.indent(error, "    ")]
     if report.interrupted:
-        print("interrupted: the same command again resumes all runs from their checkpoints", file=sys.stderr)
+        lines.append("interrupted: the same command again resumes all runs from their checkpoints")
+    print(*lines, sep="\n", file=sys.stderr)
 
 
 class Progress:

@@ -50,11 +50,10 @@ def add_file(root: Path, scale: str, experiment: str = "e") -> None:
 
 def test_reader_prefers_full_and_never_takes_smoke(tmp_path):
     add_file(tmp_path, "smoke")
-    assert Results(tmp_path)("e") is None
     with pytest.raises(MissingData, match="no full or quick results of e"):
         Results(tmp_path).need("e")
     add_file(tmp_path, "quick")
-    frame, scale = Results(tmp_path)("e")
+    frame, scale = Results(tmp_path).need("e")
     assert scale == "quick" and set(frame["scale"]) == {"quick"}
     add_file(tmp_path, "full")
     frame, scale = Results(tmp_path).need("e")
