@@ -26,8 +26,6 @@ from lab.rooms import Choice, House, Paper, choose, every, plain
 PaperName = Annotated[str, arg(metavar="PAPER")]
 Directory = Annotated[Path, arg(metavar="DIR")]
 
-# ---- options that commands share -------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, kw_only=True)
 class _Selection:
@@ -88,9 +86,6 @@ class _Training(_Place):
             "stale": check("stale", self.stale),
             "tensorboard": self.tensorboard,
         }
-
-
-# ---- the commands ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -240,8 +235,6 @@ class Merge:
 
 
 COMMANDS = (List, Run, Collect, Evidence, Figures, Claims, Compare, Merge)
-
-# ---- what the user typed ---------------------------------------------------------------------------------------------
 
 
 def choose_papers(house: House, name: str) -> list[Paper]:

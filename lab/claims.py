@@ -79,9 +79,6 @@ def full_only(claims: Iterable[Claim], ids: Iterable[str]) -> list[Claim]:
     return [replace(claim, scale="full") if claim.id in ids else claim for claim in claims]
 
 
-# ------------------------------------------------------------------------------------------------ judging
-
-
 def evaluate(claims: Iterable[Claim], results: Results) -> list[tuple[Claim, Verdict]]:
     """Each claim with its verdict, from one scale: that at which most of its parts were run, of several the best.
 
@@ -108,8 +105,6 @@ def _check(claim: Claim, results: Results) -> Verdict:
         return Verdict("not run", note=str(error))
     return replace(verdict, sources=tuple(sorted(results.sources)))
 
-
-# ------------------------------------------------------------------------------------------------ reporting
 
 ByPaper = Mapping[str, list[tuple[Claim, Verdict]]]
 

@@ -51,7 +51,9 @@ def read_csv(path: Path, columns: list[str], remedy: str) -> pd.DataFrame:
     if lacking := [name for name in columns if name not in frame]:
         raise UserError(f"{path}: column '{lacking[0]}' is missing, expected {','.join(columns)}; {remedy}")
     key = [name for name in columns if name in KEY]
-    for _, row in frame.loc[frame.duplicated(key), key].head(1).iterrows():
+    twice = frame.duplicated(key)
+    if twice.any():
+        row = frame.loc[twice, key].iloc[0]
         raise UserError(f"{path}: {' '.join(f'{k} {row[k]}' for k in key)} occurs twice; {remedy}")
     return frame[columns]
 

@@ -72,14 +72,17 @@ def sweep(
 ) -> Report:
     """Train what is not finished yet, `jobs` runs at a time, and say on stderr what became of it.
 
-    work: directory of runs -> the entries that belong there. launcher: "local"; "ray", which decides itself how many runs
-    go at once; "slurm", at most `jobs` jobs in the queue at a time. hours: how long a run usually takes, by run name; the
-    average for others. longest_first: begin with the runs that usually take longest; else in the order given.
-    seconds: stop all runs after so long; they go on from their checkpoints in the next sweep.
-    stale: what becomes of runs of other sources than today's, or with another default. "again": each is moved to stale/
-    beside it when its turn comes, and trained anew; "keep": finished ones count, others go on.
-    The output of a run goes to <run_dir>/log.txt. Ctrl-C stops all runs and sets Report.interrupted. Raises UserError: no
-    cluster, too little memory or disk, unwritable directory; errors of runs are never raised, they are in Report.failed.
+    work: directory of runs -> the entries that belong there. launcher: "local"; "ray", which decides itself how many
+    runs go at once; "slurm", at most `jobs` jobs in the queue at a time. hours: how long a run usually takes, by run
+    name; the average for others. longest_first: begin with the runs that usually take longest; else in the order
+    given. seconds: stop all runs after so long; they go on from their checkpoints in the next sweep.
+
+    stale: what becomes of runs of other sources than today's, or with another default. "again": each is moved to
+    stale/ beside it when its turn comes, and trained anew; "keep": finished ones count, others go on.
+
+    The output of a run goes to <run_dir>/log.txt. Ctrl-C stops all runs and sets Report.interrupted. Raises UserError:
+    no cluster, too little memory or disk, unwritable directory; errors of runs are never raised, they are in
+    Report.failed.
     """
     roots = {Path(root).resolve(): list(entries) for root, entries in work.items()}
     for root in roots:

@@ -73,7 +73,15 @@ def content(paper: Paper, judged: Sequence[tuple[Claim, Verdict]], limit: float)
     if notes.exists():
         parts = html.sections(notes.read_text(encoding="utf-8")) | parts
     title, _, citation = parts[""].strip().partition("\n")
-    figures = [_figure(paper, name) for name in paper.figures]
+    figures = [
+        {
+            "name": name,
+            "title": figure.title,
+            "target": target(paper.name, name),
+            "pictures": [(at, uri) for at in EVIDENCE if (uri := html.png(paper.picture(name, at)))],
+        }
+        for name, figure in paper.figures.items()
+    ]
     anchors = {claim.id: f"claim-{target(paper.name)}-{claim.id}" for claim, _ in judged}
     # The figures in the order in which the paper's claims name them, those of our own questions last.
     order = dict.fromkeys(claim.figure for claim, _ in sorted(judged, key=lambda pair: pair[0].kind != "paper"))
@@ -95,16 +103,6 @@ def content(paper: Paper, judged: Sequence[tuple[Claim, Verdict]], limit: float)
 def target(*names: str) -> str:
     """The Make target of a paper or of its figure, which is its anchor in the page, too."""
     return "-".join(map(plain, names))
-
-
-def _figure(paper: Paper, name: str) -> dict[str, Any]:
-    pictures = [(scale, html.png(paper.picture(name, scale))) for scale in EVIDENCE]
-    return {
-        "name": name,
-        "title": paper.figures[name].title,
-        "target": target(paper.name, name),
-        "pictures": [(scale, uri) for scale, uri in pictures if uri],
-    }
 
 
 def data(paper: Paper) -> dict[str, Any]:

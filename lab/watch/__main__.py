@@ -70,13 +70,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         show_list()
         return 0
     agent = of_run(options.run, options.paper) if options.run else find(options.paper, options.env, options.method)
-    try:
-        ends = watch(agent, options.episodes, options.seed, options.out)
-    except KeyboardInterrupt:
-        return 130
-    mean = float(np.mean([end.total for end in ends]))
+    ends = watch(agent, options.episodes, options.seed, options.out)
     known = [end.success for end in ends if end.success is not None]
-    print(f"mean return {mean:.4g}" + (f", success in {sum(known)} of {len(known)}" if known else ""))
+    mean = f"mean return {np.mean([end.total for end in ends]):.4g}"
+    print(mean + (f", success in {sum(known)} of {len(known)}" if known else ""))
     if options.out:
         print(f"written: {options.out}")
     return 0

@@ -138,11 +138,9 @@ def play(env: Any, act: Act, seed: int, rng: np.random.Generator, draw: Callable
 
 def watch(agent: Agent, episodes: int, seed: int, out: Path | None) -> list[Moment]:
     """Play `episodes` and show them in a window, or write them to `out`, a GIF; returns their ends."""
-    if out and out.suffix.lower() != ".gif":
-        raise UserError(f"{out} must end in .gif")
-    if out and out.exists():
-        raise UserError(f"{out} exists; choose another name")
-    from lab.runs import Streams  # loads torch, which --help and mistakes do without
+    if out and (out.suffix.lower() != ".gif" or out.exists()):
+        raise UserError(f"{out} exists; choose another name" if out.exists() else f"{out} must end in .gif")
+    from lab.streams import Streams  # loads torch, which --help and mistakes do without
 
     env, act = load(agent)
     screen: Any = (Film if out else Screen)(f"{agent.paper}: {agent.name}", env.metadata["render_fps"])
