@@ -46,34 +46,25 @@ CLAIM = Claim("ter-better", "Fig. 2", "TER | beats UER", "0.9 vs 0.1", better)
 
 
 def test_evaluate_takes_the_best_scale(tmp_path):
-    write(tmp_path, "smoke", {"ter": [1.0] * 3, "uer": [0.0] * 3})
-    [(claim, verdict)] = evaluate([CLAIM], Results(tmp_path))
-    assert claim is CLAIM
-    assert verdict == Verdict("not run", note="no quick results of fig2")
-    write(tmp_path, "quick", {"ter": [1.0] * 3, "uer": [0.0] * 3})
-    [(_, verdict)] = evaluate([CLAIM], Results(tmp_path))
-    assert (verdict.status, verdict.scale, verdict.sources) == ("reproduced", "quick", ("quick/fig2",))
-    write(tmp_path, "full", {"ter": [0.0] * 3, "uer": [1.0] * 3})
-    [(_, verdict)] = evaluate([CLAIM], Results(tmp_path))
-    assert (verdict.status, verdict.scale) == ("not reproduced", "full")
-
-
-def test_a_missing_method_is_not_run_with_a_note(tmp_path):
-    write(tmp_path, "full", {"ter": [1.0] * 3})
-    [(_, verdict)] = evaluate([CLAIM], Results(tmp_path))
-    assert verdict == Verdict("not run", note="no quick results of fig2")
-    # a full experiment that is not complete does not hide the quick one
-    write(tmp_path, "quick", {"ter": [1.0] * 3, "uer": [0.0] * 3})
-    [(_, verdict)] = evaluate([CLAIM], Results(tmp_path))
-    assert (verdict.status, verdict.scale) == ("reproduced", "quick")
-    # but one that is complete counts, also when it decides nothing
-    write(tmp_path, "full", {"ter": [1.0] * 2, "uer": [0.0] * 2})
-    [(_, verdict)] = evaluate([CLAIM], Results(tmp_path))
-    assert (verdict.status, verdict.scale) == ("inconclusive", "full")
+    """Of those at which there are data for the claim; a full experiment that lacks a method does not hide the quick
+    one, but one that is complete counts, also when it decides nothing."""
+    good, bad = {"ter": [1.0] * 3, "uer": [0.0] * 3}, {"ter": [0.0] * 3, "uer": [1.0] * 3}
+    for scale, scores, status, of in (
+        ("smoke", good, "not run", ""),
+        ("full", {"ter": [1.0] * 3}, "not run", ""),
+        ("quick", good, "reproduced", "quick"),
+        ("full", {"ter": [1.0] * 2, "uer": [0.0] * 2}, "inconclusive", "full"),
+        ("full", bad, "not reproduced", "full"),
+    ):
+        write(tmp_path, scale, scores)
+        [(claim, verdict)] = evaluate([CLAIM], Results(tmp_path))
+        assert claim is CLAIM and (verdict.status, verdict.scale) == (status, of)
+        assert verdict.sources == ((f"{of}/fig2",) if of else ())
+        assert verdict.status != "not run" or verdict.note == "no quick results of fig2"
 
 
 def test_a_bug_in_a_check_is_not_swallowed(tmp_path):
-    for broken in (lambda results: {}["missing"], lambda results: None[0], lambda results: 1 / 0):
+    for broken in (lambda results: {}["missing"], lambda results: len(0), lambda results: 1 / 0):
         with pytest.raises((KeyError, TypeError, ZeroDivisionError)):
             evaluate([Claim("x", "", "", "", broken)], Results(tmp_path))
 
@@ -197,14 +188,11 @@ def test_readme_table(tmp_path):
     readme = tmp_path / "README.md"
     readme.write_text(f"# Title\n\n{BEGIN}\n{END}\n\nThe rest.\n")
     table = summary_table(BY_PAPER)
-    assert not is_current(readme, table)
-    assert update_readme(readme, table)
+    assert not is_current(readme, table) and update_readme(readme, table)
     assert readme.read_text() == f"# Title\n\n{BEGIN}\n{table}\n{END}\n\nThe rest.\n"
-    assert is_current(readme, table)
-    assert not update_readme(readme, table)
+    assert is_current(readme, table) and not update_readme(readme, table)
     readme.write_text(readme.read_text().replace("| ter | 3 | 1 |", "| ter | 3 | 2 |"))  # edited by hand
-    assert not is_current(readme, table)
-    assert update_readme(readme, table) and is_current(readme, table)
+    assert not is_current(readme, table) and update_readme(readme, table) and is_current(readme, table)
 
 
 @pytest.mark.parametrize(
@@ -213,10 +201,9 @@ def test_readme_table(tmp_path):
 def test_readme_without_its_markers(tmp_path, text):
     readme = tmp_path / "README.md"
     readme.write_text(text)
-    with pytest.raises(UserError, match=rf"needs the line {BEGIN} once and after it the line {END} once"):
-        update_readme(readme, "table")
-    with pytest.raises(UserError):
-        is_current(readme, "table")
+    for function in (update_readme, is_current):
+        with pytest.raises(UserError, match=rf"needs the line {BEGIN} once and after it the line {END} once"):
+            function(readme, "table")
     assert readme.read_text() == text
     with pytest.raises(UserError, match="does not exist"):
         update_readme(tmp_path / "nowhere.md", "table")

@@ -52,12 +52,6 @@ def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def one_line(error: pytest.ExceptionInfo) -> str:
-    message = str(error.value)
-    assert "\n" not in message
-    return message
-
-
 def test_collect_takes_what_a_real_run_writes(tmp_path):
     run = dataclasses.replace(entry(seed=3), target=f"{__name__}:main")  # as its Config
     with Run.open(run.config, run.run_dir(tmp_path / "runs")) as open_run:
@@ -143,11 +137,13 @@ def test_who_changes_results_holds_their_lock_from_reading_to_writing(tmp_path, 
     assert held == ["read", "_write", "read", "read", "_write"]
 
 
-def test_floats_survive_exactly(tmp_path):
-    write_run(tmp_path / "runs", entry(), [(i, "x", value, 0.0) for i, value in enumerate(AWKWARD)])
-    collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "a")
+def test_floats_and_names_survive_exactly(tmp_path):
+    run = Entry('a "b", c', "ALE/Pong-v5", 0, "nowhere:main", Config())
+    write_run(tmp_path / "runs", run, [(i, "x", value, 0.0) for i, value in enumerate(AWKWARD)])
+    collect("e", "quick", [run], tmp_path / "runs", tmp_path / "a")
     once = read(tmp_path / "a", "e", "quick")
     assert [v.hex() for v in once["value"].tolist()] == [v.hex() for v in AWKWARD]
+    assert set(once["method"]) == {run.method} and set(once["env"]) == {run.env}
     merge_trees(tmp_path / "a", tmp_path / "b")
     assert snapshot(tmp_path / "a") == snapshot(tmp_path / "b")
 
@@ -158,7 +154,7 @@ def test_collect_is_idempotent_and_sorted_whatever_the_order(tmp_path):
         write_run(tmp_path / "runs", run, curve(run.seed))
     collect("e", "quick", runs, tmp_path / "runs", tmp_path / "a")
     first = snapshot(tmp_path / "a")
-    collect("e", "quick", runs, tmp_path / "runs", tmp_path / "a")
+    collect("e", "quick", [*runs, *runs], tmp_path / "runs", tmp_path / "a")
     assert snapshot(tmp_path / "a") == first
     for run in reversed(runs):
         collect("e", "quick", [run], tmp_path / "runs", tmp_path / "b")
@@ -222,12 +218,6 @@ def test_two_configs_under_one_label_are_a_bug_of_the_experiment(tmp_path):
         collect("e", "quick", [entry(rate=0.1), entry(rate=0.2)], tmp_path, tmp_path / "results")
 
 
-def test_the_same_entry_twice_is_one_run(tmp_path):
-    write_run(tmp_path / "runs", entry(), curve(1.0))
-    collect("e", "quick", [entry(), entry()], tmp_path / "runs", tmp_path / "results")
-    assert len(read(tmp_path / "results", "e", "quick")) == 2
-
-
 # ---- runs that two experiments share ---------------------------------------------------------------------------------
 
 
@@ -287,31 +277,19 @@ def test_what_is_at_the_scale_comes_before_what_is_at_others(tmp_path):
     write_run(tmp_path / "full", entry(0), curve(0, hours=7.0))
     collect("e", "full", [entry(0)], tmp_path / "full", tmp_path / "results")
     others = {("e", "full"): [entry(0)], ("donor", "quick"): [entry(0)]}
-    share("e", "quick", [entry(0)], others, tmp_path / "results")
-    assert read(tmp_path / "results", "e", "quick")["hours"].tolist() == [0.5, 0.5]
+    assert len(share("e", "quick", [entry(0), called("b", entry(0))], others, tmp_path / "results")) == 2, "two labels"
+    assert read(tmp_path / "results", "e", "quick")["hours"].tolist() == [0.5] * 4
 
 
-def test_two_labels_of_one_run_both_get_it(tmp_path):
-    donors(tmp_path, entry())
-    mine = [called("a", entry()), called("b", entry())]
-    assert len(share("e", "quick", mine, {("donor", "quick"): [entry()]}, tmp_path / "results")) == 2
-    assert len(read(tmp_path / "results", "e", "quick")) == 4
-
-
-@pytest.mark.parametrize("stale", [CHANGED, {"config": {"rate": 0.7}}])
+@pytest.mark.parametrize("stale", [CHANGED, {"config": {"rate": 0.7}}, {}])
 def test_what_today_s_code_would_not_make_is_not_shared(tmp_path, stale):
     donors(tmp_path, entry(0))
     path = tmp_path / "results/quick/donor.provenance.json"
     content = json.loads(path.read_text())
     path.write_text(json.dumps({run: told | stale for run, told in content.items()}))
-    assert share("e", "quick", [entry(0)], {("donor", "quick"): [entry(0)]}, tmp_path / "results") == []
+    mine = [called("a", entry(0), shared=bool(stale))]  # or what machines make in different ways
+    assert share("e", "quick", mine, {("donor", "quick"): [entry(0)]}, tmp_path / "results") == []
     assert not (tmp_path / "results/quick/e.csv").exists()
-
-
-def test_runs_that_machines_make_in_different_ways_are_not_shared(tmp_path):
-    donors(tmp_path, entry(0))
-    alone = called("d=3", entry(0), shared=False)
-    assert share("e", "quick", [alone], {("donor", "quick"): [entry(0)]}, tmp_path / "results") == []
 
 
 # ---- trees -----------------------------------------------------------------------------------------------------------
@@ -370,11 +348,3 @@ def test_damaged_run_is_named(tmp_path, name, text, words):
     with pytest.raises(UserError, match=words):
         collect("e", "quick", [entry()], tmp_path / "runs", tmp_path / "results")
     assert not list((tmp_path / "results").glob("*/*"))
-
-
-def test_awkward_names_survive(tmp_path):
-    run = Entry('a "b", c', "ALE/Pong-v5", 0, "nowhere:main", Config())
-    write_run(tmp_path / "runs", run, curve(1.0))
-    collect("e", "quick", [run], tmp_path / "runs", tmp_path / "results")
-    frame = read(tmp_path / "results", "e", "quick")
-    assert set(frame["method"]) == {run.method} and set(frame["env"]) == {run.env}

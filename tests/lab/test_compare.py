@@ -45,36 +45,26 @@ def panels(monkeypatch):
     return drawn
 
 
-def compare_two(tmp_path, *options):
-    assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--out", str(tmp_path / "x.png"), *options]) == 0
+def compare_two(tmp_path, *options, two="ab"):
+    first, second = (str(tmp_path / name) for name in two)
+    assert main(["compare", first, second, "--out", str(tmp_path / "x.png"), *options]) == 0
 
 
-def test_what_was_measured_once_is_no_curve_unless_it_is_named(tmp_path, panels, capsys):
-    for name in "ab":
-        run = write(tmp_path, name, 0, metrics=("score", "loss", "kl"))
+def test_what_one_side_has_measured_once_is_no_curve_unless_it_is_named(tmp_path, panels, capsys):
+    for name, steps in (("a", [20, 30]), ("b", [20])):
+        run = write(tmp_path, name, 0, metrics=("score", "loss"))
         with (run / "metrics.csv").open("a") as file:
-            file.writelines(f"20,final {i},1,0.1\n" for i in range(3))
+            file.writelines(f"{step},final {i},1,0.1\n" for i in range(3) for step in steps)
     compare_two(tmp_path)
-    assert panels == ["score", "loss", "kl"] and "left out: 3 other metrics" in capsys.readouterr().out
+    assert panels == ["score", "loss"] and "left out: 3 other metrics" in capsys.readouterr().out
     panels.clear()
     compare_two(tmp_path, "--metrics", "final 1, score,score")
     assert panels == ["final 1", "score"]
-
-
-def test_what_one_side_has_measured_once_is_left_out(tmp_path, panels):
-    write(tmp_path, "a", 0, metrics=("score", "loss"))
-    run = write(tmp_path, "b", 0, metrics=("score",))
-    with (run / "metrics.csv").open("a") as file:
-        file.write("20,loss,1,0.1\n")
-    compare_two(tmp_path)
-    assert panels == ["score"]
-
-
-def test_where_all_was_measured_once_all_is_drawn(tmp_path, panels, capsys):
-    for name in "ab":
+    for name in "cd":
         write(tmp_path, name, 0, metrics=("score", "loss"), steps=(10,))
-    compare_two(tmp_path)
-    assert panels == ["score", "loss"] and "left out" not in capsys.readouterr().out
+    panels.clear()
+    compare_two(tmp_path, two="cd")
+    assert panels == ["score", "loss"] and "left out" not in capsys.readouterr().out, "all, where all was measured once"
 
 
 @pytest.mark.parametrize("metrics", ["other", "score,other", "", "score,"])

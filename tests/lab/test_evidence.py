@@ -1,11 +1,12 @@
 """lab/evidence.py, on the house of small papers: what is missing, in which order, and what becomes of it."""
 
 import dataclasses
+import re
 import shutil
 
 import pytest
 
-from lab import collecting, evidence, provenance, results
+from lab import collecting, evidence, results
 from lab.__main__ import main
 from lab.claims import full_only, ours_of, scale_of
 from lab.entry import Entry
@@ -19,14 +20,14 @@ NOTHING = "nothing like them was timed"
 @pytest.fixture
 def house(tmp_path, monkeypatch):
     """A house of which nothing was run, with its sources committed."""
-    sources_differ(monkeypatch, set())
+    toy_house.commit_sources(monkeypatch)
     return toy_house.build(tmp_path, monkeypatch)
 
 
-def sources_differ(monkeypatch, changed):
-    """Git says that these files differ from the commit (None: there is no git)."""
-    monkeypatch.setattr(provenance, "_git", lambda: ("c" * 40 if changed is not None else "unknown", changed))
-    monkeypatch.setattr(provenance, "_taken", {})
+def all_took(hours, files):
+    """Let all runs in these results have taken so long."""
+    for path in files:
+        path.write_text(re.sub(r",[\d.e-]+$", f",{hours}", path.read_text(), flags=re.MULTILINE))
 
 
 @pytest.fixture
@@ -66,9 +67,7 @@ def test_the_cheapest_undecided_claim_comes_first_and_no_run_twice(house):
 def test_only_what_is_missing_is_planned_with_the_hours_that_its_like_took(house):
     main(["run", "coins", "fig-1", "--seeds", "2", "--jobs", "2"], house)
     main(["collect", "coins", "--seeds", "2"], house)
-    path = committed(house) / "quick/compare.csv"
-    lines = path.read_text().splitlines()
-    path.write_text("\n".join([lines[0], *(f"{line.rpartition(',')[0]},0.1" for line in lines[1:]), ""]))
+    all_took(0.1, [committed(house) / "quick/compare.csv"])
     first, second = gaps(house)
     assert first.claim.id == "coins-1" and sorted(entry.method for entry in first.runs.values()) == ["fixed", "flip"]
     assert first.status == "inconclusive", "two seeds are too few"
@@ -78,51 +77,37 @@ def test_only_what_is_missing_is_planned_with_the_hours_that_its_like_took(house
     )
 
 
-def test_what_other_scripts_take_says_nothing_about_a_run(house):
-    coins = house.papers()["coins"]
-    entry = coins.experiments["compare"]("quick")[0]
-    other = dataclasses.replace(entry, target="somewhere.quick:main")
-    assert usual_hours(entry, [(other, 1e-5)]) is None
-    assert usual_hours(entry, [(other, 1e-5), (entry, 0.7)]) == 0.7
+@dataclasses.dataclass(frozen=True)
+class Config:
+    network: str = "codes"
+    steps: int | tuple[int, ...] = 100
 
 
-def test_a_run_of_more_steps_takes_more(house):
-    entry = house.papers()["coins"].experiments["compare"]("quick")[0]
-    longer = dataclasses.replace(entry, config=dataclasses.replace(entry.config, steps=5 * entry.config.steps))
-    assert usual_hours(longer, [(entry, 0.25)]) == 1.25
-    assert usual_hours(entry, [(longer, 1.25), (entry, 0.25), (entry, 0.25)]) == 0.25
-    sizes = dataclasses.replace(entry, config=dataclasses.replace(entry.config, steps=(10, 100)))
-    assert usual_hours(sizes, [(sizes, 0.25)]) == 0.25, "a list of sizes is no length"
+def run(env="Chain", method="uer", script="minigrid", **settings):
+    return Entry(method, env, 0, f"{script}:main", Config(**settings))
 
 
-def test_a_run_like_none_of_its_script_costs_what_another_script_takes_with_its_network():
-    @dataclasses.dataclass(frozen=True)
-    class Config:
-        network: str
-        steps: int = 100
-
-    def entry(script, *config):
-        return Entry("uer", "Chain", 0, f"{script}:main", Config(*config))
-
-    known = [(entry("sokoban", "pictures", 50), 2.0), (entry("minigrid", "codes"), 0.1)]
-    assert usual_hours(entry("minigrid", "pictures"), known) == 4.0
-    assert usual_hours(entry("sokoban", "codes"), known) == 0.1
-    assert usual_hours(entry("atari", "vectors"), known) is None
+SCRIPTS = [(run(script="sokoban", network="pictures", steps=50), 2.0), (run(), 0.1)]
+MAZES = [(run("PointMaze", "ppo"), 0.1), (run("AntMazeSmall", "ppo", steps=50), 1.0), (run("AntMazeSmall", "her"), 3.0)]
 
 
-def test_a_task_that_was_never_run_costs_what_its_like_by_name_take():
-    @dataclasses.dataclass(frozen=True)
-    class Config:
-        epochs: int = 10
-
-    def entry(method, env, *config):
-        return Entry(method, env, 0, "mazes:main", Config(*config))
-
-    half = "AntMazeSmall"
-    known = [(entry("ppo", "PointMaze"), 0.1), (entry("ppo", half, 5), 1.0), (entry("her", half), 3.0)]
-    assert usual_hours(entry("ppo", "AntMaze"), known) == 2.0
-    assert usual_hours(entry("icm", "AntMaze"), known) == 2.5, "the median of its kin's"
-    assert usual_hours(entry("ppo", "Corridor-2"), known) == 2.0, "nothing like it: the median of all"
+@pytest.mark.parametrize(
+    ("entry", "known", "hours"),
+    [
+        (run(), [(run(script="elsewhere", network="pictures"), 1e-5)], None),  # what other scripts take says nothing
+        (run(steps=500), [(run(), 0.25)], 1.25),
+        (run(), [(run(steps=500), 1.25), (run(), 0.25), (run(), 0.25)], 0.25),
+        (run(steps=(10, 100)), [(run(steps=(10, 100)), 0.25)], 0.25),  # a list of sizes is no length
+        (run(network="pictures"), SCRIPTS, 4.0),  # of its script none has its network: another script's that has
+        (run(script="sokoban"), SCRIPTS, 0.1),
+        (run(script="atari", network="vectors"), SCRIPTS, None),
+        (run("AntMaze", "ppo"), MAZES, 2.0),  # of its method, the task most like it by name
+        (run("AntMaze", "icm"), MAZES, 2.5),  # the median of its kin's
+        (run("Corridor-2", "ppo"), MAZES, 2.0),  # nothing like it: the median of all
+    ],
+)
+def test_a_run_usually_takes_what_the_most_similar_ones_took(entry, known, hours):
+    assert usual_hours(entry, known) == hours
 
 
 def test_what_is_not_run_says_its_price_and_what_only_full_can_decide_is_not_planned(house):
@@ -130,9 +115,7 @@ def test_what_is_not_run_says_its_price_and_what_only_full_can_decide_is_not_pla
     path.write_text(path.read_text() + '\nfrom lab.claims import full_only\nCLAIMS = full_only(CLAIMS, ["coins-1"])\n')
     main(["run", "coins", "fig-2", "--jobs", "2"], house)
     main(["collect", "coins"], house)
-    for csv in committed(house).glob("quick/*.csv"):
-        lines = csv.read_text().splitlines()
-        csv.write_text("\n".join([lines[0], *(f"{line.rpartition(',')[0]},0.1" for line in lines[1:]), ""]))
+    all_took(0.1, committed(house).glob("quick/*.csv"))
     coins = house.papers()["coins"]
     told = {claim.id: (scale_of(claim, v), ours_of(v)) for claim, v in priced(coins, evidence.judge(coins))}
     assert told["coins-1"] == ("full only", "6 runs, about 6 core-hours"), "ten times as many steps"
@@ -226,7 +209,7 @@ def test_no_figure_is_begun_when_the_hours_are_over(house, swept, monkeypatch, c
 def test_a_checkout_that_is_not_clean_is_refused_before_anything_is_trained(
     house, swept, monkeypatch, capsys, changed, why
 ):
-    sources_differ(monkeypatch, changed)
+    toy_house.commit_sources(monkeypatch, changed)
     with pytest.raises(SystemExit) as stop:
         main(["evidence"], house)
     assert stop.value.code == 2 and why in capsys.readouterr().err and not swept

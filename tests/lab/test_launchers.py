@@ -236,31 +236,20 @@ def test_a_sweep_that_ends_early_cancels_its_jobs(tmp_path, slurm, ctrl_c, monke
     workers = Slurm(SLOW, jobs=2)
     workers.start(name(SLOW[0]), job(SLOW[0]), SLOW[0].run_dir(tmp_path / "runs"))
     assert workers.room()
-    monkeypatch.setattr(workers, "submitit", Hasty(workers.submitit))
+    executor = workers.submitit.AutoExecutor
+    submit = executor.submit
+
+    def submit_and_interrupt(*arguments):
+        submitted = submit(*arguments)
+        signal.raise_signal(signal.SIGINT)
+        return submitted
+
+    monkeypatch.setattr(executor, "submit", submit_and_interrupt)
     with pytest.raises(KeyboardInterrupt):
         workers.start(name(SLOW[1]), job(SLOW[1]), SLOW[1].run_dir(tmp_path / "runs"))
     assert not workers.room(), "not more than JOBS in the queue"
     workers.stop()
     assert (slurm / "cancelled").read_text().split() == ["4101", "4102"]
-
-
-class Hasty:
-    """submitit, with a Ctrl-C in the moment between the submission and its return."""
-
-    def __init__(self, submitit) -> None:
-        self.submitit = submitit
-
-    def AutoExecutor(self, *arguments, **options):
-        executor = self.submitit.AutoExecutor(*arguments, **options)
-        submit = executor.submit
-
-        def submit_and_interrupt(*arguments):
-            job = submit(*arguments)
-            signal.raise_signal(signal.SIGINT)
-            return job
-
-        executor.submit = submit_and_interrupt
-        return executor
 
 
 def test_slurm_that_cannot_be_used(tmp_path, slurm, monkeypatch, capsys):

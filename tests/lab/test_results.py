@@ -107,19 +107,18 @@ def test_matrix_and_final():
         matrix(apart, "return", "ter", "Chain")
 
 
-def run(method: str, seed: int) -> Entry:
-    return Entry(method, "Chain", seed, "nowhere:main", None)
-
-
 def test_a_grid_knows_its_runs_and_what_is_missing(tmp_path):
+    def run(seed: int, method: str = "ter") -> Entry:
+        return Entry(method, "Chain", seed, "nowhere:main", None)
+
     path = tmp_path / "quick" / "demo.csv"
     path.parent.mkdir()
     rows = [("demo", "quick", method, "Chain", 0, 10, "return", 1.0, 0.1) for method in ("ter", "other")]
     pd.DataFrame(rows, columns=COLUMNS).to_csv(path, index=False)
-    grid = Grid(Results(tmp_path), "demo", "quick", [run("ter", 0), run("ter", 1), run("uer", 0), run("ter", 1)])
+    grid = Grid(Results(tmp_path), "demo", "quick", [run(0), run(1), run(0, "uer"), run(1)])
     assert (grid.methods, grid.envs, grid.scale) == (["ter", "uer"], ["Chain"], "quick")
     assert grid.wanted == [("ter", "Chain", 0), ("ter", "Chain", 1), ("uer", "Chain", 0)]
     assert grid.missing == [("ter", "Chain", 1), ("uer", "Chain", 0)]
     assert list(grid.frame["method"]) == ["ter"] == list(grid.of("Chain")["method"]) and grid.of("Maze").empty
     with pytest.raises(MissingData, match="none of the quick runs of demo"):
-        Grid(Results(tmp_path), "demo", "quick", [run("uer", 0)])
+        Grid(Results(tmp_path), "demo", "quick", [run(0, "uer")])

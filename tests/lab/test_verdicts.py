@@ -8,6 +8,7 @@ from lab.verdicts import (
     MARGIN,
     NO_CONTROL,
     NOBODY,
+    STATUSES,
     Estimate,
     Verdict,
     above,
@@ -31,6 +32,7 @@ from lab.verdicts import (
     status_after,
 )
 
+R, P, N, Q, U = STATUSES
 SAMPLES = 2000
 SCORES = {
     "normal": lambda rng, size: rng.normal(size=size),
@@ -57,13 +59,6 @@ def test_intervals_cover_the_truth_as_often_as_they_say(scores, runs):
     }
     coverage = {name: np.mean([low <= 0 <= high for low, high in found]) for name, found in intervals.items()}
     assert all(0.925 <= share <= 0.975 for share in coverage.values()), coverage  # 93 to 97 %, and its own noise
-
-
-def test_pairing_sees_what_independent_runs_hide():
-    luck = np.array([0.0, 10.0, 20.0, 30.0, 40.0])
-    x, y = luck + [1.0, 1.2, 0.8, 1.1, 0.9], luck
-    assert difference(x, y, paired=True).interval()[0] > 0.5
-    assert difference(x, y).interval()[0] < 0
 
 
 def test_values_by_hand():
@@ -184,27 +179,21 @@ def test_noise_about_a_level_that_stays_is_no_collapse():
     assert all(learning(losing + rng.normal(0.0, 1.0, (5, 50)), 0.0).collapses for _ in range(200))
 
 
-def verdict(status="reproduced", **facts):
-    return Verdict(status, **facts)
-
-
 def test_where_nobody_learns_nothing_is_compared():
     flat, rising, falling = (learning(curves, curves[:, 0]) for curves in (FLAT, RISES, FALLS))
-    assert gated(verdict(effect="+1", interval="[+1, +2]"), x=flat, y=flat) == verdict("inconclusive", effect=NOBODY)
-    assert gated(verdict(), x=flat, y=rising).status == "reproduced"
-    kept = gated(verdict("not reproduced"), plain_replay=falling, y=flat)
+    assert gated(Verdict(R, effect="+1", interval="[+1, +2]"), x=flat, y=flat) == Verdict("inconclusive", effect=NOBODY)
+    assert gated(Verdict(R), x=flat, y=rising).status == "reproduced"
+    kept = gated(Verdict("not reproduced"), plain_replay=falling, y=flat)
     assert kept.status == "not reproduced" and kept.note == "plain replay learns, then collapses"
 
 
 def test_never_needs_something_that_succeeds():
-    assert controlled(verdict(), True).status == "reproduced"
-    assert controlled(verdict(), False) == verdict("inconclusive", note=NO_CONTROL)
-    assert controlled(verdict("not reproduced"), False).status == "not reproduced", "one success is one success"
+    assert controlled(Verdict(R), True).status == "reproduced"
+    assert controlled(Verdict(R), False) == Verdict("inconclusive", note=NO_CONTROL)
+    assert controlled(Verdict("not reproduced"), False).status == "not reproduced", "one success is one success"
 
 
 # ---- parts -----------------------------------------------------------------------------------------------------------
-
-R, P, N, Q, U = "reproduced", "partly", "not reproduced", "inconclusive", "not run"
 
 
 def parts(*statuses):

@@ -1,6 +1,7 @@
 """A house of two small papers, `coins` and `dice` (the same without content), written into a directory."""
 
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from lab.rooms import House
 TRAIN = """
 import time
 from dataclasses import dataclass
-from lab.runs import Run
+from lab.runs import execute
 
 @dataclass(frozen=True)
 class Config:
@@ -21,36 +22,32 @@ class Config:
     steps: int = 10
     device: str = "cpu"
 
-def main(config, run_dir, *, tensorboard=False, progress=False):
-    with Run.open(config, run_dir, total_steps=config.steps) as run:
-        if run.finished:
-            return run.finished
-        run.load()
-        if config.method == "broken":
-            raise ValueError("broken on purpose")
-        if config.method == "slow":
-            (run_dir / "waiting").touch()
-            time.sleep(60)
-        with open(run_dir.parent.parent / "trained.txt", "a") as file:
-            file.write(f"{run_dir.name}\\n")
-        run.log(config.steps, {"score": config.seed + 10.0 * (config.method == "flip")})
-        return run.finish({"score": 1.0})
+def train(run, config):
+    if config.method == "broken":
+        raise ValueError("broken on purpose")
+    if config.method == "slow":
+        (run.directory / "waiting").touch()
+        time.sleep(60)
+    with open(run.directory.parent.parent / "trained.txt", "a") as file:
+        file.write(f"{run.directory.name}\\n")
+    run.log(config.steps, {"score": config.seed + 10.0 * (config.method == "flip")})
+    return run.finish({"score": 1.0})
+
+def main(config, run_dir, **how):
+    return execute(config, run_dir, train, **how)
 """
 EXPERIMENTS = """
-from lab.entry import Entry
-from house_of_tests.coins.train import Config
+from house_of_tests.coins import train
+from lab.grid import Scales, grid
 
-STEPS = {"smoke": 1, "quick": 10, "full": 100}
-
-def grid(scale, methods):
-    configs = [Config(method=method, seed=seed, steps=STEPS[scale]) for method in methods for seed in range(3)]
-    return [Entry(c.method, c.env, c.seed, "house_of_tests.coins.train:main", c) for c in configs]
+def of(*methods, seeds=3):
+    return grid(train, "Coin", methods, seeds, {"steps": Scales(1, 10, 100)})
 
 EXPERIMENTS = {
-    "compare": lambda scale: grid(scale, ["flip", "fixed"]),
-    "again": lambda scale: grid(scale, ["flip"]),
-    "fails": lambda scale: grid(scale, ["broken"])[:1] + grid(scale, ["flip"]),
-    "slow": lambda scale: grid(scale, ["slow"]),
+    "compare": of("flip", "fixed"),
+    "again": of("flip"),
+    "fails": of("broken", seeds=1) + of("flip"),
+    "slow": of("slow"),
 }
 HEADLINE = {"fig-1": lambda entry: entry.method == "flip" or entry.seed < 2}
 """
@@ -90,9 +87,10 @@ CLAIMS = [
 """
 
 
-def commit_sources(patch: pytest.MonkeyPatch) -> None:
-    """Let git say that all sources are committed: the tests may run before they are."""
-    patch.setattr(provenance, "_git", lambda: ("c" * 40, set()))
+def commit_sources(patch: pytest.MonkeyPatch, changed: Collection[str] | None = ()) -> None:
+    """Let git say that these files differ from the commit; by default none, as tests may run before there is one, and
+    None for a checkout without git."""
+    patch.setattr(provenance, "_git", lambda: ("unknown" if changed is None else "c" * 40, changed))
     patch.setattr(provenance, "_taken", {})
 
 
