@@ -207,12 +207,10 @@ def test_no_figure_is_begun_when_the_hours_are_over(house, swept, monkeypatch, c
     ("changed", "why"), [({"house_of_tests/coins/train.py"}, "not committed"), (None, "nobody knows its commit")]
 )
 def test_a_checkout_that_is_not_clean_is_refused_before_anything_is_trained(
-    house, swept, monkeypatch, capsys, changed, why
+    house, swept, monkeypatch, one_line, changed, why
 ):
     toy_house.commit_sources(monkeypatch, changed)
-    with pytest.raises(SystemExit) as stop:
-        main(["evidence"], house)
-    assert stop.value.code == 2 and why in capsys.readouterr().err and not swept
+    assert why in one_line(main, ["evidence"], house) and not swept
 
 
 def test_a_sweep_stops_its_runs_when_its_seconds_are_over(house):

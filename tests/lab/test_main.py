@@ -196,14 +196,12 @@ def test_claims_write_both_tables_and_with_mine_neither(after_run, capsys):
     assert before == (readme.read_text(), page.stat().st_mtime_ns)
 
 
-def test_merge_brings_in_the_results_of_another_machine(after_run, tmp_path, capsys):
+def test_merge_brings_in_the_results_of_another_machine(after_run, tmp_path, one_line):
     house, _ = after_run
     mine = house.runs / "results/coins"
     assert main(["merge", str(mine), str(tmp_path / "all")], house) == 0
     assert (tmp_path / "all/quick/again.csv").read_text() == (mine / "quick/again.csv").read_text()
-    with pytest.raises(SystemExit) as stop:
-        main(["merge", str(tmp_path / "nowhere"), str(mine)], house)
-    assert stop.value.code == 2 and "is not a directory" in capsys.readouterr().err
+    assert "is not a directory" in one_line(main, ["merge", str(tmp_path / "nowhere"), str(mine)], house)
 
 
 # ---- the command line ------------------------------------------------------------------------------------------------
@@ -234,13 +232,9 @@ def test_merge_brings_in_the_results_of_another_machine(after_run, tmp_path, cap
         ("collect coins --scale smoke", ["smoke", "quick or full"]),
     ],
 )
-def test_mistakes_cost_one_line(house, capsys, command, words):
-    with pytest.raises(SystemExit) as stop:
-        main(command.split(), house)
-    assert stop.value.code == 2
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1 and err.startswith("error: ")
-    assert all(word in err for word in words), err
+def test_mistakes_cost_one_line(house, one_line, command, words):
+    error = one_line(main, command.split(), house)
+    assert all(word in error for word in words), error
 
 
 def test_list_loads_no_torch():

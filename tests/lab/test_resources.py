@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from lab import resources
-from lab.errors import UserError, guard
+from lab.errors import UserError
 from lab.resources import BASE_BYTES, default_jobs, fit, gpu_names, replay_needs
 from lab.rooms import House
 from lab.sweep import sweep
@@ -113,11 +113,8 @@ def test_jobs_where_nobody_says(device, launcher, cores, jobs, monkeypatch):
     assert default_jobs(device, launcher) == jobs
 
 
-def test_too_little_memory_is_one_line(capsys):
-    @guard
+def test_too_little_memory_is_one_line(one_line):
     def command() -> None:
         raise MemoryError("the replay needs 9 GB")
 
-    with pytest.raises(SystemExit) as ended:
-        command()
-    assert ended.value.code == 2 and capsys.readouterr().err == "error: the replay needs 9 GB\n"
+    assert one_line(command) == "error: the replay needs 9 GB"

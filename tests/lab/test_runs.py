@@ -160,29 +160,29 @@ def test_damaged_checkpoint_is_noticed_and_the_one_before_used(tmp_path, monkeyp
     assert metrics(run_dir) == metrics(tmp_path / "whole") and weights(run_dir) == weights(tmp_path / "whole")
 
 
-def test_both_checkpoints_damaged(tmp_path, monkeypatch, capsys):
+def test_both_checkpoints_damaged(tmp_path, monkeypatch, one_line):
     half_done(Config(), tmp_path, monkeypatch)
     cut(tmp_path / "checkpoint.pkl")
     flip(tmp_path / "previous.pkl")
     before = contents(tmp_path)
-    assert one_line(capsys, lambda: main(Config(), tmp_path)) == (
+    assert one_line(main, Config(), tmp_path) == (
         f"error: {tmp_path}: no good checkpoint, damaged: checkpoint.pkl (truncated) and previous.pkl (wrong digest); "
         "delete the directory to start again"
     )
     assert contents(tmp_path) == before
 
 
-def test_metrics_shorter_than_the_checkpoint_remembers(tmp_path, monkeypatch, capsys):
+def test_metrics_shorter_than_the_checkpoint_remembers(tmp_path, monkeypatch, one_line):
     half_done(Config(), tmp_path, monkeypatch)
     cut(tmp_path / "metrics.csv")
-    assert "metrics.csv has" in one_line(capsys, lambda: main(Config(), tmp_path))
+    assert "metrics.csv has" in one_line(main, Config(), tmp_path)
 
 
-def test_checkpoint_of_other_code(tmp_path, monkeypatch, capsys):
+def test_checkpoint_of_other_code(tmp_path, monkeypatch, one_line):
     half_done(Config(), tmp_path, monkeypatch)
     checkpoints.save(tmp_path, Forgotten())
     monkeypatch.delattr(sys.modules[__name__], "Forgotten")
-    assert "was written by other code" in one_line(capsys, lambda: main(Config(), tmp_path))
+    assert "was written by other code" in one_line(main, Config(), tmp_path)
 
 
 class Forgotten:
@@ -196,50 +196,39 @@ def contents(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()}
 
 
-def one_line(capsys: pytest.CaptureFixture, call, code: int = 2) -> str:
-    """The one line on stderr with which a guarded `call` ends."""
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as end:
-        guard(call)()
-    assert end.value.code == code
-    error = capsys.readouterr().err
-    assert error.startswith("error: ") and error.count("\n") == 1, error
-    return error.strip()
-
-
-def test_a_run_that_is_open_cannot_be_opened_again(tmp_path, capsys):
+def test_a_run_that_is_open_cannot_be_opened_again(tmp_path, one_line):
     with Run.open(Config(), tmp_path):
         before = contents(tmp_path)
         for config in (Config(), Config(seed=9)):
-            error = one_line(capsys, lambda config=config: main(config, tmp_path))
+            error = one_line(lambda config=config: main(config, tmp_path))
             assert "is being written by another process" in error
         assert contents(tmp_path) == before
     Run.open(Config(), tmp_path).close()
 
 
 @pytest.mark.parametrize("finished", [False, True])
-def test_another_config_is_refused(tmp_path, monkeypatch, capsys, finished):
+def test_another_config_is_refused(tmp_path, monkeypatch, one_line, finished):
     main(Config(), tmp_path) if finished else half_done(Config(), tmp_path, monkeypatch)
     before = contents(tmp_path)
-    error = one_line(capsys, lambda: main(Config(learning_rate=0.1, pause=1.0), tmp_path))
+    error = one_line(main, Config(learning_rate=0.1, pause=1.0), tmp_path)
     assert "another config: learning_rate was 0.01 and is now 0.1;" in error
     assert contents(tmp_path) == before
 
 
-def test_directory_that_cannot_be_written(tmp_path, monkeypatch, capsys):
+def test_directory_that_cannot_be_written(tmp_path, monkeypatch, one_line):
     (tmp_path / "file").write_text("")
-    error = one_line(capsys, lambda: main(Config(), tmp_path / "file" / "run"))
+    error = one_line(main, Config(), tmp_path / "file" / "run")
     assert "Not a directory" in error and "choose another place" in error
 
     def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
     monkeypatch.setattr(Path, "mkdir", refuse)
-    error = one_line(capsys, lambda: main(Config(), tmp_path / "run"))
+    error = one_line(main, Config(), tmp_path / "run")
     assert f"cannot write {tmp_path / 'run'}: Read-only file system; choose another place for runs" in error
 
 
-def test_full_disk_while_saving_keeps_the_checkpoint_before(tmp_path, monkeypatch, capsys):
+def test_full_disk_while_saving_keeps_the_checkpoint_before(tmp_path, monkeypatch, one_line):
     main(Config(), tmp_path / "whole")
     half_done(Config(), tmp_path / "half", monkeypatch)
     before = contents(tmp_path / "half")
@@ -250,7 +239,7 @@ def test_full_disk_while_saving_keeps_the_checkpoint_before(tmp_path, monkeypatc
     with monkeypatch.context() as patch:
         patch.setattr(checkpoints, "_to_disk", full)
         patch.setattr("lab.runs._write_config", lambda *_: None)
-        error = one_line(capsys, lambda: main(Config(), tmp_path / "half"))
+        error = one_line(main, Config(), tmp_path / "half")
     assert "checkpoint.pkl: No space left on device; the checkpoint before is intact" in error
     after = contents(tmp_path / "half")
     assert all(after[name] == before[name] for name in ("checkpoint.pkl", "previous.pkl"))
@@ -261,27 +250,27 @@ def test_full_disk_while_saving_keeps_the_checkpoint_before(tmp_path, monkeypatc
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_full_disk_while_logging(tmp_path, capsys):
+def test_full_disk_while_logging(tmp_path, one_line):
     with Run.open(Config(), tmp_path) as run:
         run.load()
         run._metrics = open("/dev/full", "wb")
-        assert "metrics.csv: No space left on device" in one_line(capsys, lambda: run.log(1, {"a": 1.0}))
+        assert "metrics.csv: No space left on device" in one_line(run.log, 1, {"a": 1.0})
 
 
-def test_guard_turns_a_raw_disk_error_into_a_line_and_leaves_bugs_alone(capsys):
+def test_guard_turns_a_raw_disk_error_into_a_line_and_leaves_bugs_alone(one_line):
     def full() -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "table.csv")
 
-    assert "cannot write table.csv: No space left on device" in one_line(capsys, full)
+    assert "cannot write table.csv: No space left on device" in one_line(full)
     with pytest.raises(FileNotFoundError):
         guard(open)("/nowhere/at/all")
 
 
-def test_non_finite_loss_stops_with_step_name_and_checkpoint(tmp_path, capsys):
+def test_non_finite_loss_stops_with_step_name_and_checkpoint(tmp_path, one_line):
     config = Config(method="diverges")
     with pytest.raises(NonFiniteLoss):
         main(config, tmp_path)
-    error = one_line(capsys, lambda: main(config, tmp_path), code=1)
+    error = one_line(main, config, tmp_path, code=1)
     assert error == f"error: loss is nan at step 35; last good checkpoint: {tmp_path / 'checkpoint.pkl'}"
     assert checkpoints.load(tmp_path)["state"]["step"] == 30
     with Run.open(Config(), tmp_path / "new") as run:
@@ -386,9 +375,9 @@ def command(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
         (["--seed", "-1", "--run-dir", "TMP"], "seed -1 is negative; use 0 or more"),
     ],
 )
-def test_mistakes_on_the_command_line(monkeypatch, capsys, tmp_path, arguments, words):
+def test_mistakes_on_the_command_line(monkeypatch, one_line, tmp_path, arguments, words):
     arguments = [argument.replace("TMP", str(tmp_path / "run")) for argument in arguments]
-    assert words in one_line(capsys, lambda: command(monkeypatch, "--no-progress", *arguments))
+    assert words in one_line(command, monkeypatch, "--no-progress", *arguments)
 
 
 def test_command_runs_shows_progress_and_prints_the_summary(monkeypatch, capsys, tmp_path):
@@ -402,9 +391,9 @@ def test_command_runs_shows_progress_and_prints_the_summary(monkeypatch, capsys,
     assert "20/20" in output.err and "loss=" in output.err
 
 
-def test_tensorboard_missing(monkeypatch, capsys, tmp_path):
+def test_tensorboard_missing(monkeypatch, one_line, tmp_path):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    assert "--tensorboard needs tensorboard" in one_line(capsys, lambda: main(Config(), tmp_path, tensorboard=True))
+    assert "--tensorboard needs tensorboard" in one_line(main, Config(), tmp_path, tensorboard=True)
 
 
 def test_started_as_a_module_it_is_the_run_that_a_sweep_knows(tmp_path):

@@ -69,12 +69,9 @@ def test_a_picture_that_is_not_there_is_said_to_be_missing(house):
         (["--scale", "fast"], ["unknown scale 'fast'", "quick"]),
     ],
 )
-def test_bad_input_costs_one_line_and_leaves_the_page(house, capsys, arguments, words):
+def test_bad_input_costs_one_line_and_leaves_the_page(house, one_line, arguments, words):
     assert main([], house) == 0
     before = page(house)
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as stop:
-        main(arguments, house)
-    error = capsys.readouterr().err
-    assert stop.value.code == 2 and error.count("\n") == 1 and all(word in error for word in words), error
+    error = one_line(main, arguments, house)
+    assert all(word in error for word in words), error
     assert page(house) == before

@@ -51,11 +51,8 @@ def test_one_is_executed(tmp_path):
     ("words", "message"),
     [(["tre"], "unknown paper 'tre', did you mean ter"), (["ter", "--scale", "full"], "unknown scale 'full'")],
 )
-def test_mistakes_cost_one_line(words, message, capsys):
-    with pytest.raises(SystemExit, match=r"^2$"):
-        main(words)
-    error = capsys.readouterr().err.strip()
-    assert message in error and "\n" not in error
+def test_mistakes_cost_one_line(words, message, one_line):
+    assert message in one_line(main, words)
 
 
 def test_parts_of_a_page():

@@ -251,9 +251,7 @@ def test_links_of_a_readme_to_files_are_text(house):
         (lambda house: ["--output", "x"], ["unknown option --output"]),
     ],
 )
-def test_bad_input_costs_one_line(house, capsys, break_it, words):
+def test_bad_input_costs_one_line(house, one_line, break_it, words):
     arguments = break_it(house)
-    with pytest.raises(SystemExit) as stop:
-        main(arguments if isinstance(arguments, list) else [], house)
-    error = capsys.readouterr().err
-    assert stop.value.code == 2 and error.count("\n") == 1 and all(word in error for word in words), error
+    error = one_line(main, arguments if isinstance(arguments, list) else [], house)
+    assert all(word in error for word in words), error

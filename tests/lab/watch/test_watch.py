@@ -65,13 +65,9 @@ def returns(env, act, episodes: int) -> np.ndarray:
     return np.array([play(env, act, 2 * i + 1, rng, lambda now: None).total for i in range(episodes)])
 
 
-def fails(capsys, *arguments: object) -> str:
-    """The one line on stderr with which the command ends."""
-    with pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    error = capsys.readouterr().err
-    assert end.value.code == 2 and error.count("\n") == 1
-    return error
+@pytest.fixture
+def fails(one_line):
+    return lambda *arguments: one_line(main, [str(argument) for argument in arguments])
 
 
 def copied(tmp_path, paper: str = "ter", env: str = "5x5-1", method: str = "ter"):
@@ -218,7 +214,7 @@ def test_without_a_paper_it_lists_what_can_be_watched(capsys):
     assert len([line for line in lines if line.startswith("make watch")]) == 2 * len(GAINS)
 
 
-def test_a_gif_is_written_once(tmp_path, capsys):
+def test_a_gif_is_written_once(tmp_path, capsys, fails):
     out = tmp_path / "new" / "maze.gif"
     assert main(["--paper", "TER", "--episodes", "2", "--out", str(out)]) == 0
     printed = capsys.readouterr().out
@@ -226,7 +222,7 @@ def test_a_gif_is_written_once(tmp_path, capsys):
     frames, seconds = of_gif(out)
     assert frames > 2 and 2 * film.HOLD < seconds <= film.GIF_SECONDS
     before = out.read_bytes()
-    assert "exists; choose another name" in fails(capsys, "--paper", "ter", "--out", out)
+    assert "exists; choose another name" in fails("--paper", "ter", "--out", out)
     assert out.read_bytes() == before
 
 
@@ -241,13 +237,13 @@ def test_a_run_in_a_window(tmp_path, capsys, monkeypatch):
     assert sizes == [(film.WINDOW_WIDTH, film.WINDOW_WIDTH + film.BAR)] * (steps + 1)
 
 
-def test_a_window_needs_a_display(capsys, monkeypatch):
+def test_a_window_needs_a_display(fails, monkeypatch):
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("sys.platform", "linux")
-    assert "OUT=agent.gif" in fails(capsys, "--paper", "ter")
+    assert "OUT=agent.gif" in fails("--paper", "ter")
     monkeypatch.setenv("SDL_VIDEODRIVER", "no such driver")
-    assert "cannot open a window" in fails(capsys, "--paper", "ter")
+    assert "cannot open a window" in fails("--paper", "ter")
 
 
 def test_a_picture_needs_none_and_nothing_is_said_about_it():
@@ -262,7 +258,7 @@ def test_a_picture_needs_none_and_nothing_is_said_about_it():
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_mistakes_cost_one_line(tmp_path, capsys):
+def test_mistakes_cost_one_line(tmp_path, fails):
     gif = ("--out", tmp_path / "x.gif")
     for words, *arguments in (
         ("did you mean ter?", "--paper", "tet"),
@@ -277,11 +273,11 @@ def test_mistakes_cost_one_line(tmp_path, capsys):
         ("add --paper", "--run", tmp_path),
         ("No such file", "--run", tmp_path, "--paper", "ter", *gif),
     ):
-        assert words in fails(capsys, *arguments)
+        assert words in fails(*arguments)
     assert not list(tmp_path.glob("*.gif"))
 
 
-def test_damaged_runs_cost_one_line(tmp_path, capsys):
+def test_damaged_runs_cost_one_line(tmp_path, fails):
     folder = copied(tmp_path)
     config, weights = folder / "config.json", folder / "weights.pt"
     good, trained = config.read_bytes(), weights.read_bytes()
@@ -296,14 +292,14 @@ def test_damaged_runs_cost_one_line(tmp_path, capsys):
     ):
         config.write_bytes(good)
         spoil()
-        assert words in fails(capsys, "--run", folder, "--out", tmp_path / "x.gif")
+        assert words in fails("--run", folder, "--out", tmp_path / "x.gif")
     weights.write_bytes(trained)
-    assert "unknown settings" in fails(capsys, "--run", folder, "--paper", "ners", "--out", tmp_path / "x.gif")
+    assert "unknown settings" in fails("--run", folder, "--paper", "ners", "--out", tmp_path / "x.gif")
     folder = copied(tmp_path, "ref_er", "Hopper-v5", "vracer-er")
     state = torch.load(folder / "weights.pt")
     del state["states"]
     torch.save(state, folder / "weights.pt")
-    assert "lacks the units of states" in fails(capsys, "--run", folder, "--out", tmp_path / "x.gif")
+    assert "lacks the units of states" in fails("--run", folder, "--out", tmp_path / "x.gif")
 
 
 def test_settings_that_a_config_did_not_have_yet_get_their_defaults(tmp_path):
@@ -354,7 +350,7 @@ def test_captions_fit_and_say_how_it_ended():
     assert (long[: film.BAR, -4:] == 255).all() and (long[: film.BAR, 200:-4] < 128).any()
 
 
-def test_mujoco_that_cannot_draw_says_what_to_install(monkeypatch, capsys, tmp_path):
+def test_mujoco_that_cannot_draw_says_what_to_install(monkeypatch, fails, tmp_path):
     def missing(*_):
         raise ImportError("no library OSMesa")
 
@@ -363,7 +359,7 @@ def test_mujoco_that_cannot_draw_says_what_to_install(monkeypatch, capsys, tmp_p
     with pytest.raises(UserError, match="apt install libegl1"):
         film.picture(SimpleNamespace(unwrapped=SimpleNamespace(mujoco_renderer=None), render=missing))
     monkeypatch.setattr(agents.module("ref_er"), "player", missing)  # or already when it is imported
-    assert "(no library OSMesa); install OpenGL" in fails(capsys, "--paper", "ref-er", "--out", tmp_path / "x.gif")
+    assert "(no library OSMesa); install OpenGL" in fails("--paper", "ref-er", "--out", tmp_path / "x.gif")
 
 
 def test_mujoco_is_seen_from_the_camera_that_follows():
