@@ -36,7 +36,6 @@ def project_files() -> list[Path]:
 
 
 # ---- imports go one way ----------------------------------------------------------------------------------------------
-
 FOR_TRAINING = {"cli", "entry", "errors", "runs", "settings", "threads"}
 """The modules of the lab that a train script or a method may know."""
 
@@ -199,8 +198,6 @@ def test_claims_are_judged_without_drawing():
 
 
 # ---- Makefile --------------------------------------------------------------------------------------------------------
-
-
 def make(*arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(["make", *arguments], cwd=ROOT, env=fresh(), capture_output=True, text=True)
 
@@ -235,8 +232,6 @@ def test_targets_and_figures_are_the_same(paper):
 
 
 # ---- papers ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.name)
 def test_figures_claims_and_headline_name_what_exists(paper):
     assert {name for figure in paper.figures.values() for name in figure.experiments} <= set(paper.experiments)
@@ -326,8 +321,6 @@ def test_equations_of_the_table_are_in_the_code_it_names(room):
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------
-
-
 def test_the_readme_example_runs_and_prints_what_it_says(capsys):
     blocks = re.findall(r"```python\n(.*?)```", README, re.S)
     assert len(blocks) == 1

@@ -15,9 +15,8 @@ from tests.mutants.trial import Outcome, copy_of, outcome, with_kernels
 ROOT = Path(__file__).resolve().parents[1]
 MUTANTS = read_all()
 
+
 # ---- the entries -----------------------------------------------------------------------------------------------------
-
-
 def test_there_are_enough_of_them_and_each_is_another():
     assert len(MUTANTS) >= 70
     assert not [fault for fault, count in Counter(mutant.fault for mutant in MUTANTS).items() if count > 1]
@@ -54,7 +53,6 @@ def test_a_fault_in_what_kernels_are_made_of_is_known():
 
 
 # ---- trying them -----------------------------------------------------------------------------------------------------
-
 HALF = '''def half(x):
     """Of a whole number, rounded down."""
     return x // 2

@@ -21,8 +21,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 # ---- the floor -------------------------------------------------------------------------------------------------------
-
-
 def test_operations_of_the_network_by_hand():
     by_hand = [
         2 * (9 * 9 * 32) * (8 * 8 * 3),  # outputs times inputs of one output; a product and a sum each
@@ -41,8 +39,6 @@ def test_operations_of_an_update():
 
 
 # ---- rows and tables -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("row", "value", "met", "cell"),
     [
@@ -95,8 +91,6 @@ def test_every_paper_has_a_line_in_the_summary():
 
 
 # ---- peers and clocks ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("size", [1, 2, 5, 64, 100])
 def test_the_python_sum_tree_finds_what_ours_finds(size):
     rng = np.random.default_rng(size)
@@ -123,8 +117,6 @@ def test_the_stopwatch_leaves_the_object_as_it_was():
 
 
 # ---- command line ----------------------------------------------------------------------------------------------------
-
-
 def test_an_unknown_topic_costs_one_line():
     command = [sys.executable, "-m", "benchmarks", "minigird"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)

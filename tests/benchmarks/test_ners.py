@@ -25,8 +25,6 @@ def topic(monkeypatch):
 
 
 # ---- operations ------------------------------------------------------------------------------------------------------
-
-
 def critics_by_hand() -> tuple[int, int, int]:
     """Two critics: a forward, gradients of the inputs of all layers but the first, and of the actions."""
     forward = 2 * 2 * ((STATES + ACTIONS) * 256 + 256 * 256 + 256)  # a product and a sum per weight
@@ -75,8 +73,6 @@ def test_operations_of_rainbows_layers(topic):
 
 
 # ---- SAC and TD3 -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("method", ["random", "per", "ero", "ners"])
 def test_ours_is_full_but_has_not_learnt(topic, method):
     trainer = topic.make_trainer(agent="sac", method=method)
@@ -112,8 +108,6 @@ def test_the_peer_has_as_much_to_do(topic, agent):
 
 
 # ---- draws and games -------------------------------------------------------------------------------------------------
-
-
 def test_ours_and_the_emulator_play_as_many_frames(topic):
     frames = []
     for play in (topic.play_game, topic.emulate):
@@ -135,8 +129,6 @@ def test_games_go_on_after_their_end(topic, play):
 
 
 # ---- Rainbow ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("method", ["random", "per", "ners"])
 def test_rainbows_memory_is_filled_and_a_step_can_be_made(topic, method):
     trainer = topic.make_rainbow(method)
@@ -164,8 +156,6 @@ def test_the_peer_of_rainbow_learns_with_our_network(topic, monkeypatch):
 
 
 # ---- all of it -------------------------------------------------------------------------------------------------------
-
-
 def test_rows(topic, monkeypatch, run_once):
     monkeypatch.setattr(topic, "FRAMES", 2_000)
     monkeypatch.setattr(topic, "PRIORITIES", 3_000)

@@ -66,8 +66,6 @@ def same(first, second):
 
 
 # --- gymnasium --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("game", ACTIONS)
 def test_only_actions_with_an_effect_are_offered(game):
     env = Atari(game)
@@ -102,8 +100,6 @@ def test_pictures(capfd):
 
 
 # --- from the emulator's frames to the agent's ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("game", ["Seaquest", "Pong", "Pooyan"])
 def test_a_step_is_four_frames_the_sum_of_their_rewards_and_the_maximum_of_the_last_two(game):
     env = Atari(game, training=False)
@@ -152,8 +148,6 @@ def test_resizing_is_bilinear_rounded_and_goes_before_the_maximum(shape, seed):
 
 
 # --- beginnings and ends ----------------------------------------------------------------------------------------------
-
-
 def test_a_game_begins_with_0_to_29_frames_without_an_action(pong):
     env = scripted(pong, [3])
     env.np_random = np.random.default_rng(0)
@@ -337,8 +331,6 @@ def test_a_game_that_ends_while_it_is_resumed_begins_again(pong):
 
 
 # --- pickling ---------------------------------------------------------------------------------------------------------
-
-
 def assert_the_same_from_here(env, twin, steps=40):
     assert np.array_equal(env.ale.getScreenRGB(), twin.ale.getScreenRGB())
     for first, second in zip(play(env, steps), play(twin, steps), strict=True):
@@ -382,8 +374,6 @@ def test_a_lost_life_and_the_random_numbers_are_pickled():
 
 
 # --- mistakes ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -24,8 +24,6 @@ def equal(a: dict, b: dict) -> bool:
 
 
 # ---- gymnasium -------------------------------------------------------------------------------------------------------
-
-
 @EVERY_TASK
 def test_the_environment_is_the_task(make):
     """Step by step, with the generator of the environment."""
@@ -48,8 +46,6 @@ def test_the_environment_is_the_task(make):
 
 
 # ---- episodes --------------------------------------------------------------------------------------------------------
-
-
 def test_success_terminates_and_pays_1():
     env = line()
     seen, *rest, info = env.step(2)
@@ -123,8 +119,6 @@ def test_rewards_of_many_goals_at_once():
 
 
 # ---- bad input -------------------------------------------------------------------------------------------------------
-
-
 class Sparse(Plane):
     """Not every goal within the bounds is one."""
 
@@ -166,8 +160,6 @@ def test_a_step_before_the_first_reset():
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------------
-
-
 def test_pictures_are_the_tasks():
     env = GoalEnv(Plane(), render_mode="rgb_array")
     assert env.render() is None

@@ -91,8 +91,6 @@ NOTHING = (-1.0, False, False, False)
 
 
 # --- pictures --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("task", TASKS)
 def test_every_pixel_is_minigrids_own(task):
     """Against the registered minigrid environment, played in parallel: same levels, same game, same picture."""
@@ -192,8 +190,6 @@ def test_tile_codes_fit_in_a_byte_and_name_one_picture_each():
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -212,8 +208,6 @@ def test_wrong_arguments_are_named(arguments, message):
 
 
 # --- levels ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("task", "layouts", "draws"),
     [
@@ -239,8 +233,6 @@ def _things(game) -> tuple:
 
 
 # --- rewards and ends ------------------------------------------------------------------------------------------------
-
-
 def test_a_crossing_costs_1_per_step_and_pays_maxsteps_at_the_goal():
     env = crossing(goal=(3, 2))
     # bump into the upper wall, turn back, two ahead, turn down, one ahead
@@ -343,8 +335,6 @@ def test_red_after_blue_is_fatal():
 
 
 # --- variants --------------------------------------------------------------------------------------------------------
-
-
 def _turns(probability: float, steps: int, n_actions: int | None = None) -> np.ndarray:
     """How often a left turn became a left turn, a right turn or anything else, on a level without a goal in reach."""
     env = crossing(random_action_probability=probability, n_actions=n_actions)

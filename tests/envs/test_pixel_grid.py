@@ -53,12 +53,7 @@ def plain_legal(size, row, column):
     ]
 
 
-# ---- gymnasium -------------------------------------------------------------------------------------------------------
-
-
 # ---- steps -----------------------------------------------------------------------------------------------------------
-
-
 def test_the_moves_of_a_king():
     task, middle = PixelGrid(5), state(5, 2, 2)
     assert {a: tuple(take(task, middle, a)[-2:] - np.array([2, 2])) for a in range(9)} == {
@@ -113,8 +108,6 @@ def test_a_mask_that_is_written_to_does_not_change_the_task():
 
 
 # ---- observations and distances --------------------------------------------------------------------------------------
-
-
 def test_observation_and_achieved_goal():
     task = PixelGrid(5)
     states = np.stack([state(5, 1, 3, on=[(0, 2), (4, 0)]), state(5, 4, 0)])
@@ -142,8 +135,6 @@ def test_the_distance_is_the_number_of_pixels_that_differ(seed):
 
 
 # ---- starts and goals ------------------------------------------------------------------------------------------------
-
-
 def test_starts_are_empty_and_anywhere():
     task = PixelGrid(7)
     starts = task.starts(20_000, np.random.default_rng(0))
@@ -233,8 +224,6 @@ def test_every_goal_can_be_reached_by_going_to_the_nearest_wrong_pixel():
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -258,8 +247,6 @@ def test_unknown_actions(action):
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("size", [5, 13, 60])
 def test_picture_shows_pixels_goal_and_location(size):
     task = PixelGrid(size)

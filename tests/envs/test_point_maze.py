@@ -98,8 +98,6 @@ def plain_move(passages, position, displacement, backoff):
 
 
 # ---- gymnasium -------------------------------------------------------------------------------------------------------
-
-
 def test_success_is_a_distance_of_at_most_the_tolerance():
     task = point_maze()
     goal = np.float32([3, 4])
@@ -111,8 +109,6 @@ def test_success_is_a_distance_of_at_most_the_tolerance():
 
 
 # ---- steps -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("position", "displacement", "expected"),
     [
@@ -239,8 +235,6 @@ def test_only_walls_are_random():
 
 
 # ---- layouts ---------------------------------------------------------------------------------------------------------
-
-
 def test_the_papers_maze():
     task = point_maze()
     assert len(task.cells) == 100 and task.passages == 99  # connected, or it could not be made: a tree
@@ -337,8 +331,6 @@ def test_walls_of_a_maze_by_hand():
 
 
 # ---- starts and goals ------------------------------------------------------------------------------------------------
-
-
 def test_starts_keep_off_walls_only():
     """The start cell has walls to the left and below. Its upper right corner is the end of two walls."""
     task = point_maze()
@@ -373,8 +365,6 @@ def test_goals_of_corridor_and_u(task, low, high):
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------
-
-
 RIGHT, UP = np.ones((2, 2)), np.zeros((3, 1))
 
 
@@ -457,8 +447,6 @@ def test_goals_of_a_u_lie_in_its_cells():
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("task", "shape"), [(u_maze(4), (3.4, 5.4)), (u_maze(1), (3.4, 2.4)), (corridor(9), (1.4, 10.4))]
 )

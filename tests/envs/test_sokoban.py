@@ -39,8 +39,6 @@ def enlarged(codes: np.ndarray, side: int = 84) -> np.ndarray:
 
 
 # ---- rules -----------------------------------------------------------------------------------------------------------
-
-
 def test_every_step_is_that_of_the_public_rules():
     """Codes, rewards to the last bit, and ends, under random actions that favour pushes."""
     rng, met = np.random.default_rng(0), set()
@@ -162,8 +160,6 @@ def test_the_limit_truncates_and_a_solution_on_the_very_last_step_terminates():
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------------
-
-
 def test_hand_checked_pixels():
     """Six columns of 14 pixels; three rows of 28."""
     env = Sokoban((3, 6))
@@ -226,8 +222,6 @@ def test_render_has_16_pixels_per_cell(style):
 
 
 # ---- gymnasium's contract --------------------------------------------------------------------------------------------
-
-
 def test_the_environment_makes_the_generators_levels():
     env = Sokoban((6, 7), 2, walk=40)
     rng = np.random.default_rng(np.random.PCG64(5))
@@ -237,8 +231,6 @@ def test_the_environment_makes_the_generators_levels():
 
 
 # ---- mistakes --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -44,8 +44,6 @@ def places(level: np.ndarray, *codes: int) -> list[tuple[int, int]]:
 
 
 # ---- twins in plain Python -------------------------------------------------------------------------------------------
-
-
 def plain_carve(rng, rows, columns, walk):
     """The same draws from the same generator; masks are written as pictures."""
     masks = ["... ooo ...", ".o. .o. .o.", "... oo. .o.", "... oo. oo.", "... .oo .o."]
@@ -170,8 +168,6 @@ def rooms_with_targets(seed, shape, boxes, n, walk=None):
 
 
 # ---- text ------------------------------------------------------------------------------------------------------------
-
-
 def test_the_codes_of_the_symbols():
     level = parse(text("#####", "# .*#", "#$@ #", "#####", ""))
     assert level.dtype == np.uint8
@@ -235,8 +231,6 @@ def test_what_is_no_matrix_of_codes(level):
 
 
 # ---- carving and placing ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("rows", "columns", "walk"), [(3, 3, 1), (3, 7, 9), (5, 5, 17), (7, 7, 23), (6, 9, 1), (12, 8, 60)]
 )
@@ -275,8 +269,6 @@ def test_the_default_walk():
 
 
 # ---- reverse play ----------------------------------------------------------------------------------------------------
-
-
 def test_a_corridor_by_hand():
     """Pulled twice to the right the box is two cells from its target: score 2 x 2. There is nothing better."""
     level, score = reverse_play(np.array([[0] * 6, [0, TARGET, PLAYER, FLOOR, FLOOR, 0], [0] * 6], np.uint8))
@@ -337,8 +329,6 @@ def test_pieces_have_distinct_numbers():
 
 
 # ---- levels ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("shape", "boxes", "n"),
     [*((shape, boxes, 40) for shape, boxes in CONFIGURATIONS), ((8, 8), 3, 4), ((5, 11), 2, 20)],
@@ -386,7 +376,6 @@ def test_impossible_rooms_are_named(shape, boxes, message):
 
 
 # ---- statistics of the package's levels ------------------------------------------------------------------------------
-
 # Of gym-sokoban 0.0.6, in the order of CONFIGURATIONS. 400 levels: share of attempts that failed, distinct levels.
 FAILED = [0.01, 0.36, 0.002, 0.045, 0.33, 0.0, 0.024]
 DISTINCT = [138, 155, 359, 386, 397, 393, 398]

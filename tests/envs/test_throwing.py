@@ -36,8 +36,6 @@ def expert_policy(task):
 
 
 # --- gymnasium --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("task", TASKS)
 def test_an_episode_without_success_is_truncated_after_50_steps(task):
     env = gymnasium.make(f"envs:{task.__name__}-v1")
@@ -72,8 +70,6 @@ def test_a_hand_observes_its_state_and_a_robot_its_angles_as_points_on_a_circle(
 
 
 # --- rewards ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("task", TASKS)
 def test_rewards_of_batches_are_those_of_single_goals(task):
     env, rng = task(), np.random.default_rng(0)
@@ -109,8 +105,6 @@ def test_the_tolerance_is_a_setting():
 
 
 # --- starts -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("task", TASKS)
 def test_starts(task):
     env = task()
@@ -175,8 +169,6 @@ def test_reset_options(task):
 
 
 # --- errors -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize(
     ("settings", "words"),

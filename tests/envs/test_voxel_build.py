@@ -64,8 +64,6 @@ def random_state(task, rng, density):
 
 
 # ---- steps -----------------------------------------------------------------------------------------------------------
-
-
 @settings(deadline=None, max_examples=60)
 @given(
     st.sampled_from([SMALL, VoxelBuild(size=5, height=3, sides=(3, 5), heights=(1, 3))]),
@@ -183,8 +181,6 @@ def test_unknown_actions(action):
 
 
 # ---- observations, distances and rewards -----------------------------------------------------------------------------
-
-
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.floats(0, 0.6))
 def test_the_observation_says_what_the_twin_knows(seed, density):
@@ -261,8 +257,6 @@ def test_rewards_of_an_episode_add_up_to_what_was_gained():
 
 
 # ---- starts and goals ------------------------------------------------------------------------------------------------
-
-
 def test_the_paper_has_4806_goals():
     """All different, each a rectangle of one material and one cell thick, as counted by hand for the smallest."""
     goals = PAPER.every_goal
@@ -297,8 +291,6 @@ def test_starts():
 
 
 # ---- bad input -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

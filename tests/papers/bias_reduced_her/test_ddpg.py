@@ -47,8 +47,6 @@ def trained(updates: int = 20, **settings) -> DDPG:
 
 
 # --- networks --------------------------------------------------------------------------------------------------------
-
-
 def by_hand(critic: Critic, b: Batch, learning: bool) -> np.ndarray:
     """The critic in float64 NumPy: normalise the input, then linear, normalise, ReLU three times, then linear."""
 
@@ -108,8 +106,6 @@ def test_making_an_agent_leaves_the_global_generator_alone():
 
 
 # --- acting ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("n", [1, 100])
 def test_numpy_acts_as_torch_does(n):
     agent, inputs = trained(), batch(3, n).inputs
@@ -154,8 +150,6 @@ def test_noise_stays_within_the_range_of_actions(monkeypatch):
 
 
 # --- targets and losses ----------------------------------------------------------------------------------------------
-
-
 def test_targets_by_hand():
     agent, b = trained(gamma=0.9), batch(50)
     with torch.no_grad():
@@ -253,8 +247,6 @@ def test_update_returns_the_loss_and_the_errors_of_before_the_step():
 
 
 # --- learning --------------------------------------------------------------------------------------------------------
-
-
 def test_it_learns_a_task_of_one_step():
     """Reward -|a - 0.8 s| and the end: the critic has to find it, the actor to go to its top."""
     agent, rng = DDPG(1, 1, seed=0), np.random.default_rng(0)

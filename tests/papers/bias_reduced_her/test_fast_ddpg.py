@@ -47,8 +47,6 @@ def difference(fast: FastDDPG, plain: DDPG) -> float:
 
 
 # --- the same numbers ------------------------------------------------------------------------------------------------
-
-
 def test_two_hundred_updates_are_those_of_pytorch():
     """Five runs, of which most must agree: in each form, a ReLU whose input is a rounding error may go its own way.
 
@@ -108,8 +106,6 @@ def test_the_comparison_notices_a_fault(fault):
 
 
 # --- the same agent ---------------------------------------------------------------------------------------------------
-
-
 def test_pickled_in_between_it_ends_with_the_same_bits():
     agent = FastDDPG(INPUTS, A, seed=3, action_penalty=0.1)
     for i in range(20):

@@ -44,8 +44,6 @@ def instruction(**options) -> Instruction:
 
 
 # --- where goals come from -------------------------------------------------------------------------------------------
-
-
 def test_with_instruction_goals_are_drawn_by_their_weights():
     """The exact probabilities of Eq. (7), normalised over what is still to come of the episode."""
     one, achieved = instruction(), line(6)
@@ -155,8 +153,6 @@ def test_drawing_again_follows_the_weights():
 
 
 # --- what is counted -------------------------------------------------------------------------------------------------
-
-
 def test_goals_of_any_dimension_without_a_proposal():
     achieved = rng().random((11, 5))
     steps, goals = Hindsight(2, lambda a, b, info: np.zeros(len(a)) - 1, rng(), keep="filtered")(achieved)
@@ -164,8 +160,6 @@ def test_goals_of_any_dimension_without_a_proposal():
 
 
 # --- IBS over many episodes ------------------------------------------------------------------------------------------
-
-
 class ThreeToOne:
     def score(self, goals, sigma):
         return np.where(goals[:, 0] < 0.5, 3.0, 1.0)
@@ -197,8 +191,6 @@ def test_ibs_brings_the_counts_to_the_target(filtered):
 
 
 # --- edges -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("filtered", [False, True])
 def test_no_goals_without_hindsight(filtered):
     proposal = Proposal(Grid())

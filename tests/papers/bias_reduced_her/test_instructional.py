@@ -32,8 +32,6 @@ EVERYWHERE = Everywhere()
 
 
 # --- the grid --------------------------------------------------------------------------------------------------------
-
-
 def test_cells_and_their_centres():
     grid = Grid((2, 3), low=(0, 0), high=(1, 3))
     assert grid.centres.tolist() == [[0.25, 0.5], [0.25, 1.5], [0.25, 2.5], [0.75, 0.5], [0.75, 1.5], [0.75, 2.5]]
@@ -76,8 +74,6 @@ def test_an_empty_grid_is_refused(arguments, message):
 
 
 # --- target distribution ---------------------------------------------------------------------------------------------
-
-
 def test_the_kernel_by_hand():
     a, b = np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([[0.0, 0.0], [3.0, 4.0], [1.0, 0.0]])
     expected = [[1, math.exp(-25 / 4), math.exp(-1 / 4)], [math.exp(-2 / 4), math.exp(-13 / 4), math.exp(-1 / 4)]]
@@ -115,8 +111,6 @@ def test_a_kernel_that_reaches_no_goal_is_refused():
 
 
 # --- proposal distribution -------------------------------------------------------------------------------------------
-
-
 def test_the_proposal_counts_goals():
     proposal = Proposal(Grid((2, 2)))
     assert proposal.q.tolist() == [0, 0, 0, 0]
@@ -137,8 +131,6 @@ def test_divergence_by_hand():
 
 
 # --- weights ---------------------------------------------------------------------------------------------------------
-
-
 def instruction(counts, floor=0.002, goals=EVERYWHERE, shape=(2, 2), **settings) -> Instruction:
     proposal = Proposal(Grid(shape))
     proposal.counts[:] = counts

@@ -60,8 +60,6 @@ def play(sampler: Any, memory: Ring, start: int, stop: int) -> Iterator[list]:
 
 
 # --- by name ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_the_same_seed_gives_the_same_run(method):
     one, same, other = (list(play(*make(method, seed=seed), 0, 60)) for seed in (1, 1, 2))
@@ -78,8 +76,6 @@ def test_global_generators_are_left_alone(method):
 
 
 # --- settings reach the samplers --------------------------------------------------------------------------------------
-
-
 def draw_weights(sampler: Any, call: int) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities and weights in the draw after `call` others."""
     for _ in range(call):
@@ -114,8 +110,6 @@ def test_epsilon_is_per_s_alone():
 
 
 # --- any run ----------------------------------------------------------------------------------------------------------
-
-
 @examples(deadline=None, max_examples=40)
 @given(
     method=st.sampled_from(METHODS),

@@ -44,8 +44,6 @@ def reference_policy(mean: Tensor, log_std: Tensor, z: Tensor) -> tuple[Tensor, 
 
 
 # --- the policy -------------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=50, deadline=None)
 @given(st.floats(-60, 60), st.floats(-4, 2), st.integers(0, 10_000))
 def test_log_density_by_hand(mean, log_std, seed):
@@ -93,8 +91,6 @@ def test_the_deviation_is_clamped():
 
 
 # --- acting -----------------------------------------------------------------------------------------------------------
-
-
 def test_acting_in_numpy_equals_torch():
     sac = agent()
     for k in range(5):
@@ -107,12 +103,7 @@ def test_acting_in_numpy_equals_torch():
         assert drawn.dtype == np.float32 and np.abs(drawn).max() <= 1
 
 
-# --- losses -----------------------------------------------------------------------------------------------------------
-
-
 # --- an update --------------------------------------------------------------------------------------------------------
-
-
 class Plain:
     """SAC's update written out: whole backward passes, plain Adams, one critic at a time."""
 
@@ -170,8 +161,6 @@ def test_targets_start_equal():
 
 
 # --- temperature ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("log_std", "grows"), [(-6.0, True), (-0.2, False)])
 def test_the_temperature_goes_up_when_the_entropy_is_below_its_target_and_down_above(log_std, grows):
     """-|A| = -2. A deviation of exp(-6) has an entropy near -9, one of exp(-0.2) above 0. Adam's first step is lr."""

@@ -37,8 +37,6 @@ def frequencies(sampler, batch: int, draws: int = 21_000) -> np.ndarray:
 
 
 # --- law and weights --------------------------------------------------------------------------------------------------
-
-
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=16), st.floats(0.1, 2))
 def test_law_is_eq_1_for_any_exponent(td, alpha):
     sampler = per(td, alpha=alpha)
@@ -97,8 +95,6 @@ def test_without_an_exponent_per_is_random():
 
 
 # --- scores of PER ----------------------------------------------------------------------------------------------------
-
-
 def test_epsilon_is_added_to_the_size_of_the_td_error():
     sampler = per([0.0, 3.0], epsilon=0.25)
     np.testing.assert_allclose(sampler.scores(), [0.25, 3.25])
@@ -133,8 +129,6 @@ def test_an_update_concerns_its_slots_alone():
 
 
 # --- RANDOM -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", [Random, RandomIID])
 def test_random_draws_all_alike(kind):
     sampler = random(5, kind)
@@ -174,8 +168,6 @@ def test_nothing_to_draw(empty):
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "changes, words",
     [

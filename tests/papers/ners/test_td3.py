@@ -24,8 +24,6 @@ def coming_noise(td3: TD3, n: int) -> Tensor:
 
 
 # --- acting -----------------------------------------------------------------------------------------------------------
-
-
 def test_acting_in_numpy_equals_torch():
     td3 = agent(action_noise=0.3)
     for k in range(5):
@@ -38,12 +36,7 @@ def test_acting_in_numpy_equals_torch():
         assert drawn.dtype == np.float32
 
 
-# --- losses -----------------------------------------------------------------------------------------------------------
-
-
 # --- an update --------------------------------------------------------------------------------------------------------
-
-
 class Plain:
     """TD3's update written out: whole backward passes, plain Adams, one critic at a time."""
 

@@ -48,8 +48,6 @@ def tensor(array: np.ndarray) -> Tensor:
 
 
 # --- drawing segments ------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 14), st.integers(1, 30))
 def test_segments_are_stretches_of_single_episodes(seed, longest, n):
@@ -91,8 +89,6 @@ def test_an_empty_memory_has_no_segments():
 
 
 # --- return estimates ------------------------------------------------------------------------------------------------
-
-
 def test_returns_by_hand():
     """Two steps with gamma 0.5: Qret and Qopc differ by the factor 1/4 on the correction of the second."""
     arguments = ([1.0, 2.0], [10.0, 20.0], [30.0, 3.0], [0.5, 0.25])
@@ -121,8 +117,6 @@ def test_returns_are_sums_of_discounted_errors(seed, lengths, gamma):
 
 
 # --- trust region and bias correction --------------------------------------------------------------------------------
-
-
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.floats(0.0, 2.0))
 def test_trust_region_is_the_nearest_gradient_that_is_allowed(seed, p, delta):
@@ -162,8 +156,6 @@ def test_truncation_and_correction_together_have_no_bias(seed, c):
 
 
 # --- stochastic duelling ---------------------------------------------------------------------------------------------
-
-
 def test_the_advantage_has_no_mean_under_the_policy():
     """Over 1000 actions per state, and the five of the paper are without bias."""
     one, rng = agent(samples=1000), np.random.default_rng(0)
@@ -193,8 +185,6 @@ def test_drawn_actions_are_the_policys():
 
 
 # --- the gradient step -----------------------------------------------------------------------------------------------
-
-
 def reference(one: ACER, memory: SegmentMemory, slots: np.ndarray, offsets: np.ndarray, rng: np.random.Generator):
     """Wang et al.'s update, step by step and by automatic differentiation: networks and raw_std with gradients."""
     policy, value, advantage = (deepcopy(network) for network in (one.policy, one.value, one.advantage))

@@ -47,8 +47,6 @@ def gaussian(mean, std) -> Independent:
 
 
 # --- densities and importance weights --------------------------------------------------------------------------------
-
-
 def test_log_density_against_torch():
     actions, mean, std, *_ = policies()
     expected = gaussian(mean, std).log_prob(torch.tensor(actions)).numpy() + 0.5 * D * math.log(2 * math.pi)
@@ -86,8 +84,6 @@ def test_importance_weights_are_cut():
 
 
 # --- divergences -----------------------------------------------------------------------------------------------------
-
-
 def test_divergence_against_torch():
     _, mean, std, old_mean, old_std = policies(3)
     expected = kl_divergence(gaussian(old_mean, old_std), gaussian(mean, std))
@@ -132,8 +128,6 @@ def test_only_the_papers_divergence_widens_the_policy():
 
 
 # --- sampling --------------------------------------------------------------------------------------------------------
-
-
 class Scripted:
     """A generator of given normal draws, and of uniform ones that are half way between the bounds and beyond."""
 
@@ -174,8 +168,6 @@ def test_distribution_of_the_noise():
 
 
 # --- softplus --------------------------------------------------------------------------------------------------------
-
-
 def test_softplus_and_its_slope():
     x = np.array([-1000.0, -3.0, 0.0, 2.0, 1000.0])
     tensor = torch.tensor(x, requires_grad=True)

@@ -64,8 +64,6 @@ def snapshot(memory: EpisodeMemory) -> dict[str, np.ndarray]:
 
 
 # --- storing an episode ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("terminated", [True, False])
 def test_what_is_stored(terminated):
     memory, one = make(), episode(4, terminated)
@@ -90,8 +88,6 @@ def test_bad_sizes():
 
 
 # --- returns ---------------------------------------------------------------------------------------------------------
-
-
 @given(st.integers(0, 10**6), st.integers(1, 10), st.booleans(), st.floats(0.1, 10))
 @settings(deadline=None)
 def test_returns_against_the_recursion(seed, length, terminated, scale):
@@ -210,8 +206,6 @@ def test_targets_of_q_learning():
 
 
 # --- episodes come and go --------------------------------------------------------------------------------------------
-
-
 def test_the_oldest_leaves_when_the_others_fill_the_memory():
     memory = make(capacity=10, longest=6)
     first, _ = memory.add(episode(4))
@@ -315,8 +309,6 @@ def test_memory_against_a_list_of_episodes(steps, capacity, seed):
 
 
 # --- drawing ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("n", [1, 7])
 def test_all_steps_are_equally_probable(n):
     """However long their episode is and wherever in it they lie. Without replacement the counts vary less than a
@@ -346,8 +338,6 @@ def test_more_than_there_is_cannot_be_drawn():
 
 
 # --- units of states and rewards -------------------------------------------------------------------------------------
-
-
 def test_states_are_standardised():
     """By mean and deviation of all stored states, last ones included, forgotten ones not (Eqs. 14 and 15)."""
     memory, episodes, _ = filled()
@@ -413,8 +403,6 @@ def test_a_task_that_pays_nothing_keeps_its_units():
 
 
 # --- room ----------------------------------------------------------------------------------------------------------
-
-
 def test_free_slots_are_not_pickled():
     memory = make(capacity=100_000, longest=1000)
     memory.add(episode(1000))

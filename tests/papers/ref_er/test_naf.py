@@ -73,8 +73,6 @@ def quadratic(outputs: Tensor, actions: Tensor) -> Tensor:
 
 
 # --- Q ---------------------------------------------------------------------------------------------------------------
-
-
 def test_q_by_hand():
     """L = [[2, 0], [1, 3]], a - m = (1, -1): L'(a - m) = (1, -3), so that Q = 5 - (1 + 9) / 2."""
     inverse = [np.log(np.expm1(2.0)), 1.0, np.log(np.expm1(3.0))]
@@ -120,8 +118,6 @@ def test_q_is_greatest_at_the_mean_where_it_is_v(seed, n_actions, size):
 
 
 # --- the gradient step -----------------------------------------------------------------------------------------------
-
-
 def losses(one: NAF, memory: EpisodeMemory, slots: np.ndarray, weights: np.ndarray, rules: ReFER) -> SimpleNamespace:
     """Loss to decrease, in float64 from the formulas, with its gradients. beta scales what reaches the mean only."""
     network, target = deepcopy(one.network).double(), deepcopy(one.target).double()
@@ -182,8 +178,6 @@ def test_the_step_is_adams_with_the_annealed_learning_rate():
 
 
 # --- acting, seeds and pickles ---------------------------------------------------------------------------------------
-
-
 def test_it_acts_around_the_best_action_which_has_no_bounds():
     one = learner()
     with torch.no_grad():

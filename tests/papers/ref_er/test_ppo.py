@@ -47,8 +47,6 @@ def tensor(array: np.ndarray) -> Tensor:
 
 
 # --- advantages ------------------------------------------------------------------------------------------------------
-
-
 def test_gae_by_hand():
     """Two steps up to an end, then one that goes on: gamma 0.5, lambda 0.5, so that each error counts 1/4 before."""
     rewards, values, following = (
@@ -91,8 +89,6 @@ def test_only_a_termination_has_no_value_behind_it():
 
 
 # --- the rollout -----------------------------------------------------------------------------------------------------
-
-
 def test_rollout_records_the_latest_step():
     one, episode = Rollout(3, N_STATES, N_ACTIONS), Episode(states=[np.zeros(N_STATES)])
     ends = []
@@ -129,8 +125,6 @@ def test_rewards_have_the_size_one():
 
 
 # --- gradients -------------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=100, deadline=None)
 @given(st.floats(0.05, 20), st.floats(-5, 5), st.floats(0.05, 0.5))
 def test_clipped_weight_is_the_slope_of_the_clipped_objective(rho, advantage, clip):
@@ -177,8 +171,6 @@ def test_value_gradient_is_that_of_half_the_squared_error():
 
 
 # --- learning from a rollout -----------------------------------------------------------------------------------------
-
-
 def test_every_epoch_visits_every_step_once_with_its_own_targets(monkeypatch):
     one, played, visited, taught = agent(epochs=3, batch_size=16), rollout(), [], []
     expected, targets = one.estimate(played)

@@ -16,9 +16,8 @@ G = np.array([[1.0, -2.0], [3.0, 4.0], [-5.0, 6.0]])
 G_KL = np.array([[0.1, 0.2], [-0.3, 0.4], [0.5, -0.6]])
 RHO = np.array([1.0, 6.0, 0.1], np.float32)  # near, too likely, too unlikely for c_max = 5
 
+
 # --- Rules 1 and 2 ---------------------------------------------------------------------------------------------------
-
-
 def followed(refer: ReFER) -> np.ndarray:
     return refer.gradient(G, G_KL, refer.mask(RHO))
 
@@ -54,8 +53,6 @@ def test_kinds_of_replay(replay, mask, penalised):
 
 
 # --- near and far ----------------------------------------------------------------------------------------------------
-
-
 def test_the_bounds_are_far():
     refer = ReFER(c=3.0)  # c_max = 4: both bounds are exact
     inside = [np.nextafter(np.float32(0.25), np.float32(1)), 1, np.nextafter(np.float32(4), np.float32(1))]
@@ -87,8 +84,6 @@ def test_every_step_is_either_near_or_counted_as_far(c, t, rho):
 
 
 # --- beta ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("n_far, limit", [(101, 0.0), (100, 1.0), (0, 1.0)])
 def test_beta_approaches_its_fixed_points(n_far, limit):
     """Exactly a share of D is not too many. After 1 / rate steps, 1 / e of the distance is left."""
@@ -120,8 +115,6 @@ def test_the_share_is_of_the_stored_steps():
 
 
 # --- annealing -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "t, c_max, factor", [(0, 5, 1), (1e6, 3.67, 0.67), (2e6, 3, 0.5), (5e6, 2.14, 0.29), (1e7, 1.67, 0.17)]
 )
@@ -141,8 +134,6 @@ def test_annealing_depends_on_the_time_alone():
 
 
 # --- bad input -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "settings, words",
     [

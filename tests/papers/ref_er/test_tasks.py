@@ -61,8 +61,6 @@ def test_other_tasks_can_be_played():
 
 
 # --- what cannot be played -------------------------------------------------------------------------------------------
-
-
 class Odd(gymnasium.Env):
     def __init__(self, actions=(-1.0, 1.0), shape=(2,), states=(3,)):
         self.action_space, self.observation_space = Box(*actions, shape), Box(-1, 1, states)
@@ -115,8 +113,6 @@ def test_unfit_spaces(odd):
 
 
 # --- units of actions ------------------------------------------------------------------------------------------------
-
-
 def test_actions_in_the_tasks_units():
     """-1 and 1 are the bounds, 0 the middle, also where they are not symmetric; what is beyond stays beyond."""
     space = Box(np.float32([-3, 0, 2]), np.float32([3, 4, 3]))

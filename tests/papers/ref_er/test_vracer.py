@@ -25,8 +25,6 @@ ADVANTAGES = {"none": None, "quadratic": Quadratic(), "gaussian": Gaussian()}
 
 
 # --- what this file and those of DDPG and NAF are tested on ----------------------------------------------------------
-
-
 def filled(**how: Any) -> EpisodeMemory:
     """Where each step has an importance weight of its own."""
     memory = conftest.filled(**how)
@@ -90,8 +88,6 @@ def random_weights(n: int) -> np.ndarray:
 
 
 # --- each gradient beside its loss -----------------------------------------------------------------------------------
-
-
 def random_batch(n: int = 20) -> SimpleNamespace:
     """float64 tensors [n, d] and [n]; importance weights below and above 1."""
     g = torch.Generator().manual_seed(0)
@@ -156,8 +152,6 @@ def test_the_advantages_gradient_is_that_of_its_loss():
 
 
 # --- the learner -----------------------------------------------------------------------------------------------------
-
-
 def made(advantage: Advantage | None = None, **settings: Any) -> VRACER:
     if advantage:
         return RACER(N_STATES, N_ACTIONS, advantage=advantage, **settings)
@@ -232,8 +226,6 @@ def test_gradients_are_those_of_the_losses(advantage, reverse_kl, replay):
 
 
 # --- what stays in the memory ----------------------------------------------------------------------------------------
-
-
 def starts(memory: EpisodeMemory) -> list[int]:
     return [int(slot) for slot in np.flatnonzero(memory.steps == 0)]
 
@@ -282,8 +274,6 @@ def test_a_last_state_at_the_time_limit_is_valued_anew_and_a_terminal_one_is_not
 
 
 # --- policy and steps ------------------------------------------------------------------------------------------------
-
-
 def test_the_deviation_is_a_parameter_shared_by_all_states():
     one = VRACER(N_STATES, N_ACTIONS)
     np.testing.assert_allclose(one.std, [0.2**0.5] * N_ACTIONS, rtol=1e-6)  # variance 0.2

@@ -49,8 +49,6 @@ def still(n: int):
 
 
 # ---- a step ----------------------------------------------------------------------------------------------------------
-
-
 def test_a_step_is_a_pursuit_of_a_subgoal_that_stays_where_it_was_set():
     task, rng = two_levels(), np.random.default_rng(0)
     walks(task)
@@ -96,8 +94,6 @@ def test_worlds_without_subgoals(world):
 
 
 # ---- what the low level learns from ----------------------------------------------------------------------------------
-
-
 def pursued(task: Hierarchy, n: int = 8) -> tuple[Rollouts, list[Pursuit]]:
     """Episodes, some of which end early, and what was pursued in them."""
     rng = np.random.default_rng(0)
@@ -153,8 +149,6 @@ def test_every_episode_is_a_workers_own(monkeypatch):
 
 
 # ---- turns -----------------------------------------------------------------------------------------------------------
-
-
 def test_workers_play_one_episode_after_the_other_and_the_low_level_learns_after_each(monkeypatch):
     task, events, rng = two_levels(), [], np.random.default_rng(0)
     starts, goals = task.starts(10, rng), task.goals(10, rng)
@@ -272,8 +266,6 @@ def test_acting_weights_of_both_levels():
 
 
 # ---- learning --------------------------------------------------------------------------------------------------------
-
-
 def mean_distance(task: Hierarchy, updates: int) -> float:
     """From subgoals when their time is over, in the last fifth of the updates."""
     rng, found = np.random.default_rng(5), []

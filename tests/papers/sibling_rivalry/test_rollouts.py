@@ -30,8 +30,6 @@ def a_function_of(task):
 
 
 # ---- by hand ---------------------------------------------------------------------------------------------------------
-
-
 def test_three_walks_along_a_line():
     """From 2 to 4, from 6 to 5, and from 0 to 6, which takes longer than the five steps of an episode."""
     goals = np.array([[4], [5], [6]], np.float32)
@@ -57,8 +55,6 @@ def test_success_counts_after_a_step_not_before_the_first():
 
 
 # ---- against episodes one by one -------------------------------------------------------------------------------------
-
-
 def one_by_one(task, act, start, goal):
     """States, actions and success of an episode."""
     states, actions, rng = [start], [], np.random.default_rng(0)
@@ -89,8 +85,6 @@ def test_lock_step_is_one_by_one(name):
 
 
 # ---- terminal states -------------------------------------------------------------------------------------------------
-
-
 def ended(ends):
     n = len(ends)
     return Rollouts(*[np.zeros((n, 1))] * 3, np.asarray(ends, np.float32), np.ones(n, np.int64), np.zeros(n, bool))

@@ -20,8 +20,6 @@ def pair(a, b, reached=(False, False), epsilon=1.0, goal=GOAL):
 
 
 # ---- Eq. (3) ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("to_goal", "to_anti_goal", "reached", "reward"),
     [
@@ -39,8 +37,6 @@ def test_self_balancing_reward_by_hand(to_goal, to_anti_goal, reached, reward):
 
 
 # ---- who is whose sibling --------------------------------------------------------------------------------------------
-
-
 def test_siblings_are_next_to_each_other():
     assert siblings(6).tolist() == [1, 0, 3, 2, 5, 4] and siblings(0).tolist() == []
     assert siblings(6).dtype == np.int64
@@ -50,8 +46,6 @@ def test_siblings_are_next_to_each_other():
 
 
 # ---- pairs by hand ---------------------------------------------------------------------------------------------------
-
-
 def test_the_farther_is_pushed_away_from_the_closer():
     """Ends at 2 and 1 from the goal, and 1 apart: min(0, -2 + 1) and min(0, -1 + 1)."""
     found = pair((1.0, 0.0), (2.0, 0.0))
@@ -74,8 +68,6 @@ def test_pictures_as_goals():
 
 
 # ---- against Algorithm 1 in plain Python -----------------------------------------------------------------------------
-
-
 def apart_by(a, b):
     return math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2)
 
@@ -124,8 +116,6 @@ def test_equals_algorithm_1(pairs, epsilon):
 
 
 # ---- bad input, and what is given stays as it is ---------------------------------------------------------------------
-
-
 def test_what_cannot_be_a_pair():
     ends, goals, reached = np.zeros((4, 2)), np.zeros((4, 2)), np.zeros(4, bool)
     with pytest.raises(ValueError, match="must be even, not 3"):

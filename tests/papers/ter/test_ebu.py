@@ -19,7 +19,6 @@ FIELDS = {"reward": ((), np.float64), "action": ((), np.uint8)}
 
 
 # --- targets ---------------------------------------------------------------------------------------------------------
-
 REWARDS = np.array([-1.0, -1.0, 10.0])
 ACTIONS = np.array([0, 1, 0], np.uint8)
 NEXT_Q = np.array([[1.0, 2.0], [3.0, 5.0], [7.0, 4.0]], np.float32)
@@ -71,8 +70,6 @@ def test_three_steps_with_double_dqn_by_hand(beta, absorbing, expected):
 
 
 # --- sampler ---------------------------------------------------------------------------------------------------------
-
-
 class Play:
     """A memory, the sampler on it, and transitions whose reward is their number; the target network knows nothing. It
     is the agent, too."""

@@ -28,8 +28,6 @@ def graph_of(*transitions: tuple, capacity: int = 1000) -> TransitionGraph:
 
 
 # --- state -> vertex -------------------------------------------------------------------------------------------------
-
-
 def frames_of(task: str, levels: int = 4, steps: int = 150) -> list[np.ndarray]:
     env, rng = MiniGridTask(task), np.random.default_rng(0)
     frames = []
@@ -78,8 +76,6 @@ def test_projection_by_hand():
 
 
 # --- graph -----------------------------------------------------------------------------------------------------------
-
-
 steps_of_play = st.lists(
     st.tuples(st.integers(0, 5), st.integers(-3, 3), st.sampled_from(["goes on", "goes on", "terminal", "time-out"])),
     max_size=40,
@@ -124,8 +120,6 @@ def test_graph_against_a_rebuild_from_the_last_transitions(play, capacity):
 
 
 # --- roots -----------------------------------------------------------------------------------------------------------
-
-
 def test_roots_are_distinct_terminal_vertices_drawn_uniformly():
     terminals = [("a", f"T{i}", True) for i in range(12)]
     graph = graph_of(*terminals, *terminals[:1] * 50, *[("a", "b")] * 20)  # T0 was reached often, and still is one
@@ -202,8 +196,6 @@ def test_standardised_returns_have_another_temperature():
 
 
 # --- sweep -----------------------------------------------------------------------------------------------------------
-
-
 def sweep_of(graph, roots=8, predecessors=3, choose_roots=terminal_roots, seed=0) -> TER:
     return TER(graph, random.Random(seed), phi, 0.0, None, roots, predecessors, choose_roots)
 
@@ -325,8 +317,6 @@ def test_fewer_transitions_only_when_a_fresh_sweep_finds_none():
 
 
 # --- batches ---------------------------------------------------------------------------------------------------------
-
-
 class Recorder:
     """In place of the prioritised sampler."""
 
