@@ -153,17 +153,14 @@ def test_a_copy_is_as_before_once_a_fault_is_taken_out(toy, tmp_path):
     assert (copy / "half.py").read_text() == HALF and after.st_mtime_ns == before.st_mtime_ns
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "word"),
-    [
-        ("Half is a third.", "no sentence", "one sentence, not 'no sentence'"),
-        ("tests = ", "test = ", "test_x"),
-        ("test_half.py::test_even", "test_half.py", "test_x"),
-        ("changes = [{", "changes = [] # ", "file, replace, by"),
-        ("file = ", "path = ", "file, replace, by"),
-        ("[toy-caught]", "[toy-caught", "Expected"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "word"), [
+    ("Half is a third.", "no sentence", "one sentence, not 'no sentence'"),
+    ("tests = ", "test = ", "test_x"),
+    ("test_half.py::test_even", "test_half.py", "test_x"),
+    ("changes = [{", "changes = [] # ", "file, replace, by"),
+    ("file = ", "path = ", "file, replace, by"),
+    ("[toy-caught]", "[toy-caught", "Expected"),
+])  # fmt: skip
 def test_what_is_missing_in_an_entry_is_said(toy, old, new, word):
     (toy / "faults/toy.toml").write_text(FAULTS.replace(old, new))
     with pytest.raises(UserError, match=f"^toy.toml: .*{word}"):

@@ -39,16 +39,13 @@ def test_operations_of_an_update():
 
 
 # ---- rows and tables -------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("row", "value", "met", "cell"),
-    [
-        (Row("a", 3.0, "us", 4.0, "peer"), 0.75, None, ""),
-        (Row("a", 3.0, "us", 4.0, "peer", 0.8), 0.75, True, "yes"),
-        (Row("a", 3.0, "us", 4.0, "peer", 0.6), 0.75, False, "no, by 25%"),
-        (Row("a", 3.0, "us", 2.0, "peer", 2.0, "ours - peer"), 1.0, True, "yes (1 us)"),
-        (Row("a", 3.0, "GB", limit=1.5, judged="ours"), 3.0, False, "no, by 100%"),
-    ],
-)
+@pytest.mark.parametrize(("row", "value", "met", "cell"), [
+    (Row("a", 3.0, "us", 4.0, "peer"), 0.75, None, ""),
+    (Row("a", 3.0, "us", 4.0, "peer", 0.8), 0.75, True, "yes"),
+    (Row("a", 3.0, "us", 4.0, "peer", 0.6), 0.75, False, "no, by 25%"),
+    (Row("a", 3.0, "us", 2.0, "peer", 2.0, "ours - peer"), 1.0, True, "yes (1 us)"),
+    (Row("a", 3.0, "GB", limit=1.5, judged="ours"), 3.0, False, "no, by 100%"),
+])  # fmt: skip
 def test_targets(row, value, met, cell):
     assert row.value == pytest.approx(value)
     assert row.met is met
@@ -127,13 +124,10 @@ def test_an_unknown_topic_costs_one_line():
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("topic", "peer"),
-    [
-        ("sum_tree", "pfrl"), ("her_training", "stable_baselines3"), ("sibling_rivalry", "stable_baselines3"),
-        ("ref_er", "stable_baselines3"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("topic", "peer"), [
+    ("sum_tree", "pfrl"), ("her_training", "stable_baselines3"), ("sibling_rivalry", "stable_baselines3"),
+    ("ref_er", "stable_baselines3"),
+])  # fmt: skip
 def test_a_missing_peer_costs_one_line(topic, peer, monkeypatch):
     monkeypatch.setitem(sys.modules, peer, None)
     for name in (topic, "peers"):

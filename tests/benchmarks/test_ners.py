@@ -52,13 +52,10 @@ def test_operations_of_td3_by_hand(topic):
     assert topic.operations(trainer) == pytest.approx(128 * (actor + critics + critic_step + actor_step / 2) + actor)
 
 
-@pytest.mark.parametrize(
-    ("name", "context", "score"),
-    [
-        ("sac ners", (FEATURES, 256, 512, 256, 128), (256, 256, 128, 64, 1)),
-        ("sac ners, widths of the code", (FEATURES, 128, 256, 128, 64), (128, 128, 64, 1)),
-    ],
-)
+@pytest.mark.parametrize(("name", "context", "score"), [
+    ("sac ners", (FEATURES, 256, 512, 256, 128), (256, 256, 128, 64, 1)),
+    ("sac ners, widths of the code", (FEATURES, 128, 256, 128, 64), (128, 128, 64, 1)),
+])  # fmt: skip
 def test_operations_of_scores_by_hand(topic, name, context, score):
     weights = lambda sizes: sum(n * m for n, m in pairwise(sizes))  # noqa: E731
     by_hand = 2 * 128 * (2 * weights(context) + weights(score))  # a local and a global network

@@ -270,19 +270,16 @@ def scripted(pong, lives, training=True, **end):
     return pong
 
 
-@pytest.mark.parametrize(
-    ("script", "lost"),
-    [
-        ([3, 3, 3, 2, 2], True),
-        ([3, 3, 3, 3, 2], True),
-        ([3, 2, 1, 1, 1], True),  # two at once
-        ([3, 2, 3, 3, 3], False),  # only what is left at the end of the step counts
-        ([1, 1, 1, 0, 0], False),  # none left: the game will say itself that it is over
-        ([0, 11, 11, 11, 11], False),  # Amidar
-        ([0, 0, 0, 0, 0], False),  # Pong
-        ([2, 3, 3, 3, 3], False),  # won one
-    ],
-)
+@pytest.mark.parametrize(("script", "lost"), [
+    ([3, 3, 3, 2, 2], True),
+    ([3, 3, 3, 3, 2], True),
+    ([3, 2, 1, 1, 1], True),  # two at once
+    ([3, 2, 3, 3, 3], False),  # only what is left at the end of the step counts
+    ([1, 1, 1, 0, 0], False),  # none left: the game will say itself that it is over
+    ([0, 11, 11, 11, 11], False),  # Amidar
+    ([0, 0, 0, 0, 0], False),  # Pong
+    ([2, 3, 3, 3, 3], False),  # won one
+])  # fmt: skip
 def test_which_lives_are_lost(pong, script, lost):
     env = scripted(pong, script)
     assert env.step(0)[1:] == (4.0, lost, False, {"lives": script[-1], "life_lost": lost})
@@ -374,17 +371,14 @@ def test_a_lost_life_and_the_random_numbers_are_pickled():
 
 
 # --- mistakes ---------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"game": "Pnog"}, "unknown Atari game 'Pnog'; did you mean .*Pong"),
-        ({"game": "ms_pacman"}, "did you mean MsPacman"),
-        ({"game": "Chess 3000"}, "envs.atari.GAMES lists them all"),
-        ({"game": "Joust"}, "unknown Atari game"),  # needs two players; ALE would end the whole process
-        ({"game": "Pong", "max_frames": 0}, "max_frames must be at least 1, not 0"),
-        ({"game": "Pong", "render_mode": "ansi"}, "render_mode must be one of .* not 'ansi'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "words"), [
+    ({"game": "Pnog"}, "unknown Atari game 'Pnog'; did you mean .*Pong"),
+    ({"game": "ms_pacman"}, "did you mean MsPacman"),
+    ({"game": "Chess 3000"}, "envs.atari.GAMES lists them all"),
+    ({"game": "Joust"}, "unknown Atari game"),  # needs two players; ALE would end the whole process
+    ({"game": "Pong", "max_frames": 0}, "max_frames must be at least 1, not 0"),
+    ({"game": "Pong", "render_mode": "ansi"}, "render_mode must be one of .* not 'ansi'"),
+])  # fmt: skip
 def test_bad_arguments(arguments, words):
     with pytest.raises(ValueError, match=words) as error:
         Atari(**arguments)

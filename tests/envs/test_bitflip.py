@@ -78,14 +78,11 @@ def test_the_largest_number_decides_in_the_continuous_version():
         assert np.array_equal(first[0]["observation"], second[0]["observation"])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (dict(n=0), "at least 1, not 0"),
-        (dict(quit="later"), "'terminal' or 'timeout', not 'later'"),
-        (dict(render_mode="ansi"), "render_mode must be one of"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "words"), [
+    (dict(n=0), "at least 1, not 0"),
+    (dict(quit="later"), "'terminal' or 'timeout', not 'later'"),
+    (dict(render_mode="ansi"), "render_mode must be one of"),
+])  # fmt: skip
 def test_bad_arguments(arguments, words):
     with pytest.raises(ValueError, match=words):
         BitFlip(**arguments)

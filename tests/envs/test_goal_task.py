@@ -126,17 +126,14 @@ class Sparse(Plane):
         return bool(goal[0] < 5)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"start": [0, 0]}, r"unknown reset options \['start'\]: right are state and goal"),
-        ({"state": [0.0]}, r"a state has the shape \(2,\), not \(1,\)"),
-        ({"goal": [0.0]}, r"the goal \[0.0\] lies outside of Box"),
-        ({"goal": [0.0, 10.5]}, r"the goal \[0.0, 10.5\] lies outside of Box"),
-        ({"goal": [0.0, np.nan]}, r"the goal \[0.0, nan\] lies outside of Box"),
-        ({"goal": [6.0, 0.0]}, r"no state meets the goal \[6.0, 0.0\]"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"start": [0, 0]}, r"unknown reset options \['start'\]: right are state and goal"),
+    ({"state": [0.0]}, r"a state has the shape \(2,\), not \(1,\)"),
+    ({"goal": [0.0]}, r"the goal \[0.0\] lies outside of Box"),
+    ({"goal": [0.0, 10.5]}, r"the goal \[0.0, 10.5\] lies outside of Box"),
+    ({"goal": [0.0, np.nan]}, r"the goal \[0.0, nan\] lies outside of Box"),
+    ({"goal": [6.0, 0.0]}, r"no state meets the goal \[6.0, 0.0\]"),
+])  # fmt: skip
 def test_what_no_episode_can_begin_with(options, message):
     with pytest.raises(ValueError, match=message):
         GoalEnv(Sparse()).reset(seed=0, options=options)

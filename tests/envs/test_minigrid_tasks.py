@@ -190,34 +190,28 @@ def test_tile_codes_fit_in_a_byte_and_name_one_picture_each():
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"task": "Crossing"}, "unknown task 'Crossing', expected one of DoorKey, Unlock"),
-        ({"task": "Unlock", "pseudo_terminal": True}, "crossing tasks only, not for Unlock"),
-        ({"task": "DoorKey", "random_action_probability": 1.5}, r"must lie in \[0, 1\], not 1.5"),
-        ({"task": "DoorKey", "random_action_probability": -0.1}, r"must lie in \[0, 1\], not -0.1"),
-        ({"task": "DoorKey", "n_actions": 2}, "n_actions must lie in 3..7, not 2"),
-        ({"task": "DoorKey", "n_actions": 0}, "n_actions must lie in 3..7, not 0"),
-        ({"task": "DoorKey", "n_actions": 8}, "n_actions must lie in 3..7, not 8"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"task": "Crossing"}, "unknown task 'Crossing', expected one of DoorKey, Unlock"),
+    ({"task": "Unlock", "pseudo_terminal": True}, "crossing tasks only, not for Unlock"),
+    ({"task": "DoorKey", "random_action_probability": 1.5}, r"must lie in \[0, 1\], not 1.5"),
+    ({"task": "DoorKey", "random_action_probability": -0.1}, r"must lie in \[0, 1\], not -0.1"),
+    ({"task": "DoorKey", "n_actions": 2}, "n_actions must lie in 3..7, not 2"),
+    ({"task": "DoorKey", "n_actions": 0}, "n_actions must lie in 3..7, not 0"),
+    ({"task": "DoorKey", "n_actions": 8}, "n_actions must lie in 3..7, not 8"),
+])  # fmt: skip
 def test_wrong_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         MiniGridTask(**arguments)
 
 
 # --- levels ----------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("task", "layouts", "draws"),
-    [
-        ("SimpleCrossing-Easy", 42, 700),  # 2 directions x 3 places of the river x 7 gaps
-        ("LavaCrossing-Easy", 42, 700),
-        ("DoorKey", 36, 700),  # walls at 2 columns x 3 places of the door x 4 or 8 places of the key
-        ("RedBlueDoors", 16, 400),  # 4 x 4 places of the two doors
-        ("Unlock", 384, 5000),  # 6 colours x 4 places of the door x 16 places of the key
-    ],
-)
+@pytest.mark.parametrize(("task", "layouts", "draws"), [
+    ("SimpleCrossing-Easy", 42, 700),  # 2 directions x 3 places of the river x 7 gaps
+    ("LavaCrossing-Easy", 42, 700),
+    ("DoorKey", 36, 700),  # walls at 2 columns x 3 places of the door x 4 or 8 places of the key
+    ("RedBlueDoors", 16, 400),  # 4 x 4 places of the two doors
+    ("Unlock", 384, 5000),  # 6 colours x 4 places of the door x 16 places of the key
+])  # fmt: skip
 def test_number_of_levels(task, layouts, draws):
     env = MiniGridTask(task)
     found = set()
@@ -307,14 +301,11 @@ def test_doorkey_is_won_at_the_goal_behind_the_door():
     assert play(env, AHEAD) == [(360.0, True, False, True)]
 
 
-@pytest.mark.parametrize(
-    ("doors", "last"),
-    [
-        (["red", "blue"], (720.0, True, False, True)),
-        (["blue"], (-720.0, True, False, False)),
-        (["red", "red", "blue"], (-720.0, True, False, False)),  # opened, and closed again
-    ],
-)
+@pytest.mark.parametrize(("doors", "last"), [
+    (["red", "blue"], (720.0, True, False, True)),
+    (["blue"], (-720.0, True, False, False)),
+    (["red", "red", "blue"], (-720.0, True, False, False)),  # opened, and closed again
+])  # fmt: skip
 def test_red_then_blue_wins_and_any_other_order_is_fatal(doors, last):
     env = MiniGridTask("RedBlueDoors")
     env.reset(seed=1)
@@ -368,15 +359,12 @@ def test_a_goal_that_does_not_end_the_episode():
     assert play(env, LEFT) == [(0.0, False, True, False)]
 
 
-@pytest.mark.parametrize(
-    ("start", "goal", "step_count", "log"),
-    [
-        ((2, 1, EAST), (7, 7), 0, [(-324.0, True, False, False)]),  # into lava,
-        ((2, 1, EAST), (7, 7), 323, [(-324.0, True, False, False)]),  # also on the last step,
-        ((1, 1, EAST), (2, 1), 0, [(324.0, False, False, True), (-324.0, True, False, False)]),  # and from the goal
-        ((1, 1, EAST), (2, 1), 323, [(324.0, False, True, True)]),  # onto the goal on the last step
-    ],
-)
+@pytest.mark.parametrize(("start", "goal", "step_count", "log"), [
+    ((2, 1, EAST), (7, 7), 0, [(-324.0, True, False, False)]),  # into lava,
+    ((2, 1, EAST), (7, 7), 323, [(-324.0, True, False, False)]),  # also on the last step,
+    ((1, 1, EAST), (2, 1), 0, [(324.0, False, False, True), (-324.0, True, False, False)]),  # and from the goal
+    ((1, 1, EAST), (2, 1), 323, [(324.0, False, True, True)]),  # onto the goal on the last step
+])  # fmt: skip
 def test_ends_of_the_endless_task(start, goal, step_count, log):
     env = crossing(Lava(), "LavaCrossing-Easy", goal, start, pseudo_terminal=True)
     env.game.step_count = step_count

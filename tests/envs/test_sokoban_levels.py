@@ -192,39 +192,33 @@ MATRIX = "^a level is a uint8 matrix of at least 3 x 3 codes from 0 to 6$"
 COUNTS = "^a level needs one player, and as many boxes as targets, not "
 
 
-@pytest.mark.parametrize(
-    ("level", "message"),
-    [
-        (text("####", "#@$x#", "#.~##", "#####"), r"^unknown symbols 'x~' in a level: right are '# \.\*\$@\+'$"),
-        ("", MATRIX),
-        (text("#####", "#####"), MATRIX),
-        (text("##", "##", "##"), MATRIX),
-        (text("## ##", "#@$.#", "#####"), "^a level needs a ring of walls$"),
-        (text("#####", "#@$.#", "#  .#"), "^a level needs a ring of walls$"),
-        (text("#####", "@ $.#", "#####"), "^a level needs a ring of walls$"),
-        (text("#####", "# $.@", "#####"), "^a level needs a ring of walls$"),
-        (text("#####", "# $.#", "#####"), COUNTS + "0 players, 1 boxes and 1 targets$"),
-        (text("#####", "#@$+#", "#####"), COUNTS + "2 players, 1 boxes and 1 targets$"),
-        (text("#####", "#@  #", "#####"), COUNTS + "1 players, 0 boxes and 0 targets$"),
-        (text("#####", "#+$.#", "#####"), COUNTS + "1 players, 1 boxes and 2 targets$"),
-        (text("#####", "#@$*#", "#####"), COUNTS + "1 players, 2 boxes and 1 targets$"),
-    ],
-)
+@pytest.mark.parametrize(("level", "message"), [
+    (text("####", "#@$x#", "#.~##", "#####"), r"^unknown symbols 'x~' in a level: right are '# \.\*\$@\+'$"),
+    ("", MATRIX),
+    (text("#####", "#####"), MATRIX),
+    (text("##", "##", "##"), MATRIX),
+    (text("## ##", "#@$.#", "#####"), "^a level needs a ring of walls$"),
+    (text("#####", "#@$.#", "#  .#"), "^a level needs a ring of walls$"),
+    (text("#####", "@ $.#", "#####"), "^a level needs a ring of walls$"),
+    (text("#####", "# $.@", "#####"), "^a level needs a ring of walls$"),
+    (text("#####", "# $.#", "#####"), COUNTS + "0 players, 1 boxes and 1 targets$"),
+    (text("#####", "#@$+#", "#####"), COUNTS + "2 players, 1 boxes and 1 targets$"),
+    (text("#####", "#@  #", "#####"), COUNTS + "1 players, 0 boxes and 0 targets$"),
+    (text("#####", "#+$.#", "#####"), COUNTS + "1 players, 1 boxes and 2 targets$"),
+    (text("#####", "#@$*#", "#####"), COUNTS + "1 players, 2 boxes and 1 targets$"),
+])  # fmt: skip
 def test_what_is_wrong_with_a_text_is_named(level, message):
     with pytest.raises(ValueError, match=message):
         parse(level)
 
 
-@pytest.mark.parametrize(
-    "level",
-    [
-        np.zeros(9, np.uint8),
-        np.zeros((2, 5), np.uint8),
-        np.zeros((5, 5), np.int64),
-        np.full((5, 5), 7, np.uint8),
-        np.zeros((3, 5, 5), np.uint8),
-    ],
-)
+@pytest.mark.parametrize("level", [
+    np.zeros(9, np.uint8),
+    np.zeros((2, 5), np.uint8),
+    np.zeros((5, 5), np.int64),
+    np.full((5, 5), 7, np.uint8),
+    np.zeros((3, 5, 5), np.uint8),
+])  # fmt: skip
 def test_what_is_no_matrix_of_codes(level):
     with pytest.raises(ValueError, match=MATRIX):
         check(level)
@@ -359,17 +353,14 @@ def test_a_longer_walk_opens_more():
     assert cells[0] + 5 < cells[1] < cells[2] - 5
 
 
-@pytest.mark.parametrize(
-    ("shape", "boxes", "message"),
-    [
-        ((2, 5), 1, "^a level needs at least 3 x 3 cells and 1 box, not 2 x 5 and 1$"),
-        ((5, 2), 1, "not 5 x 2 and 1$"),
-        ((5, 5), 0, "not 5 x 5 and 0$"),
-        ((3, 3), 1, "^no level of 3 x 3 cells with 1 boxes in 10,000 tries: too many boxes$"),
-        ((4, 4), 1, "^no level of 4 x 4 cells with 1 boxes"),  # wherever the box is, it is in a corner
-        ((5, 5), 8, "^no level of 5 x 5 cells with 8 boxes"),
-    ],
-)
+@pytest.mark.parametrize(("shape", "boxes", "message"), [
+    ((2, 5), 1, "^a level needs at least 3 x 3 cells and 1 box, not 2 x 5 and 1$"),
+    ((5, 2), 1, "not 5 x 2 and 1$"),
+    ((5, 5), 0, "not 5 x 5 and 0$"),
+    ((3, 3), 1, "^no level of 3 x 3 cells with 1 boxes in 10,000 tries: too many boxes$"),
+    ((4, 4), 1, "^no level of 4 x 4 cells with 1 boxes"),  # wherever the box is, it is in a corner
+    ((5, 5), 8, "^no level of 5 x 5 cells with 8 boxes"),
+])  # fmt: skip
 def test_impossible_rooms_are_named(shape, boxes, message):
     with pytest.raises(ValueError, match=message):
         generate(np.random.default_rng(0), shape, boxes)

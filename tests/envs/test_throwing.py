@@ -170,22 +170,19 @@ def test_reset_options(task):
 
 # --- errors -----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"render_mode": "ansi"}, "render_mode must be one of .* not 'ansi'"),
-        ({"tolerance": 0.0}, "tolerance"),
-        ({"tolerance": 1.0}, "tolerance"),
-        ({"tolerance": math.nan}, "tolerance"),
-        ({"goal_box": (0.7, 0.7, 0.2, 0.5)}, "goal_box must be"),
-        ({"goal_box": (0.7, 0.9, 0.5, 0.2)}, "goal_box must be"),
-        ({"goal_box": (0.7, 1.1, 0.2, 0.5)}, "goal_box must be"),
-        ({"goal_box": (0.7, 0.9, -0.1, 0.5)}, "goal_box must be"),
-        ({"goal_box": (0.3, 0.6, 0.2, 0.5)}, "overlaps the workspace"),
-        ({"goal_box": (0.1, 0.9, 0.1, 0.9)}, "overlaps the workspace"),
-        ({"goal_box": (0.65, 0.95, 0.2, 0.5), "tolerance": 0.4}, "overlaps the workspace"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "words"), [
+    ({"render_mode": "ansi"}, "render_mode must be one of .* not 'ansi'"),
+    ({"tolerance": 0.0}, "tolerance"),
+    ({"tolerance": 1.0}, "tolerance"),
+    ({"tolerance": math.nan}, "tolerance"),
+    ({"goal_box": (0.7, 0.7, 0.2, 0.5)}, "goal_box must be"),
+    ({"goal_box": (0.7, 0.9, 0.5, 0.2)}, "goal_box must be"),
+    ({"goal_box": (0.7, 1.1, 0.2, 0.5)}, "goal_box must be"),
+    ({"goal_box": (0.7, 0.9, -0.1, 0.5)}, "goal_box must be"),
+    ({"goal_box": (0.3, 0.6, 0.2, 0.5)}, "overlaps the workspace"),
+    ({"goal_box": (0.1, 0.9, 0.1, 0.9)}, "overlaps the workspace"),
+    ({"goal_box": (0.65, 0.95, 0.2, 0.5), "tolerance": 0.4}, "overlaps the workspace"),
+])  # fmt: skip
 def test_bad_settings(task, settings, words):
     with pytest.raises(ValueError, match=words):
         task(**settings)
@@ -201,15 +198,12 @@ def test_distance_to_the_workspace():
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"hold": True}, r"unknown reset options \['hold'\]: right are held and goal"),
-        ({"goal": (0.5, 1.5)}, "goal must be x, y"),
-        ({"goal": (0.5, math.nan)}, "goal must be x, y"),
-        ({"goal": (0.5, 0.5, 0.5)}, "goal must be x, y"),
-    ],
-)
+@pytest.mark.parametrize(("options", "words"), [
+    ({"hold": True}, r"unknown reset options \['hold'\]: right are held and goal"),
+    ({"goal": (0.5, 1.5)}, "goal must be x, y"),
+    ({"goal": (0.5, math.nan)}, "goal must be x, y"),
+    ({"goal": (0.5, 0.5, 0.5)}, "goal must be x, y"),
+])  # fmt: skip
 def test_bad_reset_options(task, options, words):
     env = task()
     env.reset(seed=3)

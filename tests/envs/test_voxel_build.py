@@ -291,41 +291,35 @@ def test_starts():
 
 
 # ---- bad input -------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        (dict(size=7), "the arena of 7 x 7 cells is too small for goals with sides of up to 11"),
-        (dict(size=2), "size must be 3 to 32 and height 1 to 8, not 2 and 3"),
-        (dict(height=0), "size must be 3 to 32 and height 1 to 8, not 11 and 0"),
-        (dict(height=1), r"heights must be from, to within 1 to 1, the arena's, not \(1, 2\)"),
-        (dict(sides=(2, 4)), "3 <= from <= to"),
-        (dict(sides=(5, 4)), "3 <= from <= to"),
-        (dict(most_blocks=11), "no goal has at most 11 blocks: the smallest has 12"),
-        (dict(most_blocks=65), "most_blocks must be at most 64, what the agent has, not 65"),
-        (dict(max_steps=0), "max_steps must be at least 1, not 0"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "words"), [
+    (dict(size=7), "the arena of 7 x 7 cells is too small for goals with sides of up to 11"),
+    (dict(size=2), "size must be 3 to 32 and height 1 to 8, not 2 and 3"),
+    (dict(height=0), "size must be 3 to 32 and height 1 to 8, not 11 and 0"),
+    (dict(height=1), r"heights must be from, to within 1 to 1, the arena's, not \(1, 2\)"),
+    (dict(sides=(2, 4)), "3 <= from <= to"),
+    (dict(sides=(5, 4)), "3 <= from <= to"),
+    (dict(most_blocks=11), "no goal has at most 11 blocks: the smallest has 12"),
+    (dict(most_blocks=65), "most_blocks must be at most 64, what the agent has, not 65"),
+    (dict(max_steps=0), "max_steps must be at least 1, not 0"),
+])  # fmt: skip
 def test_worlds_that_cannot_be(settings, words):
     with pytest.raises(ValueError, match=words) as caught:
         VoxelBuild(**settings)
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (dict(goals=1), r"unknown reset options \['goals'\]: right are state and goal"),
-        (dict(goal=np.zeros(97)), r"a goal has 98 cells, .*: this one has the shape \(97,\)"),
-        (dict(goal=np.full(98, 0.5)), "a goal has 98 cells, 0 to 3"),
-        (dict(goal=np.full(98, 1)), "at most 64 of each material"),
-        (dict(state=np.zeros(98)), r"a state has the shape \(106,\), not \(98,\)"),
-        (dict(state=np.append(np.zeros(98), [7, 0, 0, 0, 0, 0, 0, 0])), "no agent can have the pose"),
-        (dict(state=np.append(np.zeros(98), [0, 0, 0, 0, 0, 0, 0, -1])), "no agent can have the pose"),
-        (dict(state=np.append(np.zeros(98), [0, 0, 1, 0, 0, 0, 0, 0])), "stand on something"),
-        (dict(state=np.append(np.ones(98), [0, 0, 0, 0, 0, 0, 0, 0])), "two free cells"),
-        (dict(state=np.append(np.full(98, 4), [0, 0, 2, 0, 0, 0, 0, 0])), "cells are 0 to 3, not 4"),
-    ],
-)
+@pytest.mark.parametrize(("options", "words"), [
+    (dict(goals=1), r"unknown reset options \['goals'\]: right are state and goal"),
+    (dict(goal=np.zeros(97)), r"a goal has 98 cells, .*: this one has the shape \(97,\)"),
+    (dict(goal=np.full(98, 0.5)), "a goal has 98 cells, 0 to 3"),
+    (dict(goal=np.full(98, 1)), "at most 64 of each material"),
+    (dict(state=np.zeros(98)), r"a state has the shape \(106,\), not \(98,\)"),
+    (dict(state=np.append(np.zeros(98), [7, 0, 0, 0, 0, 0, 0, 0])), "no agent can have the pose"),
+    (dict(state=np.append(np.zeros(98), [0, 0, 0, 0, 0, 0, 0, -1])), "no agent can have the pose"),
+    (dict(state=np.append(np.zeros(98), [0, 0, 1, 0, 0, 0, 0, 0])), "stand on something"),
+    (dict(state=np.append(np.ones(98), [0, 0, 0, 0, 0, 0, 0, 0])), "two free cells"),
+    (dict(state=np.append(np.full(98, 4), [0, 0, 2, 0, 0, 0, 0, 0])), "cells are 0 to 3, not 4"),
+])  # fmt: skip
 def test_a_refused_reset_changes_nothing(options, words):
     env = gymnasium.make("envs:VoxelBuildSmall-v0").unwrapped
     env.reset(seed=0)
@@ -345,15 +339,12 @@ def test_a_pose_that_cannot_be_is_no_start_of_a_step():
         SMALL.step(outside, np.array([0]))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (dict(picture=(4, 4)), "picture must be rows and columns, each 8 to 1024"),
-        (dict(picture=(80, 120, 3)), "picture must be rows and columns"),
-        (dict(render_mode="ansi"), "render_mode must be one of"),
-        (dict(max_steps=0), "max_steps must be at least 1"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "words"), [
+    (dict(picture=(4, 4)), "picture must be rows and columns, each 8 to 1024"),
+    (dict(picture=(80, 120, 3)), "picture must be rows and columns"),
+    (dict(render_mode="ansi"), "render_mode must be one of"),
+    (dict(max_steps=0), "max_steps must be at least 1"),
+])  # fmt: skip
 def test_bad_arguments(arguments, words):
     with pytest.raises(ValueError, match=words):
         voxel_build_env(**arguments)

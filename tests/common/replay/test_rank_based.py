@@ -215,21 +215,18 @@ def test_too_few_transitions_are_said_and_nothing_is_consumed():
     assert sampler.rng.random() == np.random.default_rng(0).random()
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda s: s.update([0, 1], {"td_error": [0.5, np.nan]}), ValueError, "finite"),
-        (lambda s: s.update([0, 1], {"td_error": [0.5, -np.inf]}), ValueError, "finite"),
-        (lambda s: s.update([0, 1], {"td_error": [0.5]}), ValueError, "not 1 for 2"),
-        (lambda s: s.update([0, 3], {"td_error": [0.5, 0.5]}), ValueError, "slot 3 holds no transition"),
-        (lambda s: s.update([0, 4], {"td_error": [0.5, 0.5]}), IndexError, "slots run from 0 to 3"),
-        (lambda s: s.update([0, -1], {"td_error": [0.5, 0.5]}), IndexError, "not from -1 to 0"),
-        (lambda s: s.remove([0, 3]), ValueError, "slot 3 holds no transition"),
-        (lambda s: s.remove([0, 4]), IndexError, "not from 0 to 4"),
-        (lambda s: s.extend([0, 4]), IndexError, "not from 0 to 4"),
-        (lambda s: s.add(-1), IndexError, "not from -1 to -1"),
-    ],
-)
+@pytest.mark.parametrize(("call", "error", "words"), [
+    (lambda s: s.update([0, 1], {"td_error": [0.5, np.nan]}), ValueError, "finite"),
+    (lambda s: s.update([0, 1], {"td_error": [0.5, -np.inf]}), ValueError, "finite"),
+    (lambda s: s.update([0, 1], {"td_error": [0.5]}), ValueError, "not 1 for 2"),
+    (lambda s: s.update([0, 3], {"td_error": [0.5, 0.5]}), ValueError, "slot 3 holds no transition"),
+    (lambda s: s.update([0, 4], {"td_error": [0.5, 0.5]}), IndexError, "slots run from 0 to 3"),
+    (lambda s: s.update([0, -1], {"td_error": [0.5, 0.5]}), IndexError, "not from -1 to 0"),
+    (lambda s: s.remove([0, 3]), ValueError, "slot 3 holds no transition"),
+    (lambda s: s.remove([0, 4]), IndexError, "not from 0 to 4"),
+    (lambda s: s.extend([0, 4]), IndexError, "not from 0 to 4"),
+    (lambda s: s.add(-1), IndexError, "not from -1 to -1"),
+])  # fmt: skip
 def test_what_is_wrong_is_refused_and_changes_nothing(call, error, words):
     sampler = ranked([3.0, 2.0, 1.0], capacity=4, rerank_every=1)
     with pytest.raises(error, match=words):
@@ -237,18 +234,15 @@ def test_what_is_wrong_is_refused_and_changes_nothing(call, error, words):
     assert order(sampler, 3) == [0, 1, 2]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"capacity": 0}, "capacity of at least 1, not 0"),
-        ({"alpha": 1.01}, r"alpha must lie in \[0, 1\], not be 1.01"),
-        ({"alpha": -0.5}, "alpha"),
-        ({"alpha": np.nan}, "alpha"),
-        ({"beta0": -0.1}, "beta0"),
-        ({"beta_steps": 0}, "positive number of steps"),
-        ({"rerank_every": 0}, "rerank_every"),
-    ],
-)
+@pytest.mark.parametrize(("wrong", "words"), [
+    ({"capacity": 0}, "capacity of at least 1, not 0"),
+    ({"alpha": 1.01}, r"alpha must lie in \[0, 1\], not be 1.01"),
+    ({"alpha": -0.5}, "alpha"),
+    ({"alpha": np.nan}, "alpha"),
+    ({"beta0": -0.1}, "beta0"),
+    ({"beta_steps": 0}, "positive number of steps"),
+    ({"rerank_every": 0}, "rerank_every"),
+])  # fmt: skip
 def test_wrong_settings(wrong, words):
     with pytest.raises(ValueError, match=words):
         RankBasedSampler(**{"capacity": 4, "rng": np.random.default_rng(0), "beta_steps": None} | wrong)

@@ -164,15 +164,11 @@ def play(ring: Ring, sampler: Sampler, steps: int) -> list:
     return drawn
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: UniformSampler(np.random.default_rng(3)),
-        lambda: PrioritizedSampler(20, np.random.default_rng(3), beta_steps=60),
-        lambda: PrioritizedSampler(20, np.random.default_rng(3), beta_steps=60, clip=None, stratified=True),
-    ],
-    ids=["uniform", "prioritized", "prioritized-stratified"],
-)
+@pytest.mark.parametrize("make", [
+    lambda: UniformSampler(np.random.default_rng(3)),
+    lambda: PrioritizedSampler(20, np.random.default_rng(3), beta_steps=60),
+    lambda: PrioritizedSampler(20, np.random.default_rng(3), beta_steps=60, clip=None, stratified=True),
+], ids=["uniform", "prioritized", "prioritized-stratified"])  # fmt: skip
 @pytest.mark.parametrize("interrupted_at", [5, 33])
 def test_an_unpickled_sampler_continues_identically(make, interrupted_at):
     whole = play(Ring(20, {"x": ((), np.float64)}), make(), interrupted_at)

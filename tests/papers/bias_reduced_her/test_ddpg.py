@@ -164,18 +164,15 @@ def test_targets_by_hand():
     assert 0 < ended.sum() < N and (y < 0).any()
 
 
-@pytest.mark.parametrize(
-    ("reward", "terminal", "bias", "y"),
-    [
-        (-1.0, 0.0, -10.0, -1 - 0.98 * 10),
-        (-1.0, 0.0, -1000.0, -50.0),  # never below failing for ever
-        (0.0, 0.0, 1000.0, 0.0),  # never above success at once
-        (-1.0, 0.0, 1000.0, 0.0),
-        (0.0, 1.0, -10.0, 0.0),
-        (-1.0, 1.0, -10.0, -1.0),
-        (0.0, 0.0, -10.0, -9.8),
-    ],
-)
+@pytest.mark.parametrize(("reward", "terminal", "bias", "y"), [
+    (-1.0, 0.0, -10.0, -1 - 0.98 * 10),
+    (-1.0, 0.0, -1000.0, -50.0),  # never below failing for ever
+    (0.0, 0.0, 1000.0, 0.0),  # never above success at once
+    (-1.0, 0.0, 1000.0, 0.0),
+    (0.0, 1.0, -10.0, 0.0),
+    (-1.0, 1.0, -10.0, -1.0),
+    (0.0, 0.0, -10.0, -9.8),
+])  # fmt: skip
 def test_targets_are_values_that_are_possible(reward, terminal, bias, y):
     agent = DDPG(INPUTS, A)
     with torch.no_grad():

@@ -152,16 +152,13 @@ def test_a_loss_that_is_not_a_number_is_seen():
     assert np.isnan(loss) and np.isnan(td[3])
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda b, w: (Batch(*(value[:1] for value in b)), w[:1]),
-        lambda b, w: (b, w[:-1]),
-        lambda b, w: (b._replace(action=b.action[:, :2]), w),
-        lambda b, w: (b._replace(next_inputs=b.next_inputs[:-1]), w),
-        lambda b, w: (b._replace(reward=b.reward[:, None]), w),
-    ],
-)
+@pytest.mark.parametrize("wrong", [
+    lambda b, w: (Batch(*(value[:1] for value in b)), w[:1]),
+    lambda b, w: (b, w[:-1]),
+    lambda b, w: (b._replace(action=b.action[:, :2]), w),
+    lambda b, w: (b._replace(next_inputs=b.next_inputs[:-1]), w),
+    lambda b, w: (b._replace(reward=b.reward[:, None]), w),
+])  # fmt: skip
 def test_batches_of_wrong_shapes_change_nothing(wrong):
     agent = FastDDPG(INPUTS, A)
     before = numbers(agent)

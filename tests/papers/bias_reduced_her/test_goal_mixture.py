@@ -153,16 +153,13 @@ def test_em_has_a_seed():
     np.testing.assert_array_equal(first.means, second.means)
 
 
-@pytest.mark.parametrize(
-    ("samples", "components", "words"),
-    [
-        (np.zeros(5), 1, "finite numbers"),
-        (np.array([[0.0, np.nan], [1.0, 1.0]]), 1, "finite numbers"),
-        (np.zeros((3, 2)), 4, "3 samples of goals cannot be fitted by 4 Gaussians"),
-        (np.zeros((1, 2)), 1, "two samples"),
-        (np.zeros((3, 2)), 0, "at least one Gaussian"),
-    ],
-)
+@pytest.mark.parametrize(("samples", "components", "words"), [
+    (np.zeros(5), 1, "finite numbers"),
+    (np.array([[0.0, np.nan], [1.0, 1.0]]), 1, "finite numbers"),
+    (np.zeros((3, 2)), 4, "3 samples of goals cannot be fitted by 4 Gaussians"),
+    (np.zeros((1, 2)), 1, "two samples"),
+    (np.zeros((3, 2)), 0, "at least one Gaussian"),
+])  # fmt: skip
 def test_what_em_cannot_fit(samples, components, words):
     with pytest.raises(UserError, match=words):
         fit(samples, components, seed=0)

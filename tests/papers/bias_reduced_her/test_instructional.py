@@ -59,15 +59,12 @@ def test_a_goal_counts_for_the_cell_nearest_to_it(goals, columns, rows):
     np.testing.assert_allclose(away, outside, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (dict(shape=(0, 20)), "at least one cell in each direction, not 0 x 20"),
-        (dict(shape=(20, -1)), "at least one cell in each direction, not 20 x -1"),
-        (dict(low=(0, 0), high=(1, 0)), "a grid needs an area"),
-        (dict(low=(2, 0), high=(1, 1)), "a grid needs an area"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (dict(shape=(0, 20)), "at least one cell in each direction, not 0 x 20"),
+    (dict(shape=(20, -1)), "at least one cell in each direction, not 20 x -1"),
+    (dict(low=(0, 0), high=(1, 0)), "a grid needs an area"),
+    (dict(low=(2, 0), high=(1, 1)), "a grid needs an area"),
+])  # fmt: skip
 def test_an_empty_grid_is_refused(arguments, message):
     with pytest.raises(UserError, match=message):
         Grid(**arguments)
@@ -176,19 +173,16 @@ def test_other_goals_have_another_target_and_the_same_kernel():
     np.testing.assert_allclose(one.target, 1 / 400)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (dict(variance=0.0, variance_end=0.0), r"must be positive and fall: 0 < 0.0 <= 0.0"),
-        (dict(variance_end=-0.1), r"must be positive and fall"),
-        (dict(variance=0.1), r"must be positive and fall: 0 < 0.2 <= 0.1"),
-        (dict(variance=float("nan")), r"must be positive and fall"),
-        (dict(variance_decay=0.0), r"decay of sigma\^2 must lie in \(0, 1\], not 0.0"),
-        (dict(variance_decay=1.1), r"decay of sigma\^2 must lie in \(0, 1\], not 1.1"),
-        (dict(floor=0.0), "smallest weight must be positive, not 0.0"),
-        (dict(floor=-1.0), "smallest weight must be positive, not -1.0"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), [
+    (dict(variance=0.0, variance_end=0.0), r"must be positive and fall: 0 < 0.0 <= 0.0"),
+    (dict(variance_end=-0.1), r"must be positive and fall"),
+    (dict(variance=0.1), r"must be positive and fall: 0 < 0.2 <= 0.1"),
+    (dict(variance=float("nan")), r"must be positive and fall"),
+    (dict(variance_decay=0.0), r"decay of sigma\^2 must lie in \(0, 1\], not 0.0"),
+    (dict(variance_decay=1.1), r"decay of sigma\^2 must lie in \(0, 1\], not 1.1"),
+    (dict(floor=0.0), "smallest weight must be positive, not 0.0"),
+    (dict(floor=-1.0), "smallest weight must be positive, not -1.0"),
+])  # fmt: skip
 def test_settings_that_cannot_work(settings, message):
     with pytest.raises(UserError, match=message):
         instruction(0, **settings)

@@ -168,22 +168,19 @@ def test_nothing_to_draw(empty):
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    "changes, words",
-    [
-        (dict(train_size=0), "train_size must be at least 1, not 0"),
-        (dict(scorer_steps=0), "scorer_steps must be at least 1, not 0"),
-        (dict(ero_batch=-1), "ero_batch must be at least 1, not -1"),
-        (dict(scorer_lr=0.0), "scorer_lr must be positive, not 0.0"),
-        (dict(scorer_lr=math.inf), "scorer_lr must be finite, not inf"),
-        (dict(alpha=-0.5), "alpha must not be negative, not -0.5"),
-        (dict(alpha=math.nan), "alpha must not be negative, not nan"),
-        (dict(alpha=math.inf), "alpha must be finite, not inf"),
-        (dict(beta=-0.1), "beta must lie in [0, 1], not -0.1"),
-        (dict(beta=1.1), "beta must lie in [0, 1], not 1.1"),
-        (dict(beta=math.nan), "beta must lie in [0, 1], not nan"),
-    ],
-)
+@pytest.mark.parametrize("changes, words", [
+    (dict(train_size=0), "train_size must be at least 1, not 0"),
+    (dict(scorer_steps=0), "scorer_steps must be at least 1, not 0"),
+    (dict(ero_batch=-1), "ero_batch must be at least 1, not -1"),
+    (dict(scorer_lr=0.0), "scorer_lr must be positive, not 0.0"),
+    (dict(scorer_lr=math.inf), "scorer_lr must be finite, not inf"),
+    (dict(alpha=-0.5), "alpha must not be negative, not -0.5"),
+    (dict(alpha=math.nan), "alpha must not be negative, not nan"),
+    (dict(alpha=math.inf), "alpha must be finite, not inf"),
+    (dict(beta=-0.1), "beta must lie in [0, 1], not -0.1"),
+    (dict(beta=1.1), "beta must lie in [0, 1], not 1.1"),
+    (dict(beta=math.nan), "beta must lie in [0, 1], not nan"),
+])  # fmt: skip
 def test_settings_that_cannot_work(changes, words):
     with pytest.raises(UserError) as error:
         check_sampler(Settings(**changes))

@@ -134,24 +134,21 @@ def test_annealing_depends_on_the_time_alone():
 
 
 # --- bad input -------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    "settings, words",
-    [
-        (dict(c=0.0), "C must be positive, not 0.0"),
-        (dict(c=-1.0), "C must be positive"),
-        (dict(c=math.nan), "C must be positive"),
-        (dict(tolerance=0.0), r"D must lie in \(0, 1\), not 0.0"),
-        (dict(tolerance=1.0), r"D must lie in \(0, 1\)"),
-        (dict(tolerance=math.nan), "D must lie in"),
-        (dict(annealing=-1e-9), "A must not be negative"),
-        (dict(annealing=math.nan), "A must not be negative"),
-        (dict(rate=-0.1), "must lie in"),
-        (dict(rate=1.1), "must lie in"),
-        (dict(beta=-0.1), "must lie in"),
-        (dict(beta=1.1), "must lie in"),
-        (dict(beta=math.nan), "must lie in"),
-    ],
-)
+@pytest.mark.parametrize("settings, words", [
+    (dict(c=0.0), "C must be positive, not 0.0"),
+    (dict(c=-1.0), "C must be positive"),
+    (dict(c=math.nan), "C must be positive"),
+    (dict(tolerance=0.0), r"D must lie in \(0, 1\), not 0.0"),
+    (dict(tolerance=1.0), r"D must lie in \(0, 1\)"),
+    (dict(tolerance=math.nan), "D must lie in"),
+    (dict(annealing=-1e-9), "A must not be negative"),
+    (dict(annealing=math.nan), "A must not be negative"),
+    (dict(rate=-0.1), "must lie in"),
+    (dict(rate=1.1), "must lie in"),
+    (dict(beta=-0.1), "must lie in"),
+    (dict(beta=1.1), "must lie in"),
+    (dict(beta=math.nan), "must lie in"),
+])  # fmt: skip
 def test_bad_settings(settings, words):
     with pytest.raises(UserError, match=words) as error:
         ReFER(**settings)

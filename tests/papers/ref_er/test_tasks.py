@@ -89,16 +89,13 @@ def refused(name: str, words: str) -> None:
     assert "\n" not in str(error.value) and name in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "name, words",
-    [
-        ("CartPole-v1", r"Discrete\(2\).*continuous"),
-        ("NoSuchTask-v0", "unknown env 'NoSuchTask-v0'.*HalfCheetah-v5"),
-        ("no such id", "unknown env"),
-        ("", "unknown env"),
-        ("nosuchmodule:Task-v0", "unknown env"),
-    ],
-)
+@pytest.mark.parametrize("name, words", [
+    ("CartPole-v1", r"Discrete\(2\).*continuous"),
+    ("NoSuchTask-v0", "unknown env 'NoSuchTask-v0'.*HalfCheetah-v5"),
+    ("no such id", "unknown env"),
+    ("", "unknown env"),
+    ("nosuchmodule:Task-v0", "unknown env"),
+])  # fmt: skip
 def test_unfit_tasks(name, words):
     refused(name, words)
 

@@ -118,15 +118,12 @@ def test_a_loss_that_is_not_a_number_is_seen():
     assert torch.isnan(FastDDPG(Plane(), **SETTINGS).update(b)[0])
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda b: b._replace(actions=b.actions[:, :1]),
-        lambda b: b._replace(next_observations=b.next_observations[:-1]),
-        lambda b: b._replace(rewards=b.rewards[:, None]),
-        lambda b: b._replace(goals=b.goals.repeat(1, 2)),
-    ],
-)
+@pytest.mark.parametrize("wrong", [
+    lambda b: b._replace(actions=b.actions[:, :1]),
+    lambda b: b._replace(next_observations=b.next_observations[:-1]),
+    lambda b: b._replace(rewards=b.rewards[:, None]),
+    lambda b: b._replace(goals=b.goals.repeat(1, 2)),
+])  # fmt: skip
 def test_batches_of_wrong_shapes_change_nothing(wrong):
     agent = FastDDPG(Plane(), **SETTINGS)
     before = numbers(agent)

@@ -20,17 +20,14 @@ def pair(a, b, reached=(False, False), epsilon=1.0, goal=GOAL):
 
 
 # ---- Eq. (3) ---------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("to_goal", "to_anti_goal", "reached", "reward"),
-    [
-        (2.0, 0.0, False, -2.0),  # the whole distance is paid where the anti-goal is
-        (2.0, 0.5, False, -1.5),
-        (2.0, 2.0, False, 0.0),
-        (2.0, 5.0, False, 0.0),  # no gain from being still farther away
-        (0.1, 0.0, True, 1.0),  # the distance that is left costs nothing
-        (0.1, 9.0, True, 1.0),
-    ],
-)
+@pytest.mark.parametrize(("to_goal", "to_anti_goal", "reached", "reward"), [
+    (2.0, 0.0, False, -2.0),  # the whole distance is paid where the anti-goal is
+    (2.0, 0.5, False, -1.5),
+    (2.0, 2.0, False, 0.0),
+    (2.0, 5.0, False, 0.0),  # no gain from being still farther away
+    (0.1, 0.0, True, 1.0),  # the distance that is left costs nothing
+    (0.1, 9.0, True, 1.0),
+])  # fmt: skip
 def test_self_balancing_reward_by_hand(to_goal, to_anti_goal, reached, reward):
     found = self_balancing_reward(np.array([to_goal]), np.array([to_anti_goal]), np.array([reached]))
     assert found.dtype == np.float64 and found.tolist() == [reward]
