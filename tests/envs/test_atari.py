@@ -79,18 +79,6 @@ def test_every_game_that_ale_can_run_has_the_name_that_gymnasium_gives_it():
     assert set(GAMES) == known and len(known) > 90
 
 
-def test_the_same_seed_is_the_same_game_whatever_was_played_before():
-    one, two = Atari("Seaquest"), Atari("Seaquest")
-    for _ in play(two, 100):
-        pass
-    for number, seed in enumerate((5, None)):  # the second game follows from the first one's seed
-        firsts = [env.reset(seed=seed) for env in (one, two)]
-        assert np.array_equal(firsts[0][0], firsts[1][0]) and firsts[0][1] == firsts[1][1]
-        for first, second in zip(play(one, 150, number), play(two, 150, number), strict=True):
-            assert same(first, second)
-            assert np.array_equal(one.ale.getRAM(), two.ale.getRAM())
-
-
 def test_pictures(capfd):
     env = Atari("Pong", render_mode="rgb_array")
     env.reset(seed=0)

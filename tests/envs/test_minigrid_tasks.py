@@ -4,7 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from minigrid.core.grid import Grid
-from minigrid.core.world_object import Goal, Lava, Wall
+from minigrid.core.world_object import Goal, Lava
 from scipy import stats
 
 from envs.minigrid_tasks import FORWARD, TASKS, TILE, MiniGridTask, tile_sheet
@@ -238,12 +238,6 @@ def test_a_crossing_costs_1_per_step_and_pays_maxsteps_at_the_goal():
 def test_lava_is_fatal(task):
     env = crossing(Lava(), task)
     assert play(env, AHEAD, AHEAD) == [NOTHING, (-324.0, True, False, False)]
-
-
-def test_walls_stop():
-    env = crossing(Wall())
-    assert play(env, AHEAD, AHEAD, AHEAD) == [NOTHING] * 3
-    assert tuple(env.game.agent_pos) == (2, 1)
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chisquare
 
 from common.replay.rank_based import RankBasedSampler, _merge
 
@@ -152,23 +151,6 @@ def test_merge(old, new):
         assert (array[longer:] == -9).all()  # nothing is written beyond the longer of the two lists
 
 
-def test_rank_is_by_absolute_td_error_and_equal_ones_by_slot():
-    assert order(ranked([0.1, -3.0, 2.0, -0.1, 0.0, -0.0]), 6) == [1, 2, 0, 3, 4, 5]
-    assert order(ranked([1e-300, 1e300, 1.0, np.nextafter(1.0, 2.0), 0.0]), 5) == [1, 3, 2, 0, 4]
-
-
-def test_frequencies_of_pairs():
-    """Drawn one after the other: the second one with P(j) / (1 - P(i)), i being out of the game."""
-    sampler = ranked([3.0, 2.0, 1.0])
-    counts = dict.fromkeys(itertools.permutations(range(3), 2), 0)
-    for _ in range(6000):
-        counts[tuple(sampler.sample(2)[0].tolist())] += 1
-    p = np.array([1, 2, 3]) ** -0.5
-    p /= p.sum()
-    expected = [6000 * p[i] * p[j] / (1 - p[i]) for i, j in counts]
-    assert chisquare(list(counts.values()), expected).pvalue > 0.01
-
-
 def test_weights_by_hand():
     sampler = ranked([1.0, 2.0, 4.0, 3.0], capacity=9, alpha=0.5, beta0=0.5)  # ranks 4, 3, 1, 2 of n = 4, not of 9
     indices, weights, _ = sampler.sample(4)
@@ -195,16 +177,6 @@ def test_td_errors_take_effect_after_ten_calls():
         assert order(sampler, 3) == [0, 1, 2]
     sampler.update([1], {"td_error": [7.0]})
     assert order(sampler, 3) == [2, 1, 0]
-
-
-def test_nothing_added_nothing_removed_is_no_change():
-    sampler = ranked([1.0, 2.0])
-    assert order(sampler, 2) == [1, 0]
-    sampler.update([0], {"td_error": [3.0]})
-    sampler.extend(np.array([], np.int64))
-    sampler.remove([])
-    sampler.update([], {"td_error": []})
-    assert order(sampler, 2) == [1, 0]  # the ranks have not been renewed
 
 
 def test_too_few_transitions_are_said_and_nothing_is_consumed():

@@ -106,14 +106,6 @@ def test_weights_by_hand():
     np.testing.assert_allclose(weights[np.argsort(indices)], [1, 1 / 2, 1 / 4])
 
 
-def test_weights_undo_the_sampling_at_beta_one():
-    sampler = prioritized(stratified=True, beta0=1.0)
-    sampler.update(np.arange(8), {"td_error": np.linspace(0, 1, 8)})
-    indices, weights, _ = sampler.sample(100_000)
-    mass = np.bincount(indices, weights)
-    np.testing.assert_allclose(mass / mass.sum(), 1 / 8, rtol=0.05)
-
-
 @settings(deadline=None)
 @given(tds=st.lists(st.floats(-1e3, 1e3), min_size=8, max_size=8), n=st.integers(1, 8), calls=st.integers(0, 120))
 def test_batches_without_replacement(tds, n, calls):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy.stats import chisquare
 
 from common.replay.sum_tree import SumTree, _draw_distinct
 
@@ -102,19 +101,6 @@ def test_repeats_are_drawn_again_by_the_same_rules():
     assert _draw_distinct(tree._nodes, tree._width, np.array([0, 0, 0, 0.5])).tolist() == [0, 2]
     tree = tree_of([4, 5e-324, 0, 0])  # the largest number below 1 times the smallest float rounds to that float
     assert _draw_distinct(tree._nodes, tree._width, np.array([0, 0, 0, np.nextafter(1, 0)])).tolist() == [0, 1]
-
-
-def test_frequencies_without_replacement():
-    """Ordered pairs: P(i, j) = p_i / P * p_j / (P - p_i)."""
-    p, rng, n = np.array([1.0, 2.0, 3.0, 4.0]), np.random.default_rng(0), 20_000
-    tree, observed = tree_of(p), np.zeros((4, 4))
-    for _ in range(n):
-        i, j = tree.draw_distinct(2, rng)
-        observed[i, j] += 1
-    expected = p[:, None] / p.sum() * p[None, :] / (p.sum() - p[:, None]) * n
-    off_diagonal = ~np.eye(4, dtype=bool)
-    assert chisquare(observed[off_diagonal], expected[off_diagonal]).pvalue > 0.01
-    assert np.trace(observed) == 0
 
 
 def test_a_million_updates_leave_no_drift():

@@ -44,25 +44,6 @@ def instruction(**options) -> Instruction:
 
 
 # --- where goals come from -------------------------------------------------------------------------------------------
-def test_with_instruction_goals_are_drawn_by_their_weights():
-    """The exact probabilities of Eq. (7), normalised over what is still to come of the episode."""
-    one, achieved = instruction(), line(6)
-    one.proposal.counts[:] = 400
-    one.proposal.counts[one.proposal.grid.cell(achieved[1:])] = [0, 200, 300, 390, 9000]  # from most to least wanted
-    before = one.proposal.counts.copy()
-    weights = np.maximum(1 / 400 * np.ones(5) - before[one.proposal.grid.cell(achieved[1:])] / before.sum(), 0.0001)
-    one.floor, one.target = 0.0001, np.full(400, 1 / 400)
-    draw, picks = Hindsight(4, REWARD, rng(1), instruction=one), []
-    for _ in range(2000):
-        one.proposal.counts[:] = before  # what the draws themselves would change
-        picks.append(origin(draw(achieved)[1]).reshape(5, 4))
-    for t in range(4):
-        counts = np.bincount(np.array(picks)[:, t].ravel(), minlength=6)
-        expected = weights[t:] / weights[t:].sum() * counts.sum()
-        assert chisquare(counts[t + 1 :], expected).pvalue > 0.01
-    assert len(np.unique(weights)) == 5
-
-
 @settings(deadline=None)
 @given(
     places=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1)), min_size=2, max_size=12),

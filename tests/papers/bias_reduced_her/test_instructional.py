@@ -17,15 +17,9 @@ from papers.bias_reduced_her.instructional import (
     kernel,
     target_distribution,
 )
+from tests.papers.bias_reduced_her.test_hindsight import Everywhere
 
 BOX = np.array([0.65, 0.2]), np.array([0.95, 0.5])  # where the goals of the throwing tasks lie
-
-
-class Everywhere:
-    """All virtual goals are worth the same."""
-
-    def score(self, goals, sigma):
-        return np.ones(len(goals))
 
 
 EVERYWHERE = Everywhere()

@@ -28,13 +28,6 @@ def test_law_by_hand():
     })  # fmt: skip
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 1000])
-def test_the_uniform_law(n):
-    found = law_statistics(np.full(n, 1 / n), np.full(n, 0.5))
-    expected = {"tv": 0, "kl": 0, "ess": 1, "log_score_mean": math.log(0.5), "log_score_sd": 0}
-    assert found == pytest.approx(expected, abs=1e-11)
-
-
 @pytest.mark.parametrize("n", [2, 7, 1000])
 def test_one_transition_alone_is_drawn(n):
     p = np.zeros(n)

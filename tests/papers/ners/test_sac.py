@@ -13,18 +13,19 @@ from torch.distributions import Normal, TanhTransform, TransformedDistribution
 
 from papers.ners.batch import Batch
 from papers.ners.sac import LOG_STD, SAC
-from tests.papers.ners.conftest import N_ACTIONS, N_STATES, batch, reference_critic
+from tests.papers.ners.conftest import (
+    N_ACTIONS,
+    N_STATES,
+    PlainSteps,
+    assert_told,
+    batch,
+    coming_noise,
+    reference_critic,
+)
 
 
 def agent(**changes) -> SAC:
     return SAC(N_STATES, N_ACTIONS, **(dict(hidden=(16, 8), seed=1) | changes))  # type: ignore[arg-type]
-
-
-def coming_noise(sac: SAC, *shapes: tuple[int, ...]) -> list[Tensor]:
-    """The standard normal numbers that the agent is about to draw."""
-    g = torch.Generator()
-    g.set_state(sac.noise.get_state())
-    return [torch.randn(shape, generator=g) for shape in shapes]
 
 
 def policy_is(sac: SAC, mean: list[float], log_std: list[float]) -> None:
@@ -104,7 +105,7 @@ def test_acting_in_numpy_equals_torch():
 
 
 # --- an update --------------------------------------------------------------------------------------------------------
-class Plain:
+class Plain(PlainSteps):
     """SAC's update written out: whole backward passes, plain Adams, one critic at a time."""
 
     def __init__(self, sac: SAC, lr: float):
@@ -112,12 +113,6 @@ class Plain:
         self.critics, self.actor = list(self.sac.critics.parameters()), list(self.sac.actor.parameters())
         self.log_alpha = torch.zeros(1, requires_grad=True)
         self.adams = [torch.optim.Adam(p, lr=lr) for p in (self.critics, self.actor, [self.log_alpha])]
-
-    def step(self, loss: Tensor, adam: torch.optim.Optimizer) -> None:
-        for each in self.adams:
-            each.zero_grad()
-        loss.backward()
-        adam.step()
 
     def update(self, b: Batch, noise: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         sac, target = self.sac, list(self.sac.target.parameters())
@@ -150,9 +145,7 @@ def test_updates_equal_a_plain_second_implementation():
             for x, z in zip(ours.parameters(), theirs.parameters()):
                 torch.testing.assert_close(x, z, rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(sac.log_alpha, plain.log_alpha[0], rtol=1e-4, atol=1e-5)
-        wanted = ((y - q1).abs() + (y - q2).abs()) / 2, ((y - q1) ** 2 + (y - q2) ** 2) / 2, y, (q1 + q2) / 2
-        for x, z in zip(told, wanted):
-            np.testing.assert_allclose(x, z.numpy(), rtol=1e-3, atol=1e-4)
+        assert_told(told, y, q1, q2)
 
 
 def test_targets_start_equal():

@@ -87,13 +87,6 @@ def test_beta_grows_from_its_start_to_1():
         assert (beta == 1.0) == (call >= draws)
 
 
-def test_without_an_exponent_per_is_random():
-    sampler = per([0.0, 1.0, 1e6, 2.0], alpha=0.0)
-    assert sampler.probabilities().tolist() == [0.25] * 4 and sampler.scores().tolist() == [1.0] * 4
-    assert chisquare(frequencies(sampler, 1)).pvalue > 0.01
-    assert (sampler.sample(50)[1] == 1).all()
-
-
 # --- scores of PER ----------------------------------------------------------------------------------------------------
 def test_epsilon_is_added_to_the_size_of_the_td_error():
     sampler = per([0.0, 3.0], epsilon=0.25)

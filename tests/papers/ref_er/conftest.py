@@ -1,4 +1,4 @@
-"""What several tests of ReF-ER use: one thread, a task that counts, a filled memory, what a run has left."""
+"""What several tests of ReF-ER use: a task that counts, a filled memory, what a run has left."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,14 +16,6 @@ from papers.ref_er.memory import EpisodeMemory
 N_STATES, N_ACTIONS = 3, 2
 LENGTHS, TERMINAL = (6, 1, 9, 4, 12), (True, False, False, True, False)
 GAMMA, SCALE = 0.9, 0.7
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def filled(

@@ -101,25 +101,6 @@ def test_returns_against_the_recursion(seed, length, terminated, scale):
     close(memory.returns[slots], twin(memory, slots, last))
 
 
-@given(st.integers(0, 10**6), st.integers(1, 10), st.booleans())
-@settings(deadline=None)
-def test_returns_against_v_trace(seed, length, terminated):
-    """Written as a sum: v_t = V_t + sum_k gamma^k (product of traces up to k) delta_{t+k}, all weights cut at 1, and
-    Qret_t = r_{t+1} + gamma v_{t+1}."""
-    memory, one = make(), episode(length, terminated, seed)
-    slots, _ = memory.add(one)
-    refresh(memory, slots, seed)
-    memory.advantages[slots] = 0.0
-    memory.correct_all()
-    values = [*memory.values[slots].astype(float), 0.0 if terminated else one.values[-1]]
-    trace = np.minimum(1.0, memory.rho[slots].astype(float))
-    delta = [trace[t] * (one.rewards[t] + GAMMA * values[t + 1] - values[t]) for t in range(length)]
-    v = [values[t] + sum(GAMMA ** (k - t) * np.prod(trace[t:k]) * delta[k] for k in range(t, length))
-         for t in range(length)]  # fmt: skip
-    v.append(values[-1])
-    close(memory.returns[slots], [one.rewards[t] + GAMMA * v[t + 1] for t in range(length)])
-
-
 def filled() -> tuple[EpisodeMemory, list[np.ndarray], list[float]]:
     """Four episodes in a ring that has gone round, their slots and the values of their last states."""
     memory, kept = make(), deque()
