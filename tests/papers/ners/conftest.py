@@ -58,12 +58,12 @@ class PlainSteps:
         loss.backward()
         adam.step()
 
-
-def assert_told(told: Signals, y: Tensor, q1: Tensor, q2: Tensor) -> None:
-    """What an update says of its transitions is what a target and two values make of it."""
-    wanted = ((y - q1).abs() + (y - q2).abs()) / 2, ((y - q1) ** 2 + (y - q2) ** 2) / 2, y, (q1 + q2) / 2
-    for x, z in zip(told, wanted):
-        np.testing.assert_allclose(x, z.numpy(), rtol=1e-3, atol=1e-4)
+    @staticmethod
+    def assert_told(told: Signals, y: Tensor, q1: Tensor, q2: Tensor) -> None:
+        """What an update says of its transitions is what a target and two values make of it."""
+        wanted = ((y - q1).abs() + (y - q2).abs()) / 2, ((y - q1) ** 2 + (y - q2) ** 2) / 2, y, (q1 + q2) / 2
+        for x, z in zip(told, wanted):
+            np.testing.assert_allclose(x, z.numpy(), rtol=1e-3, atol=1e-4)
 
 
 def rows(run_dir: Path) -> list[list[str]]:

@@ -9,15 +9,7 @@ from torch import Tensor
 
 from papers.ners.batch import Batch
 from papers.ners.td3 import TD3
-from tests.papers.ners.conftest import (
-    N_ACTIONS,
-    N_STATES,
-    PlainSteps,
-    assert_told,
-    batch,
-    coming_noise,
-    reference_critic,
-)
+from tests.papers.ners.conftest import N_ACTIONS, N_STATES, PlainSteps, batch, coming_noise, reference_critic
 
 
 def agent(**changes) -> TD3:
@@ -77,7 +69,7 @@ def test_updates_equal_a_plain_second_implementation(delay):
         for name in ("actor", "critics", "target", "target_actor"):
             for x, z in zip(getattr(td3, name).parameters(), getattr(plain.td3, name).parameters()):
                 torch.testing.assert_close(x, z, rtol=1e-4, atol=1e-5)
-        assert_told(told, y, q1, q2)
+        plain.assert_told(told, y, q1, q2)
 
 
 def test_targets_start_equal():
