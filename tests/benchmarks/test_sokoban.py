@@ -167,12 +167,6 @@ def test_what_differs_is_named_and_the_exit_code_is_1(monkeypatch, small, capsys
     assert [line.split("|")[2].strip()[: len(what)] for line in bad] == [what]
 
 
-def test_two_matrices_as_codes():
-    fixed = np.array([[0, 1, 2, 2, 2, 1, 1]])
-    state = np.array([[0, 1, 2, 4, 5, 5, 4]])
-    assert gym_sokoban.codes_of(fixed, state).tolist() == [[0, 1, 2, 3, 6, 5, 4]]
-
-
 # ---- statistics ------------------------------------------------------------------------------------------------------
 def test_two_rates_by_hand():
     # half of 100 and a quarter of 100: 0.25 / sqrt(0.375 * 0.625 * 2 / 100)

@@ -205,27 +205,6 @@ def test_wrong_arguments_are_named(arguments, message):
 
 
 # --- levels ----------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("task", "layouts", "draws"), [
-    ("SimpleCrossing-Easy", 42, 700),  # 2 directions x 3 places of the river x 7 gaps
-    ("LavaCrossing-Easy", 42, 700),
-    ("DoorKey", 36, 700),  # walls at 2 columns x 3 places of the door x 4 or 8 places of the key
-    ("RedBlueDoors", 16, 400),  # 4 x 4 places of the two doors
-    ("Unlock", 384, 5000),  # 6 colours x 4 places of the door x 16 places of the key
-])  # fmt: skip
-def test_number_of_levels(task, layouts, draws):
-    env = MiniGridTask(task)
-    found = set()
-    for seed in range(draws):
-        env.game.reset(seed=seed)
-        found.add(env.game.grid.encode().tobytes() if task != "Unlock" else _things(env.game))
-    assert len(found) == layouts
-
-
-def _things(game) -> tuple:
-    """Door and key of an Unlock level, read without `encode`, which is slow."""
-    return tuple((thing.encode(), i) for i, thing in enumerate(game.grid.grid) if thing and thing.type != "wall")
-
-
 # --- rewards and ends ------------------------------------------------------------------------------------------------
 def test_a_crossing_costs_1_per_step_and_pays_maxsteps_at_the_goal():
     env = crossing(goal=(3, 2))

@@ -9,17 +9,11 @@ from lab.errors import UserError
 from papers.ref_er.tasks import TASKS, make_env, to_env
 
 SIZES = {
-    "HumanoidStandup-v5": (348, 17, 0.4, 1000),
-    "Humanoid-v5": (348, 17, 0.4, 1000),
-    "Ant-v5": (105, 8, 1, 1000),
-    "Walker2d-v5": (17, 6, 1, 1000),
-    "HalfCheetah-v5": (17, 6, 1, 1000),
-    "Reacher-v5": (10, 2, 1, 50),
-    "Swimmer-v5": (8, 2, 1, 1000),
-    "Hopper-v5": (11, 3, 1, 1000),
-    "InvertedPendulum-v5": (4, 1, 3, 1000),
+    "HumanoidStandup-v5": (348, 17, 0.4, 1000), "Humanoid-v5": (348, 17, 0.4, 1000), "Ant-v5": (105, 8, 1, 1000),
+    "Walker2d-v5": (17, 6, 1, 1000), "HalfCheetah-v5": (17, 6, 1, 1000), "Reacher-v5": (10, 2, 1, 50),
+    "Swimmer-v5": (8, 2, 1, 1000), "Hopper-v5": (11, 3, 1, 1000), "InvertedPendulum-v5": (4, 1, 3, 1000),
     "InvertedDoublePendulum-v5": (9, 1, 1, 1000),
-}
+}  # fmt: skip
 """Components of a state and of an action, largest action, time limit."""
 
 
