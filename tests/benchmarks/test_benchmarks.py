@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 # ---- the floor -------------------------------------------------------------------------------------------------------
-def test_operations_of_the_network_by_hand():
+def test_operations_by_hand():
     by_hand = [
         2 * (9 * 9 * 32) * (8 * 8 * 3),  # outputs times inputs of one output; a product and a sum each
         2 * (3 * 3 * 64) * (4 * 4 * 32),
@@ -31,9 +31,6 @@ def test_operations_of_the_network_by_hand():
     ]
     assert layer_flops(NatureConv((40, 40, 3), 3), (40, 40, 3)) == by_hand
     assert sum(by_hand) == 1_727_488
-
-
-def test_operations_of_an_update():
     # forward and both gradients of s, without the gradient of the frames; two networks on s'
     assert update_flops([10, 1], batch=4, looks=2) == 4 * ((10 + 10) + (1 + 1 + 1) + 2 * (10 + 1))
 

@@ -168,13 +168,10 @@ def test_what_differs_is_named_and_the_exit_code_is_1(monkeypatch, small, capsys
 
 
 # ---- statistics ------------------------------------------------------------------------------------------------------
-def test_two_rates_by_hand():
+def test_rates_and_counts_by_hand():
     # half of 100 and a quarter of 100: 0.25 / sqrt(0.375 * 0.625 * 2 / 100)
     assert gym_sokoban.of_two_rates(50, 100, 25, 100) == pytest.approx(0.25 / np.sqrt(0.375 * 0.625 / 50))
     assert gym_sokoban.of_two_rates(0, 100, 0, 50) == gym_sokoban.of_two_rates(9, 9, 4, 4) == 0
-
-
-def test_a_count_among_many_by_hand():
     assert gym_sokoban.of_many(5, [8, 10]) == pytest.approx(4 / (np.sqrt(2) * np.sqrt(1.5)))
     assert gym_sokoban.of_many(3, [4, 4, 4]) == pytest.approx(1 / (0.5 * np.sqrt(4 / 3)))
 

@@ -66,14 +66,11 @@ def test_either_way_to_the_goal_first_leads_away_from_it(direction):
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------
-def test_steps_go_along_the_track_and_count_laps():
+def test_steps_go_along_the_track_and_distances_across_it():
     states = np.array([[0.1], [LOCAL_OPTIMUM], [6.0]])
     after = TASK.step(states, np.array([[-0.5], [0.25], [1.0]], np.float32), RNG)
     np.testing.assert_allclose(after, [[-0.4], [LOCAL_OPTIMUM + 0.25], [7.0]])
     assert after.dtype == np.float64 and states.tolist() == [[0.1], [LOCAL_OPTIMUM], [6.0]]
-
-
-def test_distance_is_as_the_crow_flies():
     a, b = np.array([[3.0, 0.0], [0.0, 0.4]], np.float32), np.array([0.0, 4.0], np.float32)
     np.testing.assert_allclose(TASK.distance(a, b), [5.0, 3.6], rtol=1e-7)
     assert TASK.distance(a, b).dtype == np.float64 and TASK.distance(a[0], b).shape == ()

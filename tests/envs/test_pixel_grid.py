@@ -235,14 +235,6 @@ def test_bad_arguments(arguments, words):
         pixel_grid_env(**arguments)
 
 
-@pytest.mark.parametrize("action", [9, -1, 1.5])
-def test_unknown_actions(action):
-    env = pixel_grid_env(5)
-    env.reset(seed=0)
-    with pytest.raises(ValueError, match="is no action of"):
-        env.step(action)
-
-
 # ---- pictures --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("size", [5, 13, 60])
 def test_picture_shows_pixels_goal_and_location(size):

@@ -174,9 +174,6 @@ def test_the_codes_of_the_symbols():
     assert level.tolist() == [[0] * 5, [0, 1, 2, 3, 0], [0, 4, 5, 1, 0], [0] * 5]
     assert parse(text("####", "#+$#", "####"))[1].tolist() == [0, 6, 4, 0]
     assert (WALL, FLOOR, TARGET, BOX_ON_TARGET, BOX, PLAYER, PLAYER_ON_TARGET) == (0, 1, 2, 3, 4, 5, 6)
-
-
-def test_short_lines_are_filled_up_with_wall():
     assert to_text(parse("\n#####\n#@$.##\n#  #\n####\n")) == text("######", "#@$.##", "#  ###", "######")
 
 

@@ -33,11 +33,6 @@ def test_uniform_draws_every_filled_slot_alike():
     assert chisquare(np.bincount(indices)).pvalue > 0.01
 
 
-def test_uniform_needs_a_transition():
-    with pytest.raises(ValueError, match="no transition has been added"):
-        UniformSampler(np.random.default_rng(0)).sample(1)
-
-
 def test_priority_formula():
     for clip, largest in ((1.0, 1.01), (None, 7.01)):
         sampler = prioritized(alpha=0.6, epsilon=0.01, clip=clip)
@@ -130,14 +125,13 @@ def test_beta_goes_linearly_to_one_with_the_calls():
     assert betas[10:] == [1.0, 1.0, 1.0]
 
 
-def test_too_few_transitions_are_said():
+def test_what_is_wrong_is_said():
     with pytest.raises(ValueError, match="cannot draw 4 different items: only 3"):
         prioritized(filled=3).sample(4)
     with pytest.raises(ValueError, match="nothing to draw"):
         prioritized(filled=0, stratified=True).sample(1)
-
-
-def test_a_td_error_of_nan_is_refused():
+    with pytest.raises(ValueError, match="no transition has been added"):
+        UniformSampler(np.random.default_rng(0)).sample(1)
     sampler = prioritized()
     with pytest.raises(ValueError, match="finite"):
         sampler.update([0, 1], {"td_error": [0.5, np.nan]})

@@ -93,16 +93,13 @@ def test_a_pickle_holds_only_the_filled_part():
     assert len(pickle.dumps(filled(1_000_000, 10), protocol=5)) < 2000
 
 
-def test_add_refuses_missing_and_unknown_fields():
+def test_what_a_ring_refuses():
     ring = filled(5, 1)
     with pytest.raises(TypeError, match=r"\['frame', 'reward'\]"):
         ring.add(reward=1.0)
     with pytest.raises(TypeError, match="bonus"):
         ring.add(frame=np.zeros((2, 3)), reward=1.0, bonus=1.0)
     assert len(ring) == 1
-
-
-def test_an_empty_ring_is_refused():
     with pytest.raises(ValueError, match="at least 1, not 0"):
         Ring(0, FIELDS)
 

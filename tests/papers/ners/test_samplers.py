@@ -105,9 +105,6 @@ def test_a_new_transition_has_the_largest_score_seen():
     sampler.update(np.array([0, 2]), {"td_error": np.array([0.5, 0.5])})
     sampler.add(1)  # slot 1 is overwritten; no stored transition has the largest score any more
     np.testing.assert_allclose(sampler.scores(), [0.5, 9, 0.5])
-
-
-def test_small_errors_do_not_lower_the_score_of_new_transitions():
     sampler = per([0.1, 0.2])
     sampler.add(2)
     np.testing.assert_allclose(sampler.scores(), [0.1, 0.2, 1.0])

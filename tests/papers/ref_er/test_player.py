@@ -197,9 +197,6 @@ def test_statistics_of_returns_by_hand():
     found = return_statistics([5.0, 100.0, 0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 7.0, 8.0, 9.0])
     deciles = {f"return p{10 * k}": value for k, value in enumerate([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 100])}
     assert found == {"episodes": 11, "return": pytest.approx(145 / 11), **deciles}
-
-
-def test_statistics_of_few_returns():
     assert return_statistics([]) == {"episodes": 0}
     found = return_statistics([3.0])
     assert found["episodes"] == 1 and set(found.values()) == {1, 3.0}

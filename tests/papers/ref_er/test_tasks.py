@@ -17,8 +17,9 @@ SIZES = {
 """Components of a state and of an action, largest action, time limit."""
 
 
-def test_the_tasks_are_ten():
+def test_the_tasks_are_ten_and_others_can_be_played():
     assert TASKS.keys() == SIZES.keys()
+    assert make_env("Pendulum-v1").action_space.shape == (1,)
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -48,10 +49,6 @@ def test_the_papers_walker_is_the_old_one():
 
     assert friction(make_env("Walker2d-v5")) == [0.9, 1.9]
     assert friction(gymnasium.make("Walker2d-v5")) == [1.9, 1.9]
-
-
-def test_other_tasks_can_be_played():
-    assert make_env("Pendulum-v1").action_space.shape == (1,)
 
 
 # --- what cannot be played -------------------------------------------------------------------------------------------

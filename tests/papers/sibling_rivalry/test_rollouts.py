@@ -90,7 +90,7 @@ def ended(ends):
     return Rollouts(*[np.zeros((n, 1))] * 3, np.asarray(ends, np.float32), np.ones(n, np.int64), np.zeros(n, bool))
 
 
-def test_terminal_states_of_the_first_episodes():
+def test_terminal_states_of_the_first_episodes_of_the_first_evaluations_of_planes():
     ends = np.random.default_rng(0).uniform(0, 9, (SHOWN + 5, 2))
     found = terminal_states(ended(ends), 0)
     assert SHOWN == 20 and len(found) == 2 * SHOWN
@@ -99,9 +99,6 @@ def test_terminal_states_of_the_first_episodes():
         assert [found[f"end {i} x"], found[f"end {i} y"]] == pytest.approx(ends[i], abs=0.00501)
         assert all(len(repr(found[f"end {i} {axis}"])) <= 4 for axis in "xy")  # two decimals
     assert len(terminal_states(ended(ends[:3]), 0)) == 6
-
-
-def test_terminal_states_of_the_first_evaluations_and_of_planes_only():
     assert EVALUATIONS == 15 and len(terminal_states(ended([[1, 2]]), 14)) == 2
     assert terminal_states(ended([[1, 2]]), 15) == {}
     assert terminal_states(ended([[1, 2, 3]]), 0) == {} and terminal_states(ended(np.zeros((2, 1, 5, 5))), 0) == {}
