@@ -40,10 +40,7 @@ def plain_step(bits, row, column, action):
     if action == 4:
         bits[row][column] = 1 - bits[row][column]
         return row, column
-    return (
-        min(max(row + action % 3 - 1, 0), len(bits) - 1),
-        min(max(column + action // 3 - 1, 0), len(bits) - 1),
-    )
+    return (min(max(row + action % 3 - 1, 0), len(bits) - 1), min(max(column + action // 3 - 1, 0), len(bits) - 1))
 
 
 def plain_legal(size, row, column):

@@ -353,8 +353,7 @@ def test_goals_keep_off_walls_only():
 
 
 @pytest.mark.parametrize(
-    ("task", "low", "high"),
-    [(corridor(4), (3.5, -0.4), (4.4, 0.4)), (u_maze(3), (-0.4, 1.6), (0.5, 2.4))],
+    ("task", "low", "high"), [(corridor(4), (3.5, -0.4), (4.4, 0.4)), (u_maze(3), (-0.4, 1.6), (0.5, 2.4))]
 )
 def test_goals_of_corridor_and_u(task, low, high):
     goals = task.goals(4000, np.random.default_rng(0))

@@ -66,11 +66,9 @@ def random_state(task, rng, density):
 # ---- steps -----------------------------------------------------------------------------------------------------------
 @settings(deadline=None, max_examples=60)
 @given(
-    st.sampled_from([SMALL, VoxelBuild(size=5, height=3, sides=(3, 5), heights=(1, 3))]),
-    st.integers(0, 2**32 - 1),
-    st.floats(0, 0.6),
-    st.lists(st.integers(0, N_ACTIONS - 1), min_size=20, max_size=40),
-)
+    st.sampled_from([SMALL, VoxelBuild(size=5, height=3, sides=(3, 5), heights=(1, 3))]), st.integers(0, 2**32 - 1),
+    st.floats(0, 0.6), st.lists(st.integers(0, N_ACTIONS - 1), min_size=20, max_size=40),
+)  # fmt: skip
 def test_steps_are_those_of_the_plain_twin_and_nothing_comes_from_nothing(task, seed, density, actions):
     """Nor do two worlds side by side disturb each other."""
     rng = np.random.default_rng(seed)

@@ -86,12 +86,9 @@ operations = st.one_of(
 
 @settings(deadline=None)
 @given(
-    script=st.lists(operations, max_size=40),
-    alpha=st.sampled_from([0.0, 0.5, 1.0]),
-    beta_steps=st.sampled_from([None, 5]),
-    rerank_every=st.integers(1, 4),
-    seed=st.integers(0, 9),
-)
+    script=st.lists(operations, max_size=40), alpha=st.sampled_from([0.0, 0.5, 1.0]),
+    beta_steps=st.sampled_from([None, 5]), rerank_every=st.integers(1, 4), seed=st.integers(0, 9),
+)  # fmt: skip
 def test_the_same_draws_as_the_twin(script, alpha, beta_steps, rerank_every, seed):
     chosen = {"alpha": alpha, "beta0": 0.4, "beta_steps": beta_steps, "rerank_every": rerank_every}
     sampler, twin = RankBasedSampler(CAPACITY, np.random.default_rng(seed), **chosen), Twin(seed, **chosen)

@@ -1,7 +1,6 @@
 """The update as kernels against the one of PyTorch, update by update."""
 
 import io
-import pickle
 
 import numpy as np
 import pytest
@@ -106,23 +105,6 @@ def test_the_comparison_notices_a_fault(fault):
 
 
 # --- the same agent ---------------------------------------------------------------------------------------------------
-def test_pickled_in_between_it_ends_with_the_same_bits():
-    agent = FastDDPG(INPUTS, A, seed=3, action_penalty=0.1)
-    for i in range(20):
-        agent.update(*batch(i))
-        if i % 5 == 0:
-            agent.average_targets()
-    twin = pickle.loads(pickle.dumps(agent))
-    for i in range(20, 40):
-        results = [each.update(*batch(i)) for each in (agent, twin)]
-        assert results[0][0] == results[1][0]
-        np.testing.assert_array_equal(results[0][1], results[1][1])
-        agent.average_targets(), twin.average_targets()
-    np.testing.assert_array_equal(numbers(agent), numbers(twin))
-    inputs = batch(0)[0].inputs
-    np.testing.assert_array_equal(agent.act(inputs), twin.act(inputs))
-
-
 def test_what_was_learnt_is_what_the_networks_of_pytorch_show():
     """`act`, `value`, and weights that a plain agent loads, from a file not larger than its own would be."""
     fast, plain = both()

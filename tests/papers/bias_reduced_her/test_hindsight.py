@@ -46,12 +46,9 @@ def instruction(**options) -> Instruction:
 # --- where goals come from -------------------------------------------------------------------------------------------
 @settings(deadline=None)
 @given(
-    places=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1)), min_size=2, max_size=12),
-    k=st.integers(1, 5),
-    filtered=st.booleans(),
-    ibs=st.booleans(),
-    seed=st.integers(0, 99),
-)
+    places=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1)), min_size=2, max_size=12), k=st.integers(1, 5),
+    filtered=st.booleans(), ibs=st.booleans(), seed=st.integers(0, 99),
+)  # fmt: skip
 def test_the_same_draws_in_plain_python(places, k, filtered, ibs, seed):
     """Episodes that visit few places again and again. The plain version draws, filters and counts one by one."""
     achieved = np.array(places, np.float32) * np.float32(0.03)  # neighbours are within the tolerance

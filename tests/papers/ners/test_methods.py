@@ -112,11 +112,9 @@ def test_epsilon_is_per_s_alone():
 # --- any run ----------------------------------------------------------------------------------------------------------
 @examples(deadline=None, max_examples=40)
 @given(
-    method=st.sampled_from(METHODS),
-    capacity=st.integers(4, 12),
-    calls=st.lists(st.sampled_from(["add", "learn", "episode", "evaluation"]), max_size=40),
-    seed=st.integers(0, 99),
-)
+    method=st.sampled_from(METHODS), capacity=st.integers(4, 12),
+    calls=st.lists(st.sampled_from(["add", "learn", "episode", "evaluation"]), max_size=40), seed=st.integers(0, 99),
+)  # fmt: skip
 def test_any_order_of_calls(method, capacity, calls, seed):
     """A law is one, weights have the largest 1, only what is stored is drawn; also in a ring that is overwritten."""
     sampler, memory = make(method, capacity=capacity, seed=seed, draws=10)

@@ -112,11 +112,9 @@ def slow_project(p: np.ndarray, atoms: np.ndarray, support: np.ndarray) -> np.nd
 
 @settings(deadline=None)
 @given(
-    n_atoms=st.integers(2, 51),
-    reward=st.floats(-25, 25),
-    discount=st.sampled_from([0.0, 0.3, 0.99**20, 1.0]),
+    n_atoms=st.integers(2, 51), reward=st.floats(-25, 25), discount=st.sampled_from([0.0, 0.3, 0.99**20, 1.0]),
     seed=st.integers(0, 99),
-)
+)  # fmt: skip
 def test_projection_equals_the_slow_twin(n_atoms, reward, discount, seed):
     support = torch.linspace(-10, 10, n_atoms)
     p = np.random.default_rng(seed).dirichlet(np.ones(n_atoms), size=2).astype(np.float32)

@@ -97,15 +97,6 @@ def test_beta_approaches_its_fixed_points(n_far, limit):
     assert refer.beta == pytest.approx(limit, abs=1e-12)
 
 
-@given(st.floats(0, 1), st.floats(0, 1), st.lists(st.integers(0, 10), max_size=20))
-@settings(deadline=None)
-def test_beta_stays_between_0_and_1(beta, rate, counts):
-    refer = ReFER(rate=rate, beta=beta)
-    for n_far in counts:
-        refer.update(n_far, 10)
-    assert -1e-12 <= refer.beta <= 1 + 1e-12
-
-
 def test_the_share_is_of_the_stored_steps():
     refer = ReFER(rate=0.5, beta=0.5, tolerance=0.25)
     refer.update(26, 100)

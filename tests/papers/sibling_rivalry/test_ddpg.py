@@ -124,10 +124,7 @@ def test_losses_by_hand():
 def test_actor_and_critic_get_their_own_gradients():
     one, twin, b = trained(), trained(), batch(50)
     actor, critic = list(twin.actor.parameters()), list(twin.critic.parameters())
-    expected = [
-        *torch.autograd.grad(twin.actor_loss(b), actor),
-        *torch.autograd.grad(twin.critic_loss(b)[0], critic),
-    ]
+    expected = [*torch.autograd.grad(twin.actor_loss(b), actor), *torch.autograd.grad(twin.critic_loss(b)[0], critic)]
     targets = state(one.target_actor, one.target_critic)
     one.update(b)
     for parameter, gradient in zip([*one.actor.parameters(), *one.critic.parameters()], expected):

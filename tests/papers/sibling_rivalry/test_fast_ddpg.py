@@ -1,7 +1,5 @@
 """The update as a kernel against the one of PyTorch, update by update."""
 
-import pickle
-
 import numpy as np
 import pytest
 import torch
@@ -85,21 +83,6 @@ class LateEpsilon(DDPG):
 @pytest.mark.parametrize("fault", [NoTerminal, OnlineCritic, NoPenalty, LateEpsilon])
 def test_the_comparison_notices_a_fault(fault):
     assert farthest(*both(fault), updates=30) > 2e-3
-
-
-def test_pickled_in_between_it_ends_with_the_same_bits():
-    agent = FastDDPG(Plane(), **SETTINGS)
-    for i in range(10):
-        agent.update(batch(i))
-    agent.sync()
-    twin = pickle.loads(pickle.dumps(agent))
-    for i in range(10, 20):
-        results = [each.update(batch(i)) for each in (agent, twin)]
-        assert results[0] == results[1]
-        agent.sync(), twin.sync()
-    np.testing.assert_array_equal(numbers(agent), numbers(twin))
-    seen = batch(0).observations.numpy()
-    np.testing.assert_array_equal(agent.act(seen, seen), twin.act(seen, seen))
 
 
 def test_weights_that_were_learnt_are_those_that_a_plain_agent_loads():

@@ -59,12 +59,7 @@ def test_relabelled_steps_by_hand():
 
 
 @settings(deadline=None)
-@given(
-    lengths=lengths_of_episodes,
-    k=st.integers(0, 9),
-    tolerance=st.sampled_from([0.0, 1.0]),
-    seed=st.integers(0, 99),
-)
+@given(lengths=lengths_of_episodes, k=st.integers(0, 9), tolerance=st.sampled_from([0.0, 1.0]), seed=st.integers(0, 99))
 def test_the_same_goals_in_plain_python(lengths, k, tolerance, seed):
     walk = rng(seed).integers(-2, 3, (len(lengths), max(lengths) + 1)).astype(np.float32)
     found = relabel(walk[..., None], np.array(lengths), lambda a, b: near(a, b, tolerance), k, rng(seed + 1))

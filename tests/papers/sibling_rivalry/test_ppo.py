@@ -79,12 +79,9 @@ def by_definition(rewards, values, length, gamma, lam, bootstrap):
 
 
 @given(
-    st.integers(1, 5),
-    st.integers(1, 6),
-    st.sampled_from([0.5, 0.98, 1.0]),
-    st.sampled_from([0.0, 0.9, 1.0]),
+    st.integers(1, 5), st.integers(1, 6), st.sampled_from([0.5, 0.98, 1.0]), st.sampled_from([0.0, 0.9, 1.0]),
     st.integers(0, 99),
-)
+)  # fmt: skip
 def test_advantages_by_definition(n, steps, gamma, lam, seed):
     """Whatever stands behind an episode's end has no part in them."""
     rng = np.random.default_rng(seed)

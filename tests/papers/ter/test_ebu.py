@@ -183,12 +183,9 @@ def test_the_first_transitions_can_be_dropped():
 
 @settings(deadline=None, max_examples=60)
 @given(
-    seed=st.integers(0, 10_000),
-    capacity=st.integers(8, 60),
-    n=st.integers(1, 12),
-    every=st.integers(1, 6),
+    seed=st.integers(0, 10_000), capacity=st.integers(8, 60), n=st.integers(1, 12), every=st.integers(1, 6),
     longest=st.integers(1, 25),
-)
+)  # fmt: skip
 def test_what_the_ring_has_overwritten_is_never_served(seed, capacity, n, every, longest):
     """With a target equal to the reward, a served target tells which transition was meant."""
     play, rng = Play(capacity, gamma=0.0), np.random.default_rng(seed)

@@ -252,11 +252,9 @@ class Twin:
 
 @settings(deadline=None, max_examples=200)
 @given(
-    play=steps_of_play,
-    takes=st.lists(st.integers(0, 9), max_size=40),
-    n_roots=st.integers(1, 4),
+    play=steps_of_play, takes=st.lists(st.integers(0, 9), max_size=40), n_roots=st.integers(1, 4),
     max_predecessors=st.sampled_from([1, 2, 3, None]),
-)
+)  # fmt: skip
 def test_sweep_against_a_naive_twin(play, takes, n_roots, max_predecessors):
     """One random stream for both, batches taken while the graph grows."""
 
@@ -275,12 +273,9 @@ def test_sweep_against_a_naive_twin(play, takes, n_roots, max_predecessors):
 
 @settings(deadline=None, max_examples=200)
 @given(
-    play=steps_of_play,
-    takes=st.lists(st.integers(0, 9), min_size=40, max_size=40),
-    capacity=st.integers(1, 12),
-    n_roots=st.sampled_from([1, 2, 8]),
-    max_predecessors=st.sampled_from([1, 3, None]),
-)
+    play=steps_of_play, takes=st.lists(st.integers(0, 9), min_size=40, max_size=40), capacity=st.integers(1, 12),
+    n_roots=st.sampled_from([1, 2, 8]), max_predecessors=st.sampled_from([1, 3, None]),
+)  # fmt: skip
 def test_rules_of_the_sweep_while_transitions_come_and_go(play, takes, capacity, n_roots, max_predecessors):
     graph = TransitionGraph(capacity)
     sweep = sweep_of(graph, n_roots, max_predecessors, seed=2)
