@@ -329,9 +329,11 @@ def test_the_readme_example_runs_and_prints_what_it_says(capsys):
     np.testing.assert_allclose(names["values"][:10], 0.9 ** np.arange(9, -1, -1))
 
 
-def test_links_of_the_readme_exist():
-    for link in re.findall(r"\]\(([^)#:]+)\)", README) + re.findall(r'src="([^"]+)"', README):
-        assert (ROOT / link).exists(), link
+def test_links_of_the_readmes_exist():
+    for path in (ROOT / "README.md", *(ROOT / "papers").glob("*/README.md")):
+        text = path.read_text()
+        for link in re.findall(r"\]\(([^)#:]+)\)", text) + re.findall(r'src="([^"]+)"', text):
+            assert (path.parent / link).exists(), f"{path}: {link}"
 
 
 def test_the_tests_that_their_readme_names_exist():

@@ -147,6 +147,3 @@ def test_any_order_of_calls(method, capacity, calls, seed):
         assert p.dtype == np.float64 and len(p) == len(sampler.scores()) == len(memory)
         assert p.min() >= 0 and p.sum() == pytest.approx(1)
         assert np.isfinite(sampler.scores()).all() and sampler.scores().min() >= 0
-
-
-# --- pickles ----------------------------------------------------------------------------------------------------------

@@ -154,6 +154,3 @@ def test_the_temperature_goes_up_when_the_entropy_is_below_its_target_and_down_a
     assert sac.log_alpha.item() == 0.0 and sac.target_entropy == -2.0
     sac.update(batch(64))
     assert sac.log_alpha.item() == pytest.approx(0.01 if grows else -0.01, rel=1e-3)
-
-
-# --- seeds, pickles, defaults -----------------------------------------------------------------------------------------

@@ -75,6 +75,3 @@ def test_updates_equal_a_plain_second_implementation(delay):
 def test_targets_start_equal():
     td3 = agent()
     assert all(torch.equal(slow, fast) for slow, fast in zip(td3.averaged, td3.online, strict=True))
-
-
-# --- seeds, pickles, defaults -----------------------------------------------------------------------------------------
