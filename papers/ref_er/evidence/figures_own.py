@@ -92,7 +92,7 @@ def own_million(results: Results, scale: str, out: Path) -> None:
 
 def own_segments(results: Results, scale: str, out: Path) -> None:
     """ACER with the full protocol's segments beside the short ones that it has at quick in Fig. 4."""
-    data = Data(results, "own-segments+fig4-others", scale)
+    data = Data(results, f"own-segments+{FIG4}", scale)
     names = {"acer (lr 1e-05)": "segments of 10 steps", "acer (segments of 200)": "segments of 200 steps"}
     envs = [env for env in data.shown if ("acer (segments of 200)", env) in {(m, e) for m, e, _ in data.wanted}]
     canvas, axes = data.canvas(1, 2 * len(envs), "own experiment: ACER's segments", HOW)
