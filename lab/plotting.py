@@ -243,7 +243,8 @@ class Data(Grid):
 
     def caption(self, note: str, **names: Any) -> str:
         """Scale, runs and steps, `note`, and what is missing. names: as `caption` has them, instead of the paper's."""
-        return caption(self, note, **{"unit": self.unit, "label": self.label, "place": self.place} | names)
+        usual: dict[str, Any] = {"unit": self.unit, "label": self.label, "place": self.place}
+        return caption(self, note, **usual | names)
 
     def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (0, 0), **names: Any):
         """new_figure with the paper's name and a caption. size: by default the paper's."""

@@ -5,6 +5,7 @@ draws what there is; its caption says what of the experiment's grid is missing.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from matplotlib.cm import ScalarMappable
@@ -126,7 +127,7 @@ def table2(data: Data) -> Canvas:
     return canvas
 
 
-def _lazily(module: str) -> Callable[..., Canvas]:
+def _lazily(module: str) -> Callable[..., Any]:
     return later(f"papers.bias_reduced_her.evidence.figures_{module}")
 
 

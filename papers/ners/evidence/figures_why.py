@@ -33,8 +33,9 @@ def own_why(data: Data) -> Canvas:
         "single seeds; below: total variation of the sampling law from uniform after the last steps, mean of the seeds"
     )
     title = "own experiment: how the networks shrink the spread of their inputs"
-    names = {"unit": "network step", "label": lambda method: method.removeprefix("none ")}
-    canvas, axes = data.canvas(len(REWARDS), len(TIMES), title, note, **names)
+    canvas, axes = data.canvas(
+        len(REWARDS), len(TIMES), title, note, unit="network step", label=lambda method: method.removeprefix("none ")
+    )
     for row, (reward, meaning) in zip(axes, REWARDS.items()):
         for ax, (time, title) in zip(row, TIMES.items()):
             method = f"none {time} {reward}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from matplotlib import colormaps
@@ -187,7 +187,7 @@ def ants(experiment: str, title: str) -> Figure:
     return OfAgents.figure(experiment, f"not in the paper: {title}", draw)
 
 
-def _lazily(module: str) -> Callable[..., Canvas]:
+def _lazily(module: str) -> Callable[..., Any]:
     return later(f"papers.sibling_rivalry.evidence.figures_{module}")
 
 

@@ -6,6 +6,7 @@ experiment's grid is missing.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from matplotlib.figure import Figure as Canvas
 
@@ -144,7 +145,7 @@ def table_b1(data: Data) -> Canvas:
     return canvas
 
 
-def _lazily(module: str) -> Callable[..., Canvas]:
+def _lazily(module: str) -> Callable[..., Any]:
     return later(f"papers.ter.evidence.figures_{module}")
 
 

@@ -41,9 +41,8 @@ def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], bend:
 
 def fig2(data: Data) -> Canvas:
     """Fig. 2: (a) the chain, (b) normalised return and value error over backups."""
-    names = {"unit": "backup", "label": NCHAIN.__getitem__}
-    note = f"{HOW}; one fixed data set per seed"
-    canvas, axes = data.canvas(1, 3, "Figure 2: NChain, N = 20", note, (3.4, 2.6), **names)
+    title, note = "Figure 2: NChain, N = 20", f"{HOW}; one fixed data set per seed"
+    canvas, axes = data.canvas(1, 3, title, note, (3.4, 2.6), unit="backup", label=NCHAIN.__getitem__)
     draw_chain(axes[0, 0])
     axes[0, 0].set_title("(a) NChain")
     panels = {"return": "normalised return", "value_error": "mean |Q - Q*|"}
