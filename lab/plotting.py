@@ -160,10 +160,15 @@ def curves(
         ax.plot(steps, centre, **styles[method], linewidth=1.6, zorder=3, label=label, marker=marker)
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel or metric.replace("_", " "))
-    ax.xaxis.set_major_formatter(EngFormatter(sep=""))  # 200k, 1M
-    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    round_steps(ax)
     if not ax.lines:
         not_run(ax)
+
+
+def round_steps(ax: Axes) -> None:
+    """Few round numbers along x: 200k, 1M."""
+    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
+    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
 
 
 def not_run(ax: Axes) -> None:
@@ -241,6 +246,10 @@ class Data(Grid):
         """Line styles."""
         return method_styles(list(methods))
 
+    def rows(self, metric: str, methods: Sequence[str], env: str) -> pd.DataFrame:
+        """Of a task, at least those of a metric of these methods."""
+        return self.of(env)
+
     def caption(self, note: str, **names: Any) -> str:
         """Scale, runs and steps, `note`, and what is missing. names: as `caption` has them, instead of the paper's."""
         usual: dict[str, Any] = {"unit": self.unit, "label": self.label, "place": self.place}
@@ -260,21 +269,22 @@ class Data(Grid):
         """One metric of a task: `curves` with the paper's band, names and styles. methods: by default all."""
         order = list(self.methods if methods is None else methods)
         curves(
-            ax, self.of(env), metric, kind=self.kind, order=order, ylabel=ylabel, xlabel=self.xlabel,
+            ax, self.rows(metric, order, env), metric, kind=self.kind, order=order, ylabel=ylabel, xlabel=self.xlabel,
             labels=labels or {method: self.label(method) for method in order}, styles=styles or self.styles(order),
         )  # fmt: skip
         ax.set_title(title)
 
     @classmethod
-    def figure(cls, experiment: str, title: str, draw: Callable[[Self], Canvas]) -> Figure:
-        """The figure that `draw` makes of the experiment's rows, with a legend."""
+    def figure(cls, experiment: str, title: str, draw: Callable[[Self], Canvas], *, needs: str = "") -> Figure:
+        """The figure that `draw` makes of the experiment's rows, with a legend. needs: the experiments that it is
+        listed under, where those are others."""
 
         def drawn(results: Results, scale: str, out: Path) -> None:
             canvas = draw(cls(results, experiment, scale))
             legend(canvas)
             save(canvas, out)
 
-        return Figure(tuple(experiment.split("+")), drawn, title)
+        return Figure(tuple((needs or experiment).split("+")), drawn, title)
 
 
 def later(target: str) -> Callable[..., Any]:

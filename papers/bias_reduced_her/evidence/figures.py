@@ -152,7 +152,8 @@ FIGURES: dict[str, Figure] = {
         "appendix-a", "goal distributions as Gaussian mixtures", _lazily("appendix_a:appendix_a")
     ),
     "own-estimates": Data.figure(
-        TRAINING, "not in the paper: where the value is over-estimated", _lazily("estimates:own_estimates")
+        TRAINING, "not in the paper: where the value is over-estimated", _lazily("estimates:own_estimates"),
+        needs=BOTH,
     ),
     "own-goals": Data.figure(
         "own-goals", "Appendix A with a learner: goals from a mixture, and goals that move",

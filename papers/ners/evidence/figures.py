@@ -62,10 +62,10 @@ def own_td3_lr(data: Data) -> Canvas:
     canvas, axes = data.canvas(1, len(data.cells), title, note, (4.6, 3.0))
     for ax, (agent, env) in zip(axes[0], data.cells):
         names = {m: f"learning rate {split(m)[1].removeprefix('lr ')}" for m in data.methods if data.has(m, env)}
-        data.curves(ax, env, "score", RETURN, names, solid(dict(zip(names, OTHERS))))
+        looks = solid(dict(zip(names, OTHERS)))
+        data.panel(ax, env, "score", RETURN, names, title=cell(agent, env), labels=names, styles=looks)
         if (agent, env) in TABLE1 and ax.lines:
             ax.axhline(TABLE1[agent, env]["random"], color="0.4", linestyle="--", linewidth=1.2, label="paper's RANDOM")
-        ax.set_title(cell(agent, env))
     left_labels(axes)
     return canvas
 

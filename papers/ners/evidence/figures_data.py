@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 
 from lab import plotting
 from lab.entry import Entry
-from lab.plotting import curves
 from lab.results import Results
 from papers.ners.evidence.labels import AGENTS, COLOURS, SAMPLERS, cell, label, split, task
 
@@ -44,10 +43,14 @@ class Data(plotting.Data):
     def _groups(self) -> dict[Hashable, pd.DataFrame]:
         return dict(iter(self.frame.groupby(["metric", "method", "env"])))
 
-    def rows(self, metric: str, methods: Iterable[str], env: str) -> pd.DataFrame:
+    def every(self, metric: str, methods: Iterable[str], env: str) -> pd.DataFrame:
         """The rows of a metric of some methods on a task."""
         found = [rows for method in methods if (rows := self._groups.get((metric, method, env))) is not None]
         return pd.concat(found) if found else self.frame.iloc[:0]
+
+    def rows(self, metric: str, methods: Iterable[str], env: str) -> pd.DataFrame:
+        """And averaged."""
+        return averaged(self.every(metric, methods, env))
 
     def has(self, method: str, env: str) -> bool:
         """Whether a method's runs on a task belong to the experiments, run or not."""
@@ -56,15 +59,6 @@ class Data(plotting.Data):
     def caption(self, note: str, **names: Any) -> str:
         short = len({split(method)[0] for method in self.methods}) == 1  # the title names the agent
         return super().caption(note, **{"label": lambda method: label(method, short)} | names)
-
-    def curves(
-        self, ax: Axes, env: str, metric: str, ylabel: str, names: Mapping[str, str], looks: Mapping[str, dict]
-    ) -> None:
-        """One metric on a task over environment steps, of the methods that `names` has names for."""
-        curves(
-            ax, averaged(self.rows(metric, names, env)), metric, kind=self.kind, order=list(names), labels=names,
-            styles=looks, ylabel=ylabel,
-        )  # fmt: skip
 
 
 class SAC(Data):
@@ -95,5 +89,5 @@ def averaged(frame: pd.DataFrame, points: int = POINTS) -> pd.DataFrame:
 def panel(ax: Axes, data: Data, agent: str, env: str, samplers: Iterable[str], metric: str, ylabel: str) -> None:
     """One metric of an agent on a task, one line for each sampler."""
     names = {f"{agent} {sampler}": SAMPLERS.get(sampler, sampler) for sampler in samplers}
-    data.curves(ax, env, metric, ylabel, names, solid({method: COLOURS[split(method)[1]] for method in names}))
-    ax.set_title(cell(agent, env))
+    looks = solid({method: COLOURS[split(method)[1]] for method in names})
+    data.panel(ax, env, metric, ylabel, names, title=cell(agent, env), labels=names, styles=looks)

@@ -1,7 +1,6 @@
 """What the samplers replay, over training: Fig. 5 (Q and TD error) and our own look at the sampling laws."""
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import PercentFormatter
@@ -41,12 +40,9 @@ HALF = 0.5
 LOGARITHMIC = ("tv", "tv_replayed", "log_score_sd_replayed")
 
 
-def by_share(rows: pd.DataFrame, metric: str, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
-    """A metric over the share of training: shares and means over seeds, both [T]. Age is divided by the steps.
-
-    rows: of the metric. MissingData when there are none.
-    """
-    steps, values = matrix(rows, metric, method, env)
+def by_share(data: Data, metric: str, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
+    """A metric over the share of training: shares and means over seeds, both [T]. Age is divided by the steps."""
+    steps, values = matrix(data.every(metric, [method], env), metric, method, env)
     mean = values.mean(axis=0) / (steps if metric == "age" else 1)
     return steps / steps[-1], np.where(np.abs(mean) < TINY, 0.0, mean)  # a deviation of equal numbers is not quite 0
 
@@ -64,7 +60,7 @@ def law_panel(ax: Axes, data: Data, agent: str, metric: str) -> None:
         for env in data.envs:
             method = f"{agent} {sampler}"
             try:
-                found.append(by_share(data.rows(metric, [method], env), metric, method, env))
+                found.append(by_share(data, metric, method, env))
             except MissingData:
                 continue
         for shares, values in found:
@@ -116,7 +112,7 @@ def own_law(data: Data) -> Canvas:
     canvas, axes = data.canvas(1, len(shown), title, note, (3.4, 2.8))
     looks = solid({f"{agent} {reading}": colour for reading, colour in READING_COLOURS.items()})
     for ax, metric in zip(axes[0], shown):
-        data.curves(ax, env, metric, MEASURES[metric], names, looks)
+        data.panel(ax, env, metric, MEASURES[metric], names, labels=names, styles=looks)
         logarithmic(ax)
         if metric == "tv":
             ax.axhline(bonus_distance(HALF**0.5, 128), color="0.4", linestyle=":", linewidth=1.2)
@@ -131,5 +127,5 @@ def own_time(data: Data) -> Canvas:
     names = {f"{agent} ners environment": "NERS, time: environment step", f"{agent} random": "RANDOM"}
     looks = solid({method: COLOURS[name] for method, name in zip(names, ("ners", "random"))})
     for ax, metric in zip(axes[0], ("score", "tv", "tv_replayed")):
-        data.curves(ax, env, metric, MEASURES.get(metric, RETURN), names, looks)
+        data.panel(ax, env, metric, MEASURES.get(metric, RETURN), names, labels=names, styles=looks)
     return canvas

@@ -63,10 +63,11 @@ def returns_of(experiment: str, number: int, title: str, proposed: str) -> Figur
 
 
 def own(
-    experiment: str, what: str, title: str, note: str, *panels: Panel, names: Mapping[str, str] | None = None
-) -> Figure:
+    experiment: str, what: str, title: str, note: str, *panels: Panel, names: Mapping[str, str] | None = None,
+    beside: str = "",
+) -> Figure:  # fmt: skip
     """Not in the paper: for each task a panel of each kind, side by side. names: the methods drawn, and what they are
-    called; tasks without one of them are left out."""
+    called; tasks without one of them are left out. beside: another figure's experiment whose runs are drawn, too."""
 
     def draw(data: Data) -> Canvas:
         shown = names or {method: label(method) for method in data.methods}
@@ -77,7 +78,7 @@ def own(
             draw_panel(ax, data, env, shown)
         return canvas
 
-    return Data.figure(experiment, f"not in the paper: {what}", draw)
+    return Data.figure(experiment + beside, f"not in the paper: {what}", draw, needs=experiment)
 
 
 def deviations(ax: Axes, data: Data, env: str, names: Mapping[str, str]) -> None:
@@ -127,7 +128,7 @@ FIGURES: dict[str, Figure] = {
         banded_returns, divergence(draw_implied),
     ),
     "own-segments": own(
-        "own-segments+fig4-others", "ACER's segments", "ACER's segments", HOW, returns, divergence(),
+        "own-segments", "ACER's segments", "ACER's segments", HOW, returns, divergence(), beside="+fig4-others",
         names={"acer (lr 1e-05)": "segments of 10 steps", "acer (segments of 200)": "segments of 200 steps"},
     ),
 }  # fmt: skip

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import EngFormatter, MaxNLocator
+from matplotlib.ticker import EngFormatter
 from numpy.typing import ArrayLike
 
 from lab import plotting
 from lab.colours import BLACK, GREEN, OWN_METHOD, PRIORITISED, PURPLE, SKY, UNIFORM
-from lab.plotting import not_run
 from lab.results import MissingData, Results, matrix
 from papers.ref_er.evidence.implied_kl import implied_kl
 from papers.ref_er.evidence.paper_values import ACTIONS, NOISE, TOLERANCE
@@ -74,7 +73,7 @@ class Data(plotting.Data):
     """The rows of an experiment, and captions that say which tasks they are of."""
 
     paper, plan = "ReF-ER", "papers.ref_er.evidence.experiments"
-    kind, size, width = "mean-20-80", (3.2, 2.6), 7.0
+    kind, size, width = "mean", (3.2, 2.6), 7.0
     label = staticmethod(label)
 
     def __init__(self, results: Results, experiment: str, scale: str) -> None:
@@ -177,27 +176,21 @@ def panel(
 
     names: method -> in the legend. banded: methods with the band of returns.
     """
-    frame, banded = data.of(env), set(banded)
-    for method, style in styles(data.methods).items():
-        if method not in names:
-            continue
+    looks = styles(data.methods)
+    shown, banded = [method for method in looks if method in names], set(banded)
+    data.panel(ax, env, metric, ylabel, shown, title=env, labels=names, styles=looks)
+    for method in filter(banded.__contains__, shown):
         try:
-            steps, values = matrix(frame, metric, method, env)
+            steps, _ = matrix(data.of(env), metric, method, env)
         except MissingData:
             continue
-        ax.plot(steps, values.T, **style, linewidth=0.5, alpha=0.35, zorder=1)
-        if method in banded:
-            low, high = episode_band(frame, method, env, steps)
-            ax.fill_between(steps, low, high, color=style["color"], alpha=0.18, linewidth=0, zorder=2)
-        marker = "o" if len(steps) == 1 else None  # a curve of one point is no line
-        ax.plot(steps, values.mean(axis=0), **style, linewidth=1.6, zorder=3, label=names[method], marker=marker)
-    ax.set(xlabel=XLABEL, ylabel=ylabel, title=env)
+        low, high = episode_band(data.of(env), method, env, steps)
+        ax.fill_between(steps, low, high, color=looks[method]["color"], alpha=0.18, linewidth=0, zorder=2)
     if not ax.lines:
-        not_run(ax)
         return
+    ax.set_xlim(0, None)
     if log:
         ax.set_yscale("log", nonpositive="mask")  # a divergence of 0 is left out
-    _steps(ax)
 
 
 def returns(ax: Axes, data: Data, env: str, names: Mapping[str, str], banded: Iterable[str] = ()) -> None:
@@ -245,13 +238,6 @@ def cut_below(ax: Axes) -> None:
     number = EngFormatter(places=1, sep="")
     below = [f"↓ {name}: to {number(values.min())}" for name, values in found.items() if values.min() < end]
     ax.set_xlabel("\n".join([XLABEL, *(below or ["↓ single runs"])]))
-
-
-def _steps(ax: Axes) -> None:
-    """Few round numbers of environment steps along x."""
-    ax.set_xlim(0, None)
-    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
-    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
 
 
 def draw_implied(ax: Axes, data: Data, env: str) -> None:

@@ -12,11 +12,10 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from lab import plotting
 from lab.colours import BLACK, GREEN, OWN_METHOD, PURPLE, SKY, UNIFORM
-from lab.plotting import not_run
+from lab.plotting import not_run, round_steps
 from lab.results import MissingData, Results, matrix
 from papers.sibling_rivalry.evidence.labels import NAMES, label
 from papers.sibling_rivalry.evidence.paper_values import EPISODES
@@ -107,13 +106,7 @@ def paper_panel(
         ax.plot(episodes, values, **STYLES[method], linewidth=1.6, label=NAMES[method])
     ax.set_title(title)
     ax.set(xlabel=EPISODES_LABEL, ylabel=SUCCESS, ylim=(-0.02, 1.02), xlim=(0, None))
-    _episodes(ax)
-
-
-def _episodes(ax: Axes) -> None:
-    """Few round numbers of training episodes along x."""
-    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
-    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    round_steps(ax)
 
 
 def draw_maze(ax: Axes, maze: PointMaze, up: float = 0.0) -> None:
@@ -194,5 +187,5 @@ def heat_map(ax: Axes, data: Data, env: str, metric: str, thresholds: dict[str, 
         extent=(0, table.columns[-1], low - 0.5, high + 0.5),
     )  # fmt: skip
     ax.set(ylabel="ε", xlabel=EPISODES_LABEL, yticks=list(rows))
-    _episodes(ax)
+    round_steps(ax)
     cast(Canvas, ax.figure).colorbar(ScalarMappable(norm, "viridis"), ax=ax, label=text)
