@@ -5,16 +5,17 @@ import pytest
 
 from lab.collecting import collect
 from lab.results import Results
-from papers.bias_reduced_her.appendix_a import entries, main
+from papers.bias_reduced_her.appendix_a import main
+from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
 from papers.bias_reduced_her.evidence.figures import FIGURES
 from tests.papers.drawn import draw
 
 
 def test_measured_variances_lie_on_the_lines_of_the_formula(tmp_path):
     """The smoke runs have 100 samples, hence the tolerance."""
-    for entry in entries("smoke"):
+    for entry in EXPERIMENTS["appendix-a"]("smoke"):
         main(entry.config, entry.run_dir(tmp_path))
-    collect("appendix-a", "smoke", entries("smoke"), tmp_path, tmp_path / "results", own=True)
+    collect("appendix-a", "smoke", EXPERIMENTS["appendix-a"]("smoke"), tmp_path, tmp_path / "results", own=True)
     panel = draw(FIGURES["appendix-a"], Results(tmp_path / "results")).axes[2]
     formula = {line.get_color(): line for line in panel.lines if len(line.get_xdata()) > 2}
     assert len(panel.containers) == 6
