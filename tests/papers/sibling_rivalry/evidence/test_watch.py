@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from papers.sibling_rivalry import train, train_off_policy
 from papers.sibling_rivalry.evidence.watch import player
