@@ -167,6 +167,14 @@ CLAIMS = full_only([
           f"transitions ends within {law.UNIFORM:.0%} total variation of uniform", "-",
           ROOM.all({name: law.near(name) for name in READINGS if name != "ners environment"}, of=("own-law",)),
           kind="own"),
+    Claim("own-time-law", "own-time", "TD3 on the sparse pendulum, the environment's step as time: after 100,000 steps "
+          f"NERS's law is more than {law.LEFT:g} total variation from uniform in most seeds", "-",
+          ROOM.all(law.left_uniform("ners environment", late("tv"), law.LEFT, share=0.5), of=("own-time",)),
+          kind="own"),
+    Claim("own-time-area", "own-time", "By the same reading NERS is above RANDOM over all of training (no difference "
+          "expected)", "-", ROOM.all("ners environment", ">", "random", of=("own-time",), by=THROUGHOUT), kind="own"),
+    Claim("own-time-end", "own-time", "By the same reading NERS ends above RANDOM (no difference expected)", "-",
+          ROOM.all("ners environment", ">", "random", of=("own-time",)), kind="own"),
     Claim("own-law-ners", "own-distance", "Our prediction: among transitions that were replayed NERS's sampling law "
           f"ends within {law.UNIFORM:.0%} total variation of uniform, {OF_TASKS}", "-",
           ROOM.most(law.near("ners"), of=EVERYWHERE), kind="own"),

@@ -36,6 +36,8 @@ FACTOR = 2.0
 """Ratio of a statistic of Table 3 to the paper's that counts as none."""
 UNIFORM = 0.02
 """Total variation from uniform up to which a law hardly differs from RANDOM's."""
+LEFT = 0.1
+"""Total variation from which a law has left uniform."""
 SHRUNK = 0.01
 """Share of the inputs' spread below which hardly anything of it is left."""
 

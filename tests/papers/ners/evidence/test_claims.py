@@ -10,11 +10,11 @@ from lab.results import COLUMNS, Results
 from lab.rooms import House
 from lab.verdicts import NOBODY
 from papers.ners.evidence.claims import CLAIMS
-from papers.ners.evidence.claims_law import explained
+from papers.ners.evidence.claims_law import explained, left_uniform
 from papers.ners.evidence.claims_runs import ROOM, THROUGHOUT, beyond, early, ero_apart, height, late, ordering, score
 from papers.ners.evidence.figures import FIGURES
 from papers.ners.evidence.paper_values import BASELINES, TABLE1, TABLE2, scorer_updates
-from papers.ners.evidence.plan import GAMES, PLANS
+from papers.ners.evidence.plan import GAMES, PLANS, files
 from papers.ners.evidence.postures import posture
 from tests.papers.judged import read_elsewhere
 from tests.papers.ners.evidence.synthetic import HOPPER, LANDER, PENDULUM, right, write, wrong
@@ -266,6 +266,32 @@ def test_two_per_cent_from_uniform_among_replayed_transitions(tv, expected, tmp_
     assert verdict.status == expected
     assert verdict.parts["SAC Pendulum*"].note == "75 steps of NERS's networks, the paper's runs 2,475"
     assert [scorer_updates("sac", LANDER), scorer_updates("rainbow", "Alien")] == [495, 99]
+
+
+@pytest.mark.parametrize(
+    ("tv", "some", "most"),
+    [
+        ((0.05, 0.09, 0.02), NO, NO),
+        ((0.05, 0.8, 0.2, 0.0), YES, NO),
+        ((0.11, 0.8, 0.0), YES, YES),
+        ((0.8,), *[MAYBE] * 2),
+    ],
+)
+def test_laws_that_left_uniform_are_counted_seed_by_seed(tv, some, most, made):
+    """At the end: the first four fifths do not matter."""
+    runs = made({"sac ners": [[0.5] * 4 + [end] for end in tv]}, "tv")
+    found = [left_uniform("ners", late("tv"), 0.1, share)(runs, HOPPER) for share in (0.0, 0.5)]
+    assert [verdict.status for verdict in found] == [some, most]
+
+
+@pytest.mark.parametrize(("begin", "area"), [(0.0, YES), (-1e4, NO)])
+def test_on_the_sparse_pendulum_the_area_is_judged_beside_the_end(begin, area, tmp_path):
+    """NERS ends above RANDOM, but may have begun far below it. Ten seeds lie in two files."""
+    numbers = but("own-time", lambda m, env: dict(begin=begin) if m == "td3 ners environment" else {})
+    for k, name in enumerate(files("own-time")):
+        write(tmp_path, name, numbers, "quick", first=40 + 5 * k)
+    found = judge(tmp_path, "own-time-law", "own-time-area", "own-time-end")
+    assert [*statuses(found).values()] == [YES, area, YES] and {verdict.seeds for verdict in found.values()} == {10}
 
 
 @pytest.mark.parametrize(
