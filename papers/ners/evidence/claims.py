@@ -26,7 +26,7 @@ from papers.ners.evidence.claims_runs import (
     random_as_printed,
 )
 from papers.ners.evidence.labels import INDEPENDENT, READINGS
-from papers.ners.evidence.paper_values import BASELINES, TABLE1, TABLE2, margin
+from papers.ners.evidence.paper_values import BASELINES, FIG5, TABLE1, TABLE2, margin
 from papers.ners.evidence.plan import PENDULUM, WALKER, read_as
 
 CURVES = "curves, no numbers"
@@ -121,12 +121,12 @@ CLAIMS = full_only([
           "no significant difference", ROOM.all("ners*", "==", "ners", of=("fig4",))),
     # Fig. 5
     Claim("fig5-early", "fig5", "Early, NERS replays higher TD errors (mean logarithm) than RANDOM, SAC, on most of "
-          "BipedalWalker, Ant and Walker2d", CURVES, law.high_td_early(on=law.OF_FIG5)),
+          "BipedalWalker, Ant and Walker2d", CURVES, law.high_td_early(on=FIG5)),
     Claim("fig5-late", "fig5", "Late, NERS replays both higher TD errors and higher Q than RANDOM, SAC, on most of "
           "these three tasks (the TD errors decide: with a better policy Q is higher anyway)", CURVES,
-          law.high_both_late(on=law.OF_FIG5)),
+          law.high_both_late(on=FIG5)),
     Claim("fig5-others", "fig5", "Late, neither PER nor ERO replays both higher TD errors and higher Q than RANDOM, "
-          "SAC, on most of these three tasks", "unique to NERS", ROOM.most(law.neither, of=law.SAC, on=law.OF_FIG5)),
+          "SAC, on most of these three tasks", "unique to NERS", law.most_with_sac(law.neither, on=FIG5)),
     # Figs. C.1 and C.2: the curves of the runs of Tables 1 and 2
     Claim("fig-c1-ners", "fig-c1", f"MuJoCo: over all of training NERS is above RANDOM, PER and ERO {OF_TASKS}", "in "
           "most cases; text of Sec. 3.2: all", best_throughout(of=("table1",)), counted_with="table1-ners"),

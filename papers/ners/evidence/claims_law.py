@@ -23,8 +23,8 @@ import numpy as np
 from lab.comparisons import TINY, Compare, Judge, Measure, Runs, Score
 from lab.results import MissingData
 from lab.verdicts import MIN_SEEDS, Verdict, all_of, below, difference, number
-from papers.ners.evidence.claims_runs import ROOM, beyond, early, fifth, late, together
-from papers.ners.evidence.labels import SAMPLERS, cell, split
+from papers.ners.evidence.claims_runs import ROOM, beyond, early, fifth, late, places, together
+from papers.ners.evidence.labels import SAMPLERS, split
 from papers.ners.evidence.paper_values import BASELINES, FIG5, STATISTICS, STEPS, TABLE3, TIME_LIMITS, scorer_updates
 from papers.ners.evidence.pooled import replayed
 from papers.ners.evidence.postures import posture
@@ -109,16 +109,16 @@ def as_printed(label: str) -> Compare:
 
 # ---- Fig. 5 ----------------------------------------------------------------------------------------------------------
 
-SAC = ("fig3", "table1")
-OF_FIG5 = tuple(cell("sac", env) for env in FIG5)
-ELSEWHERE = tuple(cell("sac", env) for env in TIME_LIMITS if env not in FIG5)
-"""The other tasks of SAC."""
-high_td_early = partial(ROOM.most, "ners", ">", "random", of=SAC, by=Score(early("log_td")))
+SAC = replace(ROOM, places=lambda *at: [place for place in places(*at) if place.prefix == "sac "])
+ELSEWHERE = tuple(env for env in TIME_LIMITS if env not in FIG5)
 BOTH = {"log TD": late("log_td"), "Q": late("q_mean")}
+most_with_sac = partial(SAC.most, of=("fig3", "table1"))
+high_td_early = partial(most_with_sac, "ners", ">", "random", by=Score(early("log_td")))
 high_both_late = partial(
-    ROOM.most, {name: ("ners", ">", "random", Score(measure)) for name, measure in BOTH.items()}, of=SAC,
+    most_with_sac,
+    {name: ("ners", ">", "random", Score(measure)) for name, measure in BOTH.items()},
     decisive=["log TD"],
-)  # fmt: skip
+)
 """The TD errors decide: Q is higher with any better policy."""
 
 
