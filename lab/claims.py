@@ -17,8 +17,11 @@ from lab.errors import UserError
 from lab.results import EVIDENCE, MissingData, Results, write_if_changed
 from lab.verdicts import LEVEL, MARGIN, MIN_SEEDS, STATUSES, Verdict, false_discovery_threshold, status_after
 
-KINDS = ("paper", "own", "wiring")
+KINDS = ("paper", "own", "surrogate", "wiring")
 BEGIN, END = "<!-- claims:begin -->", "<!-- claims:end -->"
+HOLDS = {"reproduced": "holds", "not reproduced": "does not hold"}
+HOLD = {"reproduced": "hold", "not reproduced": "do not hold"}
+"""What is said of a surrogate, which speaks neither for nor against the paper."""
 NAMED = 3  # claims that a sentence about a paper names at most
 
 
@@ -27,10 +30,12 @@ class Claim:
     """One checkable statement. `check` may raise MissingData: the claim is then "not run".
 
     kind: "paper" for what the paper says, in its words and at its budget or at one chosen before the data were seen;
-    "own" for what only we ask, or choose afterwards; "wiring" for what holds by construction. counted_with: id of the
-    claim whose runs and question this one repeats; it is not counted again. scale: the smallest at which its runs are
-    planned, "quick" or "full". reads: the experiments that hold them, "a+b" where they are two, if they are not just
-    those of its figure. tasks: those (`Entry.env`) that it is about, if not all.
+    "own" for what only we ask, or choose afterwards; "wiring" for what holds by construction. surrogate: what runs at
+    quick have in place of what the claim is about, such as a smaller world; judged on them, it is of the kind
+    "surrogate" and speaks neither for nor against the paper. counted_with: id of the claim whose runs and question
+    this one repeats; it is not counted again. scale: the smallest at which its runs are planned, "quick" or "full".
+    reads: the experiments that hold them, "a+b" where they are two, if they are not just those of its figure. tasks:
+    those (`Entry.env`) that it is about, if not all.
     """
 
     id: str
@@ -43,6 +48,7 @@ class Claim:
     scale: str = "quick"
     reads: str = ""
     tasks: tuple[str, ...] = ()
+    surrogate: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -90,7 +96,11 @@ def evaluate(claims: Iterable[Claim], results: Results) -> list[tuple[Claim, Ver
             raise ValueError(f"two claims are called {claim.id}")
         verdicts = [_check(claim, reader) for reader in results.apart]
         best = max(verdicts, key=lambda verdict: verdict.run)
-        found[claim.id] = claim, best if best.run else verdicts[-1]  # of what was not run, the least that is missing
+        best = best if best.run else verdicts[-1]  # of what was not run, the least that is missing
+        found[claim.id] = claim, best
+        if claim.surrogate and best.scale == "quick":
+            note = "; ".join(filter(None, [claim.surrogate, best.note]))
+            found[claim.id] = replace(claim, kind="surrogate"), replace(best, note=note)
     for claim, _ in found.values():
         if claim.counted_with and claim.counted_with not in found:
             raise ValueError(f"{claim.id} is counted with {claim.counted_with}, which is no claim")
@@ -134,14 +144,24 @@ def threshold(by_paper: ByPaper) -> tuple[float, int, int]:
 
 
 def summary_table(by_paper: ByPaper) -> str:
-    """Markdown: one row per paper, the number of its claims by status, and our own claims apart."""
+    """Markdown: one row per paper, the number of its claims by status, and apart those judged on a surrogate, and our
+    own."""
+
+    def counts(judged: list[tuple[Claim, Verdict]], kind: str) -> Counter[str]:
+        return Counter(verdict.status for claim, verdict in judged if claim.kind == kind and not claim.counted_with)
+
+    apart = {"surrogate": ("judged on a surrogate", HOLD), "own": ("our own claims", {})}
+    if not any(claim.kind == "surrogate" for judged in by_paper.values() for claim, _ in judged):
+        del apart["surrogate"]
     rows = []
     for paper, judged in by_paper.items():
-        count = Counter(verdict.status for claim, verdict in judged if claim.counts)
-        own = Counter(verdict.status for claim, verdict in judged if claim.kind == "own" and not claim.counted_with)
-        ours = ", ".join(f"{own[status]} {status}" for status in STATUSES if own[status])
-        rows.append([paper, str(count.total()), *(str(count[s]) for s in STATUSES), ours])
-    return _table(["paper", "its claims", *STATUSES, "our own claims"], rows)
+        count = counts(judged, "paper")
+        row = [paper, str(count.total()), *(str(count[s]) for s in STATUSES)]
+        for kind, (_, words) in apart.items():
+            count = counts(judged, kind)
+            row.append(", ".join(f"{count[s]} {words.get(s, s)}" for s in STATUSES if count[s]))
+        rows.append(row)
+    return _table(["paper", "its claims", *STATUSES, *(title for title, _ in apart.values())], rows)
 
 
 def sentences(judged: Iterable[tuple[Claim, Verdict]]) -> list[str]:
@@ -186,6 +206,9 @@ def _row(claim: Claim, verdict: Verdict, room: str, root: Path, limit: float, in
     picture = next((path for path in pictures if (root / path).is_file()), pictures[0])
     file, function = judge_of(claim, root, room)
     data = [link(source.partition("/")[2], f"{room}/evidence/results/{source}.csv") for source in verdict.sources]
+    status = verdict.status if claim.kind == "paper" else f"{verdict.status} ({claim.kind})"
+    if claim.kind == "surrogate" and verdict.status in HOLDS:
+        status = f"{HOLDS[verdict.status]} in a surrogate"
     after = status_after(verdict, limit)
     return [
         link(claim.figure, picture),
@@ -195,7 +218,7 @@ def _row(claim: Claim, verdict: Verdict, room: str, root: Path, limit: float, in
         str(verdict.seeds or ""),
         f"{verdict.steps:,}" if verdict.steps else "",
         scale_of(claim, verdict),
-        verdict.status + ("" if claim.kind == "paper" else f" ({claim.kind})"),
+        status,
         "" if after == verdict.status else after,
         ", ".join([*data, link(f"`{function or 'claim'}`", file)]),
     ]
@@ -266,7 +289,9 @@ names the runs that it lacks and their hours on one core, by what similar runs t
 that was timed). What no run at `quick` can decide is "full only"; RESULTS.md has it below each paper's table, one row
 for what the same runs would decide. Parts that were not run do not count against a claim. "Not worse" and "the same"
 mean within {margin:.0%} of what the better side gained over its score before learning, where a claim names no factor.
-Own claims (what only we ask, or chose after seeing data) and wiring are not counted among the papers'.
+Own claims (what only we ask, or chose after seeing data) and wiring are not counted among the papers'. Nor are claims
+judged on a surrogate, such as a smaller world or a baseline in a shorter form, which the note names: that one **holds**
+or **does not hold in a surrogate** speaks neither for nor against the paper.
 
 {n} comparisons stand behind {whose} claims, {decided} of them decided. If there were no difference at all anywhere,
 about {false:.0f} of {n} would be decided nevertheless, half of them in favour. The column "after BH" (Benjamini and

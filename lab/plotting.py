@@ -6,22 +6,27 @@ Nothing goes through pyplot or a display, and a figure drawn twice from the same
 
 from __future__ import annotations
 
+import importlib
 import io
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Self
 
 import matplotlib
+import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import EngFormatter, MaxNLocator
+from matplotlib.transforms import Bbox
 
 from lab.colours import PALETTE
+from lab.entry import Entry
 from lab.results import Grid, MissingData, Results, matrix, write_if_changed
 from lab.stats import band
 
@@ -155,10 +160,15 @@ def curves(
         ax.plot(steps, centre, **styles[method], linewidth=1.6, zorder=3, label=label, marker=marker)
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel or metric.replace("_", " "))
-    ax.xaxis.set_major_formatter(EngFormatter(sep=""))  # 200k, 1M
-    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    round_steps(ax)
     if not ax.lines:
         not_run(ax)
+
+
+def round_steps(ax: Axes) -> None:
+    """Few round numbers along x: 200k, 1M."""
+    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
+    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
 
 
 def not_run(ax: Axes) -> None:
@@ -169,7 +179,9 @@ def not_run(ax: Axes) -> None:
 
 
 def legend(canvas: Canvas) -> None:
-    """One legend for all panels, below them, in as many even rows as it needs."""
+    """One legend for all panels, below them, in as many even rows as it needs. None where a panel has its own."""
+    if any(ax.get_legend() for ax in canvas.axes):
+        return
     handles: dict[str, Artist] = {}
     for ax in canvas.axes:
         for handle, label in zip(*ax.get_legend_handles_labels()):
@@ -186,3 +198,138 @@ def save(canvas: Canvas, path: Path) -> None:
     picture = io.BytesIO()
     canvas.savefig(picture, format="png", dpi=DPI, metadata={"Software": None})
     write_if_changed(Path(path), picture.getvalue())
+
+
+# ------------------------------------------------------------------------------------------------ a paper's figures
+
+
+class Data(Grid):
+    """The rows of an experiment at a scale ("a+b": of several), and canvases and panels for them.
+
+    Each paper derives its own, which says how its figures look.
+    """
+
+    paper: str
+    """What a title begins with."""
+    plan: str
+    """Module of its EXPERIMENTS, which loads torch: listing the figures must not."""
+    kind = "mean-sd"
+    """Of the band, see stats.band."""
+    unit, xlabel = "step", "environment steps"
+    size, width = (3.2, 2.4), 0.0
+    """Of a panel, and the least width of all, in inches."""
+
+    def __init__(self, results: Results, experiment: str, scale: str) -> None:
+        plan = importlib.import_module(self.plan).EXPERIMENTS
+        self.entries = [e for name in experiment.split("+") for e in plan[name](scale) if self.wants(e)]
+        super().__init__(results, experiment, scale, self.entries)
+        self.shown = shown(self)
+        """Tasks to draw."""
+
+    @staticmethod
+    def wants(entry: Entry) -> bool:
+        """Whether a run of the experiment belongs to the figure."""
+        return True
+
+    @staticmethod
+    def label(method: str) -> str:
+        """What legends and captions call a method."""
+        return method
+
+    @staticmethod
+    def place(env: str) -> str:
+        """What titles and captions call a task."""
+        return env
+
+    @staticmethod
+    def styles(methods: Iterable[str]) -> dict[str, dict]:
+        """Line styles."""
+        return method_styles(list(methods))
+
+    def rows(self, metric: str, methods: Sequence[str], env: str) -> pd.DataFrame:
+        """Of a task, at least those of a metric of these methods."""
+        return self.of(env)
+
+    def caption(self, note: str, **names: Any) -> str:
+        """Scale, runs and steps, `note`, and what is missing. names: as `caption` has them, instead of the paper's."""
+        usual: dict[str, Any] = {"unit": self.unit, "label": self.label, "place": self.place}
+        return caption(self, note, **usual | names)
+
+    def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (0, 0), **names: Any):
+        """new_figure with the paper's name and a caption. size: by default the paper's."""
+        wide, high = size if any(size) else self.size
+        title = title if title.startswith(self.paper) else f"{self.paper} {title}"
+        below = self.caption(note, **names)
+        return new_figure(rows, cols, title, caption=below, size=(max(wide, self.width / cols), high))
+
+    def panel(
+        self, ax: Axes, env: str, metric: str, ylabel: str, methods: Iterable[str] | None = None, *, title: str = "",
+        labels: Mapping[str, str] | None = None, styles: Mapping[str, dict] | None = None,
+    ) -> None:  # fmt: skip
+        """One metric of a task: `curves` with the paper's band, names and styles. methods: by default all."""
+        order = list(self.methods if methods is None else methods)
+        curves(
+            ax, self.rows(metric, order, env), metric, kind=self.kind, order=order, ylabel=ylabel, xlabel=self.xlabel,
+            labels=labels or {method: self.label(method) for method in order}, styles=styles or self.styles(order),
+        )  # fmt: skip
+        ax.set_title(title)
+
+    @classmethod
+    def figure(cls, experiment: str, title: str, draw: Callable[[Self], Canvas], *, needs: str = "") -> Figure:
+        """The figure that `draw` makes of the experiment's rows, with a legend. needs: the experiments that it is
+        listed under, where those are others."""
+
+        def drawn(results: Results, scale: str, out: Path) -> None:
+            canvas = draw(cls(results, experiment, scale))
+            legend(canvas)
+            save(canvas, out)
+
+        return Figure(tuple((needs or experiment).split("+")), drawn, title)
+
+
+def later(target: str) -> Callable[..., Any]:
+    """The function "module:name", whose module is imported when it is called: listing figures need not load it."""
+    module, name = target.split(":")
+    return lambda *args: getattr(importlib.import_module(module), name)(*args)
+
+
+def places(axes: np.ndarray, shown: Sequence[Any]) -> list[tuple[Axes, Any]]:
+    """A panel for each of `shown`, row by row; those that are left over are hidden."""
+    for ax in axes.flat[len(shown) :]:
+        ax.set_axis_off()
+    return list(zip(axes.flat, shown))
+
+
+def left_labels(axes: np.ndarray) -> None:
+    """Labels of y at the left edge only."""
+    for ax in axes[:, 1:].flat:
+        ax.set_ylabel("")
+
+
+def share_y(axes: Iterable[Axes]) -> None:
+    """One range of values, so that panels can be compared."""
+    drawn = [ax for ax in axes if ax.lines]
+    limits = [ax.get_ylim() for ax in drawn]
+    for ax in drawn:
+        ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+def fill_with_table(
+    ax: Axes, header: Sequence[str], cells: Sequence[Sequence[str]], *, grey: Callable[[int, int], Any], lines: int = 1,
+    bold: Iterable[tuple[int, int]] = (), widths: Sequence[float] | None = None,
+) -> None:  # fmt: skip
+    """A table in place of a panel; first row and column are bold. grey: of (row, column), the paper's numbers. lines of
+    text: in a cell. bold: further cells. widths: relative."""
+    ax.axis("off")
+    table = ax.table(
+        [[*header], *map(list, cells)], loc="center", cellLoc="center", bbox=Bbox.unit(), edges="horizontal",
+        colWidths=widths,
+    )  # fmt: skip
+    table.auto_set_font_size(False)
+    table.set_fontsize(9)
+    strong = set(bold)
+    for (row, column), cell in table.get_celld().items():
+        cell.set_edgecolor("0.7")
+        cell.set_height(2 if row == 0 else lines)
+        weight = "bold" if row == 0 or column == 0 or (row, column) in strong else None
+        cell.set_text_props(weight=weight, color="0.45" if grey(row, column) else "0")

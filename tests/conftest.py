@@ -1,7 +1,9 @@
-"""Order of the tests, threads, no waiting for the disk, nothing left on it, and no limits of time for hypothesis."""
+"""Order of the tests, threads, no waiting for the disk, nothing left on it, and limits of time: hangs only."""
 
+import faulthandler
 import gc
 import os
+import threading
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,6 +27,46 @@ os.fsync = lambda descriptor: None
 def logs_of_stable_baselines3(tmp_path_factory):
     """Every agent of theirs makes a directory for its logs, which else lies in /tmp for ever."""
     os.environ["SB3_LOGDIR"] = str(tmp_path_factory.mktemp("sb3"))
+
+
+test_over = threading.Event()
+
+
+def pytest_configure(config):
+    config.real_stderr = os.dup(2)  # while a test runs, pytest keeps what is written to 2
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """End the process, with the place where it is, when a test hangs."""
+    global test_over
+    test_over = threading.Event()
+    watcher = threading.Thread(target=end_when_it_hangs, args=(test_over, item.config.real_stderr), daemon=True)
+    watcher.start()
+    try:
+        return (yield)
+    finally:
+        test_over.set()
+        watcher.join()
+
+
+def pytest_enter_pdb():
+    """Who debugs has time."""
+    test_over.set()
+
+
+def end_when_it_hangs(over, stderr, left=300.0, every=10.0):
+    """After `left` seconds of a quiet machine. Where more processes run than there are cores, they go by more slowly.
+
+    Python's own timer ends the process, since a kernel in an endless loop lets no thread of Python run.
+    """
+    while left > 0 and not over.is_set():
+        slower = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+        faulthandler.dump_traceback_later(left * slower, exit=True, file=stderr)
+        over.wait(every)
+        left -= every / slower
+    over.wait()
+    faulthandler.cancel_dump_traceback_later()
 
 
 def pytest_collection_modifyitems(items):

@@ -37,7 +37,6 @@ def project_files() -> list[Path]:
 
 
 # ---- imports go one way ----------------------------------------------------------------------------------------------
-
 FOR_TRAINING = {"cli", "entry", "errors", "runs", "settings", "threads"}
 """The modules of the lab that a train script or a method may know."""
 
@@ -200,8 +199,6 @@ def test_claims_are_judged_without_drawing():
 
 
 # ---- Makefile --------------------------------------------------------------------------------------------------------
-
-
 def make(*arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(["make", *arguments], cwd=ROOT, env=fresh(), capture_output=True, text=True)
 
@@ -236,8 +233,6 @@ def test_targets_and_figures_are_the_same(paper):
 
 
 # ---- papers ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.name)
 def test_figures_claims_and_headline_name_what_exists(paper):
     assert {name for figure in paper.figures.values() for name in figure.experiments} <= set(paper.experiments)
@@ -327,8 +322,6 @@ def test_equations_of_the_table_are_in_the_code_it_names(room):
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------
-
-
 def test_the_readme_example_runs_and_prints_what_it_says(capsys):
     blocks = re.findall(r"```python\n(.*?)```", README, re.S)
     assert len(blocks) == 1
@@ -337,9 +330,11 @@ def test_the_readme_example_runs_and_prints_what_it_says(capsys):
     np.testing.assert_allclose(names["values"][:10], 0.9 ** np.arange(9, -1, -1))
 
 
-def test_links_of_the_readme_exist():
-    for link in re.findall(r"\]\(([^)#:]+)\)", README) + re.findall(r'src="([^"]+)"', README):
-        assert (ROOT / link).exists(), link
+def test_links_of_the_readmes_exist():
+    for path in (ROOT / "README.md", *(ROOT / "papers").glob("*/README.md")):
+        text = path.read_text()
+        for link in re.findall(r"\]\(([^)#:]+)\)", text) + re.findall(r'src="([^"]+)"', text):
+            assert (path.parent / link).exists(), f"{path}: {link}"
 
 
 def test_the_tests_that_their_readme_names_exist():

@@ -115,8 +115,6 @@ def test_memory_is_said_for_every_task():
 
 
 # ---- what is found out between agent and sampler ---------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("env", LIGHT)
 def test_target_networks_errors_are_of_the_targets_that_were_learnt_from(env, monkeypatch):
     """|y - Q'(s, a)| as the networks were before the update: ReLo gets it by an agent that tells TD errors alone."""
@@ -198,7 +196,6 @@ def test_draws_follow_the_registered_law(idea, epsilon):
 
 
 # ---- resume ----------------------------------------------------------------------------------------------------------
-
 RESUMED = {
     "NChain-20": ("laber", dict(kills=[480], saved=240)),
     "BitFlip-6": ("ners", dict(kills=[12], saved=8)),

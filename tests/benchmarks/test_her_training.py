@@ -12,9 +12,8 @@ from benchmarks import fetch_reach
 from papers.bias_reduced_her.ddpg import DDPG
 from papers.bias_reduced_her.train import Config
 
+
 # ---- training against Stable-Baselines3 ------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def her_training():
     pytest.importorskip("stable_baselines3")
@@ -60,8 +59,6 @@ def test_the_peer_learns_as_often_as_ours(her_training, monkeypatch):
 
 
 # ---- FetchReach ------------------------------------------------------------------------------------------------------
-
-
 def test_without_gymnasium_robotics_one_line_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "gymnasium_robotics", None)
     with pytest.raises(SystemExit) as stopped:

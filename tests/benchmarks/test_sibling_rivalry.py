@@ -17,9 +17,8 @@ from papers.sibling_rivalry.rollouts import Rollouts
 from papers.sibling_rivalry.sibling_rivalry import rivalry
 from papers.sibling_rivalry.train import Config, Trainer, of_task
 
+
 # ---- steps of the tasks ----------------------------------------------------------------------------------------------
-
-
 def test_random_actions_are_legal_and_all_occur():
     rng, legal = np.random.default_rng(0), np.array([[True, False, True] + [False] * 6])
     grid, maze = PixelGrid(5, 6), point_maze()
@@ -30,8 +29,6 @@ def test_random_actions_are_legal_and_all_occur():
 
 
 # ---- the port in plain PyTorch ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("task", [point_maze(), corridor(3), tree_maze(6, 1)])
 def test_the_ports_points_move_as_ours(task):
     rng = np.random.default_rng(0)
@@ -118,8 +115,6 @@ def test_the_port_has_the_settings_of_ours():
 
 
 # ---- training against Stable-Baselines3 ------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def training():
     pytest.importorskip("stable_baselines3")

@@ -13,9 +13,8 @@ from envs import sokoban_levels as levels
 from envs.sokoban import COLOURS
 from tests.envs.plain_sokoban import PlainSokoban
 
+
 # ---- a stand-in for the original -------------------------------------------------------------------------------------
-
-
 class FakeRooms:
     """room_utils with our levels. faults: what it does otherwise than ours."""
 
@@ -88,8 +87,6 @@ def small(monkeypatch):
 
 
 # ---- where the original comes from -----------------------------------------------------------------------------------
-
-
 SOURCES = {
     "gym_sokoban/__init__.py": "raise RuntimeError('never run')",
     "gym_sokoban/envs/__init__.py": "raise RuntimeError('never run')",
@@ -145,8 +142,6 @@ def test_too_few_levels_are_named(number, capsys):
 
 
 # ---- the comparison --------------------------------------------------------------------------------------------------
-
-
 def test_what_is_the_same_is_counted_and_said(monkeypatch, small, capsys):
     peer = fake()
     monkeypatch.setattr(gym_sokoban, "original", lambda: peer)
@@ -172,22 +167,11 @@ def test_what_differs_is_named_and_the_exit_code_is_1(monkeypatch, small, capsys
     assert [line.split("|")[2].strip()[: len(what)] for line in bad] == [what]
 
 
-def test_two_matrices_as_codes():
-    fixed = np.array([[0, 1, 2, 2, 2, 1, 1]])
-    state = np.array([[0, 1, 2, 4, 5, 5, 4]])
-    assert gym_sokoban.codes_of(fixed, state).tolist() == [[0, 1, 2, 3, 6, 5, 4]]
-
-
 # ---- statistics ------------------------------------------------------------------------------------------------------
-
-
-def test_two_rates_by_hand():
+def test_rates_and_counts_by_hand():
     # half of 100 and a quarter of 100: 0.25 / sqrt(0.375 * 0.625 * 2 / 100)
     assert gym_sokoban.of_two_rates(50, 100, 25, 100) == pytest.approx(0.25 / np.sqrt(0.375 * 0.625 / 50))
     assert gym_sokoban.of_two_rates(0, 100, 0, 50) == gym_sokoban.of_two_rates(9, 9, 4, 4) == 0
-
-
-def test_a_count_among_many_by_hand():
     assert gym_sokoban.of_many(5, [8, 10]) == pytest.approx(4 / (np.sqrt(2) * np.sqrt(1.5)))
     assert gym_sokoban.of_many(3, [4, 4, 4]) == pytest.approx(1 / (0.5 * np.sqrt(4 / 3)))
 
@@ -210,8 +194,6 @@ def test_levels_are_described():
 
 
 # ---- the benchmark ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("peer", [None, fake()], ids=["alone", "with the original"])
 def test_rows(monkeypatch, run_once, peer):
     for name, value in dict(STEPS=150, LEVELS=2, THEIR_LEVELS=2, CONFIGURATIONS=[((6, 6), 2)]).items():

@@ -68,10 +68,7 @@ def test_lecun_normal(layer):
     assert (layer.bias == 0.1).all()
 
 
-@pytest.mark.parametrize(
-    ("frame_shape", "flat"),
-    [((40, 40, 3), 64), ((84, 84, 4), 3136), ((36, 52, 1), 64 * 1 * 3)],
-)
+@pytest.mark.parametrize(("frame_shape", "flat"), [((40, 40, 3), 64), ((84, 84, 4), 3136), ((36, 52, 1), 64 * 1 * 3)])
 def test_nature_shapes(frame_shape, flat):
     net = NatureConv(frame_shape, n_outputs=6)
     height, width, channels = frame_shape

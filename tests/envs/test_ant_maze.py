@@ -49,8 +49,6 @@ def run(task: AntMaze, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
 
 
 # ---- the ant ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("layout", "integrator"), [("U", "RK4"), ("small U", "IMPLICITFAST"), ("arena", "IMPLICITFAST")]
 )
@@ -140,8 +138,6 @@ def test_starts(mazes):
 
 
 # ---- walls -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("maze", MAZES)
 def test_blocks_stand_where_the_paper_draws_them(maze, mazes):
     low, high, _ = MAZES[maze]
@@ -185,8 +181,6 @@ def test_the_bar_stops_it_and_without_walls_it_goes_on(mazes):
 
 
 # ---- episodes --------------------------------------------------------------------------------------------------------
-
-
 def test_where_the_simulator_gives_up_the_ant_stays(mazes):
     task = mazes["small U"]
     states = at_rest(task, 1.0, 0.5, n=3)

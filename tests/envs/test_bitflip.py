@@ -19,8 +19,6 @@ def placed(bits, goal, quit=None):
 
 
 # ---- rules -----------------------------------------------------------------------------------------------------------
-
-
 def test_an_action_flips_its_bit_until_the_goal_is_there():
     env = placed([0, 1, 0], [1, 1, 1])
     observation, *rest = env.step(2)
@@ -80,14 +78,11 @@ def test_the_largest_number_decides_in_the_continuous_version():
         assert np.array_equal(first[0]["observation"], second[0]["observation"])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (dict(n=0), "at least 1, not 0"),
-        (dict(quit="later"), "'terminal' or 'timeout', not 'later'"),
-        (dict(render_mode="ansi"), "render_mode must be one of"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "words"), [
+    (dict(n=0), "at least 1, not 0"),
+    (dict(quit="later"), "'terminal' or 'timeout', not 'later'"),
+    (dict(render_mode="ansi"), "render_mode must be one of"),
+])  # fmt: skip
 def test_bad_arguments(arguments, words):
     with pytest.raises(ValueError, match=words):
         BitFlip(**arguments)
@@ -100,8 +95,6 @@ def test_unknown_actions(quit, action, words):
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------------
-
-
 def test_picture_shows_bits_above_goal_and_frames_what_differs():
     env = placed([1, 0, 0], [1, 1, 0])
     env.render_mode = "rgb_array"
@@ -115,8 +108,6 @@ def test_picture_shows_bits_above_goal_and_frames_what_differs():
 
 
 # ---- exact values ----------------------------------------------------------------------------------------------------
-
-
 def brute_force(n, gamma, quit):
     """Value iteration over all pairs, by stepping the environment: bits, goals (m, n) and Q* (m, actions)."""
     strings = [np.array(bits, np.float32) for bits in itertools.product((0, 1), repeat=n)]

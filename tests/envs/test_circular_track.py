@@ -22,8 +22,6 @@ def to_goal(phases):
 
 
 # ---- the track -------------------------------------------------------------------------------------------------------
-
-
 def test_points_by_hand():
     s = math.sqrt(0.5)
     points = position(np.array([0.0, math.pi / 4, GOAL, math.pi, 5 * math.pi / 4, LOCAL_OPTIMUM, 7 * math.pi / 4]))
@@ -68,16 +66,11 @@ def test_either_way_to_the_goal_first_leads_away_from_it(direction):
 
 
 # ---- the task --------------------------------------------------------------------------------------------------------
-
-
-def test_steps_go_along_the_track_and_count_laps():
+def test_steps_go_along_the_track_and_distances_across_it():
     states = np.array([[0.1], [LOCAL_OPTIMUM], [6.0]])
     after = TASK.step(states, np.array([[-0.5], [0.25], [1.0]], np.float32), RNG)
     np.testing.assert_allclose(after, [[-0.4], [LOCAL_OPTIMUM + 0.25], [7.0]])
     assert after.dtype == np.float64 and states.tolist() == [[0.1], [LOCAL_OPTIMUM], [6.0]]
-
-
-def test_distance_is_as_the_crow_flies():
     a, b = np.array([[3.0, 0.0], [0.0, 0.4]], np.float32), np.array([0.0, 4.0], np.float32)
     np.testing.assert_allclose(TASK.distance(a, b), [5.0, 3.6], rtol=1e-7)
     assert TASK.distance(a, b).dtype == np.float64 and TASK.distance(a[0], b).shape == ()
@@ -101,8 +94,6 @@ def test_all_places_lie_within_the_bounds(phase):
 
 
 # ---- gymnasium -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("direction", [-1, 1])
 def test_the_goal_can_be_reached_in_three_steps_and_ends_the_episode(direction):
     env = circular_track_env()
@@ -123,8 +114,6 @@ def test_an_episode_has_five_steps():
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------------
-
-
 def at(picture, x, y):
     """Colour of a picture at a point of the plane."""
     return tuple(picture[round(SIZE * (1.7 - y) / 2.6), round(SIZE * (x + 1.3) / 2.6)].astype(int))

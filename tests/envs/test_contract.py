@@ -61,12 +61,13 @@ WITHOUT_CHANCE = ("CircularTrack", "NChain")
 
 
 def equal(one, two):
-    """Of observations, infos, and what `step` returns."""
+    """Of observations, infos, and what `step` returns: the same bytes, shapes and types."""
     if isinstance(one, dict):
         return one.keys() == two.keys() and all(equal(one[name], two[name]) for name in one)
     if isinstance(one, tuple):
         return len(one) == len(two) and all(map(equal, one, two))
-    return type(one) is type(two) and np.array_equal(one, two)
+    a, b = np.asarray(one), np.asarray(two)
+    return type(one) is type(two) and (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
 
 
 def play(env, n, seed):

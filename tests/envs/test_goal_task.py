@@ -24,8 +24,6 @@ def equal(a: dict, b: dict) -> bool:
 
 
 # ---- gymnasium -------------------------------------------------------------------------------------------------------
-
-
 @EVERY_TASK
 def test_the_environment_is_the_task(make):
     """Step by step, with the generator of the environment."""
@@ -48,8 +46,6 @@ def test_the_environment_is_the_task(make):
 
 
 # ---- episodes --------------------------------------------------------------------------------------------------------
-
-
 def test_success_terminates_and_pays_1():
     env = line()
     seen, *rest, info = env.step(2)
@@ -123,8 +119,6 @@ def test_rewards_of_many_goals_at_once():
 
 
 # ---- bad input -------------------------------------------------------------------------------------------------------
-
-
 class Sparse(Plane):
     """Not every goal within the bounds is one."""
 
@@ -132,17 +126,14 @@ class Sparse(Plane):
         return bool(goal[0] < 5)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"start": [0, 0]}, r"unknown reset options \['start'\]: right are state and goal"),
-        ({"state": [0.0]}, r"a state has the shape \(2,\), not \(1,\)"),
-        ({"goal": [0.0]}, r"the goal \[0.0\] lies outside of Box"),
-        ({"goal": [0.0, 10.5]}, r"the goal \[0.0, 10.5\] lies outside of Box"),
-        ({"goal": [0.0, np.nan]}, r"the goal \[0.0, nan\] lies outside of Box"),
-        ({"goal": [6.0, 0.0]}, r"no state meets the goal \[6.0, 0.0\]"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"start": [0, 0]}, r"unknown reset options \['start'\]: right are state and goal"),
+    ({"state": [0.0]}, r"a state has the shape \(2,\), not \(1,\)"),
+    ({"goal": [0.0]}, r"the goal \[0.0\] lies outside of Box"),
+    ({"goal": [0.0, 10.5]}, r"the goal \[0.0, 10.5\] lies outside of Box"),
+    ({"goal": [0.0, np.nan]}, r"the goal \[0.0, nan\] lies outside of Box"),
+    ({"goal": [6.0, 0.0]}, r"no state meets the goal \[6.0, 0.0\]"),
+])  # fmt: skip
 def test_what_no_episode_can_begin_with(options, message):
     with pytest.raises(ValueError, match=message):
         GoalEnv(Sparse()).reset(seed=0, options=options)
@@ -166,8 +157,6 @@ def test_a_step_before_the_first_reset():
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------------
-
-
 def test_pictures_are_the_tasks():
     env = GoalEnv(Plane(), render_mode="rgb_array")
     assert env.render() is None

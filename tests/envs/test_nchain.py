@@ -6,14 +6,11 @@ import pytest
 from envs.nchain import BACKWARD, CELL, FORWARD, NChain, optimal_q
 
 
-def test_forward_reaches_the_goal_and_its_reward():
+def test_forward_to_the_goal_and_its_reward_and_back_to_the_left_end():
     env = NChain(4)
     assert env.reset(seed=0) == (0, {})
     steps = [env.step(FORWARD)[:4] for _ in range(3)]
     assert steps == [(1, 0.0, False, False), (2, 0.0, False, False), (3, 1.0, True, False)]
-
-
-def test_backward_goes_back_and_stays_at_the_left_end():
     env = NChain(4)
     env.reset()
     assert [env.step(action)[0] for action in (FORWARD, FORWARD, BACKWARD, BACKWARD, BACKWARD)] == [1, 2, 1, 0, 0]

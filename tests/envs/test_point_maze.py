@@ -98,8 +98,6 @@ def plain_move(passages, position, displacement, backoff):
 
 
 # ---- gymnasium -------------------------------------------------------------------------------------------------------
-
-
 def test_success_is_a_distance_of_at_most_the_tolerance():
     task = point_maze()
     goal = np.float32([3, 4])
@@ -111,34 +109,29 @@ def test_success_is_a_distance_of_at_most_the_tolerance():
 
 
 # ---- steps -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("position", "displacement", "expected"),
-    [
-        ((0.25, 0.125), (0.5, 0.25), (0.75, 0.375)),  # through the passage
-        ((0, 0), (0, 0.8), (0, 0.498)),  # straight into the wall
-        ((0, 1), (0, -0.8), (0, 0.502)),  # and from above
-        ((0, 0), (-0.7, 0), (-0.497, 0)),
-        ((1, 0), (0.7, 0), (1.497, 0)),
-        ((0.1, 0.3), (0.2, 0.4), (0.3, 0.498)),  # glancing off: nothing along the wall is lost
-        ((0.1, 0.3), (-0.2, 0.4), (-0.1, 0.498)),
-        ((1.2, -0.3), (0.9, -0.9), (1.497, -0.498)),  # along the floor, then into the right wall
-        ((1.3, -0.2), (0.9, -0.9), (1.497, -0.498)),  # along the right wall, then down to the floor
-        ((0, -0.2), (0.95, 0.95), (0.95, 0.75)),  # right, then up: around the wall's end
-        ((-0.2, 0), (0.95, 0.95), (0.75, 0.498)),  # up is met first
-        ((0.2, 0.4), (0.9, 0.2), (1.1, 0.6)),
-        ((-0.2, 0.4), (0.9, 0.2), (0.7, 0.498)),  # once it is stopped, a way that opens up changes nothing
-        ((0.8, 0.9), (-0.8, -0.9), (0, 0.502)),  # left, then into the wall below
-        ((0.9, 0.8), (-0.9, -0.8), (0, 0)),  # down, then left
-        ((0, 0), (0.9, 0.9), (0.9, 0.9)),  # through the wall's very end: x comes first,
-        ((1, 0), (-0.9, 0.9), (0.1, 0.498)),  # here into a cell that is closed above
-        ((0, 0.25), (0, 0.25), (0, 0.498)),  # a wall that is only touched throws back, too
-        ((-0.5, 0), (-0.3, 0.1), (-0.497, 0.1)),  # on a wall
-        ((0.3, -0.4), (0, 0), (0.3, -0.4)),
-        ((0, 0), (3, 0), (1.497, 0)),  # longer ways than actions go
-    ],
-)
+@pytest.mark.parametrize(("position", "displacement", "expected"), [
+    ((0.25, 0.125), (0.5, 0.25), (0.75, 0.375)),  # through the passage
+    ((0, 0), (0, 0.8), (0, 0.498)),  # straight into the wall
+    ((0, 1), (0, -0.8), (0, 0.502)),  # and from above
+    ((0, 0), (-0.7, 0), (-0.497, 0)),
+    ((1, 0), (0.7, 0), (1.497, 0)),
+    ((0.1, 0.3), (0.2, 0.4), (0.3, 0.498)),  # glancing off: nothing along the wall is lost
+    ((0.1, 0.3), (-0.2, 0.4), (-0.1, 0.498)),
+    ((1.2, -0.3), (0.9, -0.9), (1.497, -0.498)),  # along the floor, then into the right wall
+    ((1.3, -0.2), (0.9, -0.9), (1.497, -0.498)),  # along the right wall, then down to the floor
+    ((0, -0.2), (0.95, 0.95), (0.95, 0.75)),  # right, then up: around the wall's end
+    ((-0.2, 0), (0.95, 0.95), (0.75, 0.498)),  # up is met first
+    ((0.2, 0.4), (0.9, 0.2), (1.1, 0.6)),
+    ((-0.2, 0.4), (0.9, 0.2), (0.7, 0.498)),  # once it is stopped, a way that opens up changes nothing
+    ((0.8, 0.9), (-0.8, -0.9), (0, 0.502)),  # left, then into the wall below
+    ((0.9, 0.8), (-0.9, -0.8), (0, 0)),  # down, then left
+    ((0, 0), (0.9, 0.9), (0.9, 0.9)),  # through the wall's very end: x comes first,
+    ((1, 0), (-0.9, 0.9), (0.1, 0.498)),  # here into a cell that is closed above
+    ((0, 0.25), (0, 0.25), (0, 0.498)),  # a wall that is only touched throws back, too
+    ((-0.5, 0), (-0.3, 0.1), (-0.497, 0.1)),  # on a wall
+    ((0.3, -0.4), (0, 0), (0.3, -0.4)),
+    ((0, 0), (3, 0), (1.497, 0)),  # longer ways than actions go
+])  # fmt: skip
 def test_steps_by_hand(position, displacement, expected):
     """In HAIRPIN, with walls that throw back by 0.003 along x and 0.002 along y."""
     after = HAIRPIN.move(np.array([position]), np.array([displacement]), np.array([[0.3, 0.2]]))
@@ -239,8 +232,6 @@ def test_only_walls_are_random():
 
 
 # ---- layouts ---------------------------------------------------------------------------------------------------------
-
-
 def test_the_papers_maze():
     task = point_maze()
     assert len(task.cells) == 100 and task.passages == 99  # connected, or it could not be made: a tree
@@ -337,8 +328,6 @@ def test_walls_of_a_maze_by_hand():
 
 
 # ---- starts and goals ------------------------------------------------------------------------------------------------
-
-
 def test_starts_keep_off_walls_only():
     """The start cell has walls to the left and below. Its upper right corner is the end of two walls."""
     task = point_maze()
@@ -364,8 +353,7 @@ def test_goals_keep_off_walls_only():
 
 
 @pytest.mark.parametrize(
-    ("task", "low", "high"),
-    [(corridor(4), (3.5, -0.4), (4.4, 0.4)), (u_maze(3), (-0.4, 1.6), (0.5, 2.4))],
+    ("task", "low", "high"), [(corridor(4), (3.5, -0.4), (4.4, 0.4)), (u_maze(3), (-0.4, 1.6), (0.5, 2.4))]
 )
 def test_goals_of_corridor_and_u(task, low, high):
     goals = task.goals(4000, np.random.default_rng(0))
@@ -373,60 +361,49 @@ def test_goals_of_corridor_and_u(task, low, high):
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------
-
-
 RIGHT, UP = np.ones((2, 2)), np.zeros((3, 1))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((RIGHT, UP, (0, 0), (2, 0), 0.1), r"not connected: no way leads from \(0, 0\) to \(0, 1\)"),
-        ((RIGHT[:, :1], UP[:, :0], (3, 0), (2, 0), 0.1), r"the start cell \(3, 0\) lies outside"),
-        ((RIGHT[:, :1], UP[:, :0], (0, 0), (2, -1), 0.1), r"the goal cell \(2, -1\) lies outside"),
-        ((np.array([[1, 0]]), np.array([[1], [0]]), (0, 0), (1, 1), 0.1), r"the goal cell \(1, 1\) lies outside"),
-        ((RIGHT[:, :1], UP[:, :0], (0, 0), (2, 0), 0.5), r"goal_margin must lie in \[0, 0.5\), not 0.5"),
-        ((RIGHT[:, :1], UP[:, :0], (0, 0), (2, 0), -0.1), r"goal_margin must lie in"),
-        ((RIGHT[:, :1], UP[:, :0], (0, 0), (2, 0), float("nan")), r"goal_margin must lie in"),
-        ((RIGHT, UP.T, (0, 0), (2, 0), 0.1), r"\[width, height - 1\], not \(2, 2\) and \(1, 3\)"),
-        ((RIGHT[0], UP, (0, 0), (2, 0), 0.1), r"not \(2,\) and \(3, 1\)"),
-        ((np.ones((1000, 1)), np.ones((1001, 0)), (0, 0), (2, 0), 0.1), "at most 1000 cells along a side, not 1001"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "words"), [
+    ((RIGHT, UP, (0, 0), (2, 0), 0.1), r"not connected: no way leads from \(0, 0\) to \(0, 1\)"),
+    ((RIGHT[:, :1], UP[:, :0], (3, 0), (2, 0), 0.1), r"the start cell \(3, 0\) lies outside"),
+    ((RIGHT[:, :1], UP[:, :0], (0, 0), (2, -1), 0.1), r"the goal cell \(2, -1\) lies outside"),
+    ((np.array([[1, 0]]), np.array([[1], [0]]), (0, 0), (1, 1), 0.1), r"the goal cell \(1, 1\) lies outside"),
+    ((RIGHT[:, :1], UP[:, :0], (0, 0), (2, 0), 0.5), r"goal_margin must lie in \[0, 0.5\), not 0.5"),
+    ((RIGHT[:, :1], UP[:, :0], (0, 0), (2, 0), -0.1), r"goal_margin must lie in"),
+    ((RIGHT[:, :1], UP[:, :0], (0, 0), (2, 0), float("nan")), r"goal_margin must lie in"),
+    ((RIGHT, UP.T, (0, 0), (2, 0), 0.1), r"\[width, height - 1\], not \(2, 2\) and \(1, 3\)"),
+    ((RIGHT[0], UP, (0, 0), (2, 0), 0.1), r"not \(2,\) and \(3, 1\)"),
+    ((np.ones((1000, 1)), np.ones((1001, 0)), (0, 0), (2, 0), 0.1), "at most 1000 cells along a side, not 1001"),
+])  # fmt: skip
 def test_what_makes_no_maze(arguments, words):
     with pytest.raises(ValueError, match=words):
         PointMaze(*arguments)
 
 
-@pytest.mark.parametrize(
-    ("maker", "arguments", "words"),
-    [
-        (corridor, (0,), "length must be 1 to 999, not 0"),
-        (u_maze, (-1,), "length must be 1 to 999, not -1"),
-        (u_maze, (1000,), "length must be 1 to 999, not 1000"),
-        (tree_maze, (1, 0), "size must be 2 to 999, not 1"),
-        (tree_maze, (3, -1), "non-negative"),
-        (point_maze_env, ("ansi",), "render_mode must be one of"),
-    ],
-)
+@pytest.mark.parametrize(("maker", "arguments", "words"), [
+    (corridor, (0,), "length must be 1 to 999, not 0"),
+    (u_maze, (-1,), "length must be 1 to 999, not -1"),
+    (u_maze, (1000,), "length must be 1 to 999, not 1000"),
+    (tree_maze, (1, 0), "size must be 2 to 999, not 1"),
+    (tree_maze, (3, -1), "non-negative"),
+    (point_maze_env, ("ansi",), "render_mode must be one of"),
+])  # fmt: skip
 def test_bad_arguments(maker, arguments, words):
     with pytest.raises(ValueError, match=words):
         maker(*arguments)
 
 
-@pytest.mark.parametrize(
-    ("task", "position", "displacement", "backoff"),
-    [
-        *((point_maze(), position, (0, 0), (0, 0)) for position in [(9.5, 0), (0, 9.5), (1e300, 0), (np.nan, 0)]),
-        (point_maze(), (0, np.nextafter(-0.5, -1)), (0, 0), (0, 0)),
-        (point_maze(), (0, 0), (0, np.nan), (0, 0)),
-        (point_maze(), (0, 0), (-np.inf, 0), (0, 0)),
-        (point_maze(), (0, 0), (0, 0), (1.1, 0)),
-        (point_maze(), (0, 0), (0, 0), (0, -0.1)),
-        *((corridor(3), position, (0, 0), (0, 0)) for position in [(0, 1), (0, -1), (4, 0), (-1, 0)]),
-        (u_maze(3), (1, 1), (0, 0), (0, 0)),  # solid
-    ],
-)
+@pytest.mark.parametrize(("task", "position", "displacement", "backoff"), [
+    *((point_maze(), position, (0, 0), (0, 0)) for position in [(9.5, 0), (0, 9.5), (1e300, 0), (np.nan, 0)]),
+    (point_maze(), (0, np.nextafter(-0.5, -1)), (0, 0), (0, 0)),
+    (point_maze(), (0, 0), (0, np.nan), (0, 0)),
+    (point_maze(), (0, 0), (-np.inf, 0), (0, 0)),
+    (point_maze(), (0, 0), (0, 0), (1.1, 0)),
+    (point_maze(), (0, 0), (0, 0), (0, -0.1)),
+    *((corridor(3), position, (0, 0), (0, 0)) for position in [(0, 1), (0, -1), (4, 0), (-1, 0)]),
+    (u_maze(3), (1, 1), (0, 0), (0, 0)),  # solid
+])  # fmt: skip
 def test_impossible_moves(task, position, displacement, backoff):
     arrays = (np.array([(0.0, 0.0), one]) for one in (position, displacement, backoff))
     with pytest.raises(ValueError, match="no step: from"):
@@ -457,8 +434,6 @@ def test_goals_of_a_u_lie_in_its_cells():
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("task", "shape"), [(u_maze(4), (3.4, 5.4)), (u_maze(1), (3.4, 2.4)), (corridor(9), (1.4, 10.4))]
 )

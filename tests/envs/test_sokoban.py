@@ -39,8 +39,6 @@ def enlarged(codes: np.ndarray, side: int = 84) -> np.ndarray:
 
 
 # ---- rules -----------------------------------------------------------------------------------------------------------
-
-
 def test_every_step_is_that_of_the_public_rules():
     """Codes, rewards to the last bit, and ends, under random actions that favour pushes."""
     rng, met = np.random.default_rng(0), set()
@@ -94,29 +92,26 @@ def test_any_level_is_played_by_the_public_rules(data):
             break
 
 
-@pytest.mark.parametrize(
-    ("action", "before", "after"),
-    [
-        (PUSH_RIGHT, "#@$ .#", "# @$.#"),
-        (PUSH_LEFT, "#. $@#", "#.$@ #"),
-        (PUSH_RIGHT, "#.@$#", "#.@$#"),  # a wall behind the box
-        (PUSH_RIGHT, "#@$$ ..#", "#@$$ ..#"),  # a second box
-        (PUSH_RIGHT, "#@$*.#", "#@$*.#"),  # a second box, on a target
-        (PUSH_RIGHT, "#@ $.#", "# @$.#"),  # nothing to push: a move
-        (MOVE_RIGHT, "#@ $.#", "# @$.#"),
-        (MOVE_RIGHT, "#@$ .#", "#@$ .#"),  # a move never pushes
-        (MOVE_RIGHT, "#@* $.#", "#@* $.#"),
-        (PUSH_LEFT, "#@$ .#", "#@$ .#"),  # a wall
-        (MOVE_LEFT, "#@$ .#", "#@$ .#"),
-        (MOVE_RIGHT, "#@.$ #", "# +$ #"),  # onto a target
-        (PUSH_RIGHT, "#+ $ #", "#.@$ #"),  # off a target
-        (MOVE_RIGHT, "#+.$$ #", "#.+$$ #"),  # from target to target
-        (PUSH_RIGHT, "#+$ #", "#.@$#"),
-        (PUSH_RIGHT, "#@*.$ #", "# +*$ #"),  # from target to target, the player follows
-        (PUSH_RIGHT, "#@* $.#", "# +$$.#"),  # off its target
-        (PUSH_RIGHT, "#@$.$.#", "# @*$.#"),  # onto a target
-    ],
-)
+@pytest.mark.parametrize(("action", "before", "after"), [
+    (PUSH_RIGHT, "#@$ .#", "# @$.#"),
+    (PUSH_LEFT, "#. $@#", "#.$@ #"),
+    (PUSH_RIGHT, "#.@$#", "#.@$#"),  # a wall behind the box
+    (PUSH_RIGHT, "#@$$ ..#", "#@$$ ..#"),  # a second box
+    (PUSH_RIGHT, "#@$*.#", "#@$*.#"),  # a second box, on a target
+    (PUSH_RIGHT, "#@ $.#", "# @$.#"),  # nothing to push: a move
+    (MOVE_RIGHT, "#@ $.#", "# @$.#"),
+    (MOVE_RIGHT, "#@$ .#", "#@$ .#"),  # a move never pushes
+    (MOVE_RIGHT, "#@* $.#", "#@* $.#"),
+    (PUSH_LEFT, "#@$ .#", "#@$ .#"),  # a wall
+    (MOVE_LEFT, "#@$ .#", "#@$ .#"),
+    (MOVE_RIGHT, "#@.$ #", "# +$ #"),  # onto a target
+    (PUSH_RIGHT, "#+ $ #", "#.@$ #"),  # off a target
+    (MOVE_RIGHT, "#+.$$ #", "#.+$$ #"),  # from target to target
+    (PUSH_RIGHT, "#+$ #", "#.@$#"),
+    (PUSH_RIGHT, "#@*.$ #", "# +*$ #"),  # from target to target, the player follows
+    (PUSH_RIGHT, "#@* $.#", "# +$$.#"),  # off its target
+    (PUSH_RIGHT, "#@$.$.#", "# @*$.#"),  # onto a target
+])  # fmt: skip
 @pytest.mark.parametrize("upright", [False, True])
 def test_one_action_in_a_corridor(action, before, after, upright):
     """The same in a row and, turned by a quarter, in a column."""
@@ -162,8 +157,6 @@ def test_the_limit_truncates_and_a_solution_on_the_very_last_step_terminates():
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------------
-
-
 def test_hand_checked_pixels():
     """Six columns of 14 pixels; three rows of 28."""
     env = Sokoban((3, 6))
@@ -182,13 +175,10 @@ def test_hand_checked_pixels():
     assert tuple(on_target[30, 20]) == (219, 212, 56)
 
 
-@pytest.mark.parametrize(
-    ("shape", "pixels"),
-    [
-        ((5, 5), 84), ((6, 6), 84), ((7, 7), 84), ((9, 11), 84), ((11, 10), 84), ((5, 84), 84), ((84, 3), 84),
-        ((13, 37), 84), ((5, 7), 7), ((5, 7), 40), ((6, 6), 25), ((7, 9), 100),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("shape", "pixels"), [
+    ((5, 5), 84), ((6, 6), 84), ((7, 7), 84), ((9, 11), 84), ((11, 10), 84), ((5, 84), 84), ((84, 3), 84),
+    ((13, 37), 84), ((5, 7), 7), ((5, 7), 40), ((6, 6), 25), ((7, 9), 100),
+])  # fmt: skip
 def test_the_picture_is_the_nearest_neighbours_and_can_be_drawn_from_the_codes(shape, pixels):
     """Most of these do not divide the picture's side."""
     env = Sokoban(shape, 1, pixels=pixels)
@@ -226,8 +216,6 @@ def test_render_has_16_pixels_per_cell(style):
 
 
 # ---- gymnasium's contract --------------------------------------------------------------------------------------------
-
-
 def test_the_environment_makes_the_generators_levels():
     env = Sokoban((6, 7), 2, walk=40)
     rng = np.random.default_rng(np.random.PCG64(5))
@@ -237,21 +225,16 @@ def test_the_environment_makes_the_generators_levels():
 
 
 # ---- mistakes --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"shape": (2, 5)}, r"^Sokoban needs 3 to 84 .* a box and a step, not shape=\(2, 5\), boxes=2, max_steps=120$"),
-        ({"shape": (5, 7), "pixels": 6}, r"^Sokoban needs 3 to 6 .* not shape=\(5, 7\)"),
-        ({"shape": (5, 85)}, r"not shape=\(5, 85\)"),
-        ({"boxes": 0}, r"boxes=0, max_steps=120$"),
-        ({"max_steps": 0}, r"boxes=2, max_steps=0$"),
-        ({"walk": 0}, r"^walk, the steps of the random walk, must be at least 1, not 0$"),
-        ({"style": "large"}, r"^style must be 'sprites' or 'tiny', not 'large'$"),
-        ({"render_mode": "ansi"}, r"^render_mode must be one of \['human', 'rgb_array'\], not 'ansi'$"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"shape": (2, 5)}, r"^Sokoban needs 3 to 84 .* a box and a step, not shape=\(2, 5\), boxes=2, max_steps=120$"),
+    ({"shape": (5, 7), "pixels": 6}, r"^Sokoban needs 3 to 6 .* not shape=\(5, 7\)"),
+    ({"shape": (5, 85)}, r"not shape=\(5, 85\)"),
+    ({"boxes": 0}, r"boxes=0, max_steps=120$"),
+    ({"max_steps": 0}, r"boxes=2, max_steps=0$"),
+    ({"walk": 0}, r"^walk, the steps of the random walk, must be at least 1, not 0$"),
+    ({"style": "large"}, r"^style must be 'sprites' or 'tiny', not 'large'$"),
+    ({"render_mode": "ansi"}, r"^render_mode must be one of \['human', 'rgb_array'\], not 'ansi'$"),
+])  # fmt: skip
 def test_wrong_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         Sokoban(**arguments)

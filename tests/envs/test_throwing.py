@@ -36,8 +36,6 @@ def expert_policy(task):
 
 
 # --- gymnasium --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("task", TASKS)
 def test_an_episode_without_success_is_truncated_after_50_steps(task):
     env = gymnasium.make(f"envs:{task.__name__}-v1")
@@ -72,8 +70,6 @@ def test_a_hand_observes_its_state_and_a_robot_its_angles_as_points_on_a_circle(
 
 
 # --- rewards ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("task", TASKS)
 def test_rewards_of_batches_are_those_of_single_goals(task):
     env, rng = task(), np.random.default_rng(0)
@@ -109,8 +105,6 @@ def test_the_tolerance_is_a_setting():
 
 
 # --- starts -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("task", TASKS)
 def test_starts(task):
     env = task()
@@ -175,25 +169,20 @@ def test_reset_options(task):
 
 
 # --- errors -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"render_mode": "ansi"}, "render_mode must be one of .* not 'ansi'"),
-        ({"tolerance": 0.0}, "tolerance"),
-        ({"tolerance": 1.0}, "tolerance"),
-        ({"tolerance": math.nan}, "tolerance"),
-        ({"goal_box": (0.7, 0.7, 0.2, 0.5)}, "goal_box must be"),
-        ({"goal_box": (0.7, 0.9, 0.5, 0.2)}, "goal_box must be"),
-        ({"goal_box": (0.7, 1.1, 0.2, 0.5)}, "goal_box must be"),
-        ({"goal_box": (0.7, 0.9, -0.1, 0.5)}, "goal_box must be"),
-        ({"goal_box": (0.3, 0.6, 0.2, 0.5)}, "overlaps the workspace"),
-        ({"goal_box": (0.1, 0.9, 0.1, 0.9)}, "overlaps the workspace"),
-        ({"goal_box": (0.65, 0.95, 0.2, 0.5), "tolerance": 0.4}, "overlaps the workspace"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "words"), [
+    ({"render_mode": "ansi"}, "render_mode must be one of .* not 'ansi'"),
+    ({"tolerance": 0.0}, "tolerance"),
+    ({"tolerance": 1.0}, "tolerance"),
+    ({"tolerance": math.nan}, "tolerance"),
+    ({"goal_box": (0.7, 0.7, 0.2, 0.5)}, "goal_box must be"),
+    ({"goal_box": (0.7, 0.9, 0.5, 0.2)}, "goal_box must be"),
+    ({"goal_box": (0.7, 1.1, 0.2, 0.5)}, "goal_box must be"),
+    ({"goal_box": (0.7, 0.9, -0.1, 0.5)}, "goal_box must be"),
+    ({"goal_box": (0.3, 0.6, 0.2, 0.5)}, "overlaps the workspace"),
+    ({"goal_box": (0.1, 0.9, 0.1, 0.9)}, "overlaps the workspace"),
+    ({"goal_box": (0.65, 0.95, 0.2, 0.5), "tolerance": 0.4}, "overlaps the workspace"),
+])  # fmt: skip
 def test_bad_settings(task, settings, words):
     with pytest.raises(ValueError, match=words):
         task(**settings)
@@ -209,15 +198,12 @@ def test_distance_to_the_workspace():
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"hold": True}, r"unknown reset options \['hold'\]: right are held and goal"),
-        ({"goal": (0.5, 1.5)}, "goal must be x, y"),
-        ({"goal": (0.5, math.nan)}, "goal must be x, y"),
-        ({"goal": (0.5, 0.5, 0.5)}, "goal must be x, y"),
-    ],
-)
+@pytest.mark.parametrize(("options", "words"), [
+    ({"hold": True}, r"unknown reset options \['hold'\]: right are held and goal"),
+    ({"goal": (0.5, 1.5)}, "goal must be x, y"),
+    ({"goal": (0.5, math.nan)}, "goal must be x, y"),
+    ({"goal": (0.5, 0.5, 0.5)}, "goal must be x, y"),
+])  # fmt: skip
 def test_bad_reset_options(task, options, words):
     env = task()
     env.reset(seed=3)

@@ -49,8 +49,6 @@ def play(state, *actions, wall=NO_WALL):
 
 
 # --- against the twin -------------------------------------------------------------------------------------------------
-
-
 def throw_somewhere(rng, state, gripper, ball):
     """Put the ball anywhere, or so near to the gripper that it may be gripped; let it fly, fall or lie."""
     kind = rng.integers(4)
@@ -100,8 +98,6 @@ def test_the_twin_has_the_same_numbers():
 
 
 # --- flight -----------------------------------------------------------------------------------------------------------
-
-
 @given(x=places, y=places, vx=speeds, vy=speeds, first=times, second=times, wall=walls)
 @settings(max_examples=300, deadline=None)
 def test_two_flights_in_a_row_are_one(x, y, vx, vy, first, second, wall):
@@ -181,8 +177,6 @@ def test_whatever_rises_no_higher_than_the_wall_stays_before_it(x, y, vx, vy, dt
 
 
 # --- gripping and letting go ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("before", "now", "away", "gripped"), [
     (OPEN, CLOSED, 0.0, True), (OPEN, CLOSED, 0.9 * GRIP, True), (OPEN, CLOSED, 1.1 * GRIP, False),
     (OPEN, OPEN, 0.0, False), (OPEN, 0.0, 0.0, False),
@@ -263,8 +257,6 @@ def test_the_hand_stops_at_the_edges_of_its_workspace_and_a_ball_let_go_there_fa
 
 
 # --- the arm ----------------------------------------------------------------------------------------------------------
-
-
 def test_forward_kinematics_by_hand():
     x, y = BASE
     quarter = math.pi / 2

@@ -64,15 +64,11 @@ def random_state(task, rng, density):
 
 
 # ---- steps -----------------------------------------------------------------------------------------------------------
-
-
 @settings(deadline=None, max_examples=60)
 @given(
-    st.sampled_from([SMALL, VoxelBuild(size=5, height=3, sides=(3, 5), heights=(1, 3))]),
-    st.integers(0, 2**32 - 1),
-    st.floats(0, 0.6),
-    st.lists(st.integers(0, N_ACTIONS - 1), min_size=20, max_size=40),
-)
+    st.sampled_from([SMALL, VoxelBuild(size=5, height=3, sides=(3, 5), heights=(1, 3))]), st.integers(0, 2**32 - 1),
+    st.floats(0, 0.6), st.lists(st.integers(0, N_ACTIONS - 1), min_size=20, max_size=40),
+)  # fmt: skip
 def test_steps_are_those_of_the_plain_twin_and_nothing_comes_from_nothing(task, seed, density, actions):
     """Nor do two worlds side by side disturb each other."""
     rng = np.random.default_rng(seed)
@@ -183,8 +179,6 @@ def test_unknown_actions(action):
 
 
 # ---- observations, distances and rewards -----------------------------------------------------------------------------
-
-
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.floats(0, 0.6))
 def test_the_observation_says_what_the_twin_knows(seed, density):
@@ -261,8 +255,6 @@ def test_rewards_of_an_episode_add_up_to_what_was_gained():
 
 
 # ---- starts and goals ------------------------------------------------------------------------------------------------
-
-
 def test_the_paper_has_4806_goals():
     """All different, each a rectangle of one material and one cell thick, as counted by hand for the smallest."""
     goals = PAPER.every_goal
@@ -297,43 +289,35 @@ def test_starts():
 
 
 # ---- bad input -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        (dict(size=7), "the arena of 7 x 7 cells is too small for goals with sides of up to 11"),
-        (dict(size=2), "size must be 3 to 32 and height 1 to 8, not 2 and 3"),
-        (dict(height=0), "size must be 3 to 32 and height 1 to 8, not 11 and 0"),
-        (dict(height=1), r"heights must be from, to within 1 to 1, the arena's, not \(1, 2\)"),
-        (dict(sides=(2, 4)), "3 <= from <= to"),
-        (dict(sides=(5, 4)), "3 <= from <= to"),
-        (dict(most_blocks=11), "no goal has at most 11 blocks: the smallest has 12"),
-        (dict(most_blocks=65), "most_blocks must be at most 64, what the agent has, not 65"),
-        (dict(max_steps=0), "max_steps must be at least 1, not 0"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "words"), [
+    (dict(size=7), "the arena of 7 x 7 cells is too small for goals with sides of up to 11"),
+    (dict(size=2), "size must be 3 to 32 and height 1 to 8, not 2 and 3"),
+    (dict(height=0), "size must be 3 to 32 and height 1 to 8, not 11 and 0"),
+    (dict(height=1), r"heights must be from, to within 1 to 1, the arena's, not \(1, 2\)"),
+    (dict(sides=(2, 4)), "3 <= from <= to"),
+    (dict(sides=(5, 4)), "3 <= from <= to"),
+    (dict(most_blocks=11), "no goal has at most 11 blocks: the smallest has 12"),
+    (dict(most_blocks=65), "most_blocks must be at most 64, what the agent has, not 65"),
+    (dict(max_steps=0), "max_steps must be at least 1, not 0"),
+])  # fmt: skip
 def test_worlds_that_cannot_be(settings, words):
     with pytest.raises(ValueError, match=words) as caught:
         VoxelBuild(**settings)
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (dict(goals=1), r"unknown reset options \['goals'\]: right are state and goal"),
-        (dict(goal=np.zeros(97)), r"a goal has 98 cells, .*: this one has the shape \(97,\)"),
-        (dict(goal=np.full(98, 0.5)), "a goal has 98 cells, 0 to 3"),
-        (dict(goal=np.full(98, 1)), "at most 64 of each material"),
-        (dict(state=np.zeros(98)), r"a state has the shape \(106,\), not \(98,\)"),
-        (dict(state=np.append(np.zeros(98), [7, 0, 0, 0, 0, 0, 0, 0])), "no agent can have the pose"),
-        (dict(state=np.append(np.zeros(98), [0, 0, 0, 0, 0, 0, 0, -1])), "no agent can have the pose"),
-        (dict(state=np.append(np.zeros(98), [0, 0, 1, 0, 0, 0, 0, 0])), "stand on something"),
-        (dict(state=np.append(np.ones(98), [0, 0, 0, 0, 0, 0, 0, 0])), "two free cells"),
-        (dict(state=np.append(np.full(98, 4), [0, 0, 2, 0, 0, 0, 0, 0])), "cells are 0 to 3, not 4"),
-    ],
-)
+@pytest.mark.parametrize(("options", "words"), [
+    (dict(goals=1), r"unknown reset options \['goals'\]: right are state and goal"),
+    (dict(goal=np.zeros(97)), r"a goal has 98 cells, .*: this one has the shape \(97,\)"),
+    (dict(goal=np.full(98, 0.5)), "a goal has 98 cells, 0 to 3"),
+    (dict(goal=np.full(98, 1)), "at most 64 of each material"),
+    (dict(state=np.zeros(98)), r"a state has the shape \(106,\), not \(98,\)"),
+    (dict(state=np.append(np.zeros(98), [7, 0, 0, 0, 0, 0, 0, 0])), "no agent can have the pose"),
+    (dict(state=np.append(np.zeros(98), [0, 0, 0, 0, 0, 0, 0, -1])), "no agent can have the pose"),
+    (dict(state=np.append(np.zeros(98), [0, 0, 1, 0, 0, 0, 0, 0])), "stand on something"),
+    (dict(state=np.append(np.ones(98), [0, 0, 0, 0, 0, 0, 0, 0])), "two free cells"),
+    (dict(state=np.append(np.full(98, 4), [0, 0, 2, 0, 0, 0, 0, 0])), "cells are 0 to 3, not 4"),
+])  # fmt: skip
 def test_a_refused_reset_changes_nothing(options, words):
     env = gymnasium.make("envs:VoxelBuildSmall-v0").unwrapped
     env.reset(seed=0)
@@ -353,15 +337,12 @@ def test_a_pose_that_cannot_be_is_no_start_of_a_step():
         SMALL.step(outside, np.array([0]))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (dict(picture=(4, 4)), "picture must be rows and columns, each 8 to 1024"),
-        (dict(picture=(80, 120, 3)), "picture must be rows and columns"),
-        (dict(render_mode="ansi"), "render_mode must be one of"),
-        (dict(max_steps=0), "max_steps must be at least 1"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "words"), [
+    (dict(picture=(4, 4)), "picture must be rows and columns, each 8 to 1024"),
+    (dict(picture=(80, 120, 3)), "picture must be rows and columns"),
+    (dict(render_mode="ansi"), "render_mode must be one of"),
+    (dict(max_steps=0), "max_steps must be at least 1"),
+])  # fmt: skip
 def test_bad_arguments(arguments, words):
     with pytest.raises(ValueError, match=words):
         voxel_build_env(**arguments)

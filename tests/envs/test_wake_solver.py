@@ -144,18 +144,14 @@ def test_the_vorticity_of_a_rotation_is_twice_its_rate():
     np.testing.assert_allclose(flow.vorticity(), np.full((9, 11), 3.0), rtol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [
-        (dict(cells=(4, 16)), "at least 8 x 8 cells"),
-        (dict(h=0.0), "must be positive"),
-        (dict(viscosity=-0.1), "must be positive"),
-        (dict(viscosity=float("nan")), "must be positive"),
-        (dict(courant=0.9), "a Courant number of 0.9 makes the time step unstable"),
-        (dict(courant=0.0), "unstable"),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("how", "message"), [
+    (dict(cells=(4, 16)), "at least 8 x 8 cells"),
+    (dict(h=0.0), "must be positive"),
+    (dict(viscosity=-0.1), "must be positive"),
+    (dict(viscosity=float("nan")), "must be positive"),
+    (dict(courant=0.9), "a Courant number of 0.9 makes the time step unstable"),
+    (dict(courant=0.0), "unstable"),
+], ids=str)  # fmt: skip
 def test_flows_that_cannot_work(how, message):
     with pytest.raises(ValueError, match=message):
         Flow(**{"cells": (32, 16), "h": 0.1, "viscosity": 0.01} | how)

@@ -63,6 +63,20 @@ def test_evaluate_takes_the_best_scale(tmp_path):
         assert verdict.status != "not run" or verdict.note == "no quick results of fig2"
 
 
+def test_on_a_surrogate_nothing_is_decided_about_the_paper(tmp_path):
+    """Judged at quick it is counted apart, and says of what; at full, where it is the thing itself, it counts."""
+    small = replace(CLAIM, surrogate="half the chain")
+    write(tmp_path, "quick", {"ter": [1.0] * 3, "uer": [0.0] * 3})
+    [(claim, verdict)] = judged = evaluate([small], Results(tmp_path))
+    assert (claim.kind, claim.counts, verdict.status, verdict.note) == (
+        "surrogate", False, "reproduced", "half the chain")  # fmt: skip
+    assert "holds in a surrogate" in claims_table(judged, "papers/ter", tmp_path, 0.05)
+    assert "| ter | 0 | 0 | 0 | 0 | 0 | 0 | 1 hold |  |" in summary_table({"ter": judged})
+    write(tmp_path, "full", {"ter": [0.0] * 3, "uer": [1.0] * 3})
+    [(claim, verdict)] = evaluate([small], Results(tmp_path))
+    assert (claim.counts, verdict.status, verdict.note) == (True, "not reproduced", "")
+
+
 def test_a_bug_in_a_check_is_not_swallowed(tmp_path):
     for broken in (lambda results: {}["missing"], lambda results: len(0), lambda results: 1 / 0):
         with pytest.raises((KeyError, TypeError, ZeroDivisionError)):

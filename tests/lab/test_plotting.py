@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -129,6 +130,67 @@ def test_one_legend_for_all_panels():
     empty, _ = plotting.new_figure(1, 1, "t", caption="b")
     plotting.legend(empty)
     assert empty.subfigs[0].legends == []
+
+
+def test_panels_with_legends_of_their_own_have_no_other():
+    canvas, axes = plotting.new_figure(1, 1, "t", caption="b")
+    plotting.curves(axes[0, 0], frame(), "return", kind="mean-sd", order=["uer", "ter"])
+    axes[0, 0].legend()
+    plotting.legend(canvas)
+    assert canvas.subfigs[0].legends == []
+
+
+PLAN = "tests.lab.made_up_plan"
+
+
+class Data(plotting.Data):
+    """A paper's way to draw."""
+
+    paper, plan, kind, unit, size = "TER", PLAN, "mean-ci95", "episode", (1.0, 2.0)
+    label = staticmethod(str.upper)
+
+
+def test_a_figure_has_the_papers_name_and_says_what_is_missing_of_all_its_experiments(tmp_path, monkeypatch):
+    """The plan is not loaded before something is drawn."""
+
+    def draw(data: Data):
+        canvas, axes = data.canvas(1, 2, "Figure 2", "mean", unit="step")
+        for ax, env in plotting.places(axes, data.shown):
+            data.panel(ax, env, "return", "score", title=env)
+        plotting.share_y(axes.flat)
+        plotting.left_labels(axes)
+        drawn.append((canvas, axes[0]))
+        return canvas
+
+    drawn: list = []
+    figure = Data.figure("fig2+fig3", "the chain", draw)
+    assert figure.experiments == ("fig2", "fig3") and PLAN not in sys.modules
+    plan = {"fig2": entries(["uer", "ter"], ["Chain"], 3), "fig3": entries(["uer"], ["Maze"], 3)}
+    monkeypatch.setitem(
+        sys.modules, PLAN, SimpleNamespace(EXPERIMENTS={name: lambda scale, n=name: plan[n] for name in plan})
+    )
+    (tmp_path / "quick").mkdir()
+    frame(seeds=2).to_csv(tmp_path / "quick" / "fig2.csv", index=False)
+    frame(["uer"], env="Maze").assign(experiment="fig3").to_csv(tmp_path / "quick" / "fig3.csv", index=False)
+    figure.draw(Results(tmp_path), "quick", tmp_path / "a.png")
+    [(canvas, (chain, maze))] = drawn
+    assert (tmp_path / "a.png").read_bytes().startswith(PNG) and canvas.get_suptitle() == "TER Figure 2"
+    assert foot(canvas).split("; ")[0] == "quick: 2 to 3 seeds, 100,000 steps"
+    assert foot(canvas).replace("\n", " ").endswith("not run: UER on Chain (1 of 3 seeds), TER on Chain (1 of 3 seeds)")
+    assert (chain.get_ylabel(), maze.get_ylabel()) == ("score", "") and chain.get_ylim() == maze.get_ylim()
+    assert [text.get_text() for text in canvas.subfigs[0].legends[0].get_texts()] == ["UER", "TER"]
+
+
+def test_a_table_in_place_of_a_panel():
+    _, axes = plotting.new_figure(1, 1, "t", caption="b")
+    rows = [["Chain", "1", "2"], ["Maze", "3", "4"]]
+    plotting.fill_with_table(axes[0, 0], ["", "theirs", "ours"], rows, grey=lambda row, col: col == 1, bold=[(2, 2)])
+    [table] = axes[0, 0].tables
+    texts = {place: cell.get_text() for place, cell in table.get_celld().items()}
+    look = {place: (text.get_weight(), text.get_color()) for place, text in texts.items()}
+    assert look[1, 1] == ("normal", "0.45") and look[1, 2] == ("normal", "0")
+    assert look[0, 1] == ("bold", "0.45") and look[2, 0] == look[2, 2] == ("bold", "0")
+    assert not axes[0, 0].axison and texts[2, 1].get_text() == "3"
 
 
 def test_what_was_not_run_says_so(tmp_path):

@@ -32,7 +32,7 @@ def test_the_band_of_the_mean_is_the_interval_of_verdicts():
 def test_one_seed(kind):
     centre, low, high = band([[1.0, 2.0]], kind)
     assert centre.tolist() == [1.0, 2.0]
-    drawn = kind not in ("mean-ci95", "mean-sd")
+    drawn = kind not in ("mean-ci95", "mean-sd", "mean")
     assert low.tolist() == high.tolist() == [1.0, 2.0] if drawn else np.isnan([low, high]).all()
     with pytest.raises(ValueError, match=r"unknown band 'sem'; choose from mean-ci95"):
         band(CURVES, "sem")

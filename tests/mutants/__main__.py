@@ -2,8 +2,8 @@
 
     .venv/bin/python -m tests.mutants
 
-Every `*.patch` beside this file is a fault, with the tests that ought to catch it. Without names, all are tried and the
-table in tests/README.md is written anew; with names, nothing is written.
+The TOML files beside this one name each fault and the tests that ought to catch it. Without names, all are tried and
+the table in tests/README.md is written anew; with names, nothing is written.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Options:
 def main(argv: Sequence[str] | None = None, root: Path = ROOT, folder: Path = FOLDER) -> int:
     """Returns the exit code: 1 where fewer than ENOUGH are caught, or a fault could not be tried; 130 after Ctrl-C.
 
-    A name that there is not, and tests that fail without any fault, are one line and SystemExit(2).
+    An unknown name, and tests that fail without any fault, are one line and SystemExit(2).
     """
     options = parse(Options, argv, prog=".venv/bin/python -m tests.mutants", description=__doc__)
     every = {mutant.name: mutant for mutant in read_all(folder)}
     if unknown := [name for name in options.names if name not in every]:
-        raise UserError(f"unknown mutant {unknown[0]!r}: the names are those of the patches in {folder}")
+        raise UserError(f"unknown mutant {unknown[0]!r}: the names stand in {folder}/*.toml")
     if options.jobs < 1:
         raise UserError(f"--jobs {options.jobs} leaves nothing to work with; use 1 or more")
     chosen = [every[name] for name in options.names or every]

@@ -1,51 +1,69 @@
-"""A seeded fault: a patch that begins with the fault in a sentence and the tests that ought to catch it."""
+"""Seeded faults: what is written in place of what, and the tests that ought to catch it."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from lab.errors import UserError
 
 FOLDER = Path(__file__).parent
 
 
+class Change(NamedTuple):
+    """In `file`, `by` takes the place of `replace`, which stands there exactly once."""
+
+    file: str
+    replace: str
+    by: str
+
+
 @dataclass(frozen=True)
 class Mutant:
-    """name: of its file, which begins with the area. tests: as pytest calls them. files: those that it changes."""
+    """name: begins with the area. fault: one sentence. tests: as pytest calls them."""
 
     name: str
     fault: str
+    changes: tuple[Change, ...]
     tests: tuple[str, ...]
-    files: tuple[str, ...]
-    patch: Path
 
-
-def read(patch: Path) -> Mutant:
-    """A patch with what stands before it. UserError where something is missing there."""
-    text = patch.read_text()
-    head, _, diff = text.partition("\ndiff --git ")
-    fault, *lines = head.splitlines()
-    if not re.fullmatch(r"[A-Z][^|`]*\.", fault):
-        raise UserError(f"{patch.name}: the first line is to be the fault in one sentence, not {fault!r}")
-    if not lines or not all(re.fullmatch(r"test: \S+\.py::\w+", line) for line in lines):
-        raise UserError(f"{patch.name}: after the first line come lines such as test: tests/lab/test_runs.py::test_x")
-    files = re.findall(r"^\+\+\+ b/(\S+)$", diff, re.MULTILINE)
-    if not files:
-        raise UserError(f"{patch.name}: it changes nothing")
-    return Mutant(patch.stem, fault, tuple(line.removeprefix("test: ") for line in lines), tuple(files), patch)
+    @property
+    def files(self) -> list[str]:
+        """Those that it changes."""
+        return list(dict.fromkeys(change.file for change in self.changes))
 
 
 def read_all(folder: Path = FOLDER) -> list[Mutant]:
-    """All patches of a folder, by name."""
-    return [read(patch) for patch in sorted(folder.glob("*.patch"))]
+    """The faults in all TOML files of a folder, by name. UserError where something is missing."""
+    found = []
+    for path in folder.glob("*.toml"):
+        try:
+            found += [read(name, entry) for name, entry in tomllib.loads(path.read_text()).items()]
+        except (tomllib.TOMLDecodeError, UserError) as error:
+            raise UserError(f"{path.name}: {error}") from None
+    return sorted(found, key=lambda mutant: mutant.name)
 
 
-def apply(mutant: Mutant, root: Path, *options: str) -> bool:
-    """Apply the patch to the files below `root`, or ask with "--check" whether it could be; False where it cannot."""
-    outside = {**os.environ, "GIT_CEILING_DIRECTORIES": str(root.parent)}  # in a checkout git would look for its files
-    command = ["git", "apply", *options, str(mutant.patch.resolve())]
-    return subprocess.run(command, cwd=root, env=outside, capture_output=True).returncode == 0
+def read(name: str, entry: dict) -> Mutant:
+    """One entry of a TOML file. UserError where it is not as tests/README.md says."""
+    fault, changes, tests = (entry.get(key) for key in ("fault", "changes", "tests"))
+    if not re.fullmatch(r"[A-Z][^|`]*\.", str(fault)):
+        raise UserError(f"the fault of {name} is to be one sentence, not {fault!r}")
+    if not changes or any(set(change) != set(Change._fields) for change in changes):
+        raise UserError(f"each of the changes of {name} is to be {{ file, replace, by }}")
+    if not tests or not all(re.fullmatch(r"\S+\.py::\w+", test) for test in tests):
+        raise UserError(f"the tests of {name} are to be such as tests/lab/test_runs.py::test_x")
+    return Mutant(name, str(fault), tuple(Change(**change) for change in changes), tuple(tests))
+
+
+def faulty(mutant: Mutant, root: Path) -> dict[str, str]:
+    """The changed files with the fault in them. ValueError unless each text to replace is there exactly once."""
+    texts = {file: (root / file).read_text() for file in mutant.files}
+    for file, replace, by in mutant.changes:
+        if (count := texts[file].count(replace)) != 1:
+            raise ValueError(f"{replace!r} is {count} times in {file}")
+        texts[file] = texts[file].replace(replace, by)
+    return texts

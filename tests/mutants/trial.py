@@ -18,7 +18,7 @@ from typing import NamedTuple
 from lab.errors import UserError
 from lab.launchers import ONE_THREAD
 from lab.sources import sources
-from tests.mutants.mutant import Mutant, apply
+from tests.mutants.mutant import Mutant, faulty
 from tests.processes import fresh
 
 PYTEST = ["--rootdir=.", "-q", "--tb=no", "-rf", "-p", "no:cacheprovider"]
@@ -98,10 +98,13 @@ def tried(mutants: Sequence[Mutant], copies: Sequence[Path], kernels: Collection
 
 def outcome(mutant: Mutant, copy: Path, kernels: Collection[str]) -> Outcome:
     """Put a fault into a copy, run its tests until one fails, and take it out again."""
+    try:
+        texts = faulty(mutant, copy)
+    except ValueError as error:
+        return Outcome(trouble=str(error))
     with _kept(copy, mutant.files) as kept:
-        if not apply(mutant, copy):
-            return Outcome(trouble="its patch does not apply")
-        for path in (copy / name for name in mutant.files):  # bytecode is known by size and second: here another one
+        for path in kept:  # bytecode is known by size and second: here another one
+            path.write_text(texts[path.relative_to(copy).as_posix()])
             os.utime(path, ns=(path.stat().st_atime_ns, kept[path].st_mtime_ns + 10 * 10**9))
         modules = [file.removesuffix(".py").replace("/", ".") for file in mutant.files]
         with tempfile.TemporaryDirectory(prefix="kernels-") as empty:
@@ -116,8 +119,7 @@ def outcome(mutant: Mutant, copy: Path, kernels: Collection[str]) -> Outcome:
 @contextmanager
 def _kept(copy: Path, names: Collection[str]) -> Iterator[dict[Path, os.stat_result]]:
     """Files as they were, afterwards, their times included: what was compiled of them is then right again."""
-    paths = [copy / name for name in names if (copy / name).exists()]
-    before = {path: (path.read_bytes(), path.stat()) for path in paths}
+    before = {path: (path.read_bytes(), path.stat()) for path in (copy / name for name in names)}
     try:
         yield {path: stat for path, (_, stat) in before.items()}
     finally:

@@ -13,7 +13,7 @@ from arena.replay.evidence.gains import Gain, gains, limit, measured
 from arena.replay.ideas import IDEAS
 from arena.replay.tasks import TASKS
 from lab.colours import OWN_METHOD, UNIFORM
-from lab.plotting import Figure, budget, new_figure, save
+from lab.plotting import Figure, budget, new_figure, places, save
 from lab.results import MissingData, Results
 from lab.verdicts import number
 
@@ -68,9 +68,7 @@ def draw_gains(results: Results, scale: str, out: Path) -> None:
         -(-len(envs) // columns), columns, "What a replay idea gains over uniform replay",
         caption=_caption(results, scale, envs) + note, size=(3.8, 3.2),
     )  # fmt: skip
-    for ax in list(axes.flat)[len(envs) :]:
-        ax.remove()
-    for ax, env in zip(axes.flat, envs):
+    for ax, env in places(axes, envs):
         _panel(ax, env, [one for one in found if one.env == env], limit(found))
     for ax in axes[:, 0]:
         ax.set_ylabel("idea")

@@ -1,22 +1,21 @@
 """Appendix A: a mixture of goals and its scores, three ways to estimate them, and goals that move."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
 
 from lab.colours import BLACK, GREEN, ORANGE, PURPLE, UNIFORM
-from lab.plotting import budget, curves, legend, new_figure, save
-from lab.results import MissingData, Results, matrix
+from lab.results import MissingData, matrix
 from lab.stats import band
 from papers.bias_reduced_her.appendix_a import GOALS, PER_SIDE
+from papers.bias_reduced_her.evidence.drawing import Data
 from papers.bias_reduced_her.evidence.labels import SIGMA2, SMALL_FLOOR, env_label
 from papers.bias_reduced_her.goal_mixture import variances
 from papers.bias_reduced_her.instructional import Grid
 
-KIND = "median-33-67"
 LABELS = {
     "monte-carlo": "uniform samples",
     "importance-sampling": "importance sampling",
@@ -43,20 +42,18 @@ def sigma_squared(sigma2: float) -> str:
     return f"$\\sigma^2$ = {sigma2:g}"
 
 
-def appendix_a(results: Results, scale: str, out: Path) -> None:
+def appendix_a(data: Data) -> Canvas:
     """The known mixture, errors and variances of the estimates of mu, and KL(q* || q) when the goals jump."""
-    frame = results.at("appendix-a", scale)
-    cost = budget(frame, scale).replace("steps", "samples or episodes")
     title = "Bias-reduced HER Appendix A: goals that are not spread evenly, and goals that move"
-    canvas, axes = new_figure(2, 3, title, caption=f"{cost}; median, 33rd to 67th percentile, single seeds thin")
+    note = "median, 33rd to 67th percentile, single seeds thin"
+    canvas, axes = data.canvas(2, 3, title, note, (3.4, 2.6), unit="samples or episode")
     draw_mixture(axes[0, 0])
-    draw_errors(axes[0, 1], frame)
-    draw_variances(axes[0, 2], frame)
-    draw_em(axes[1, 0], frame)
-    for ax, sigma2 in zip(axes[1, 1:], SIGMA2[1:]):
-        draw_jump(ax, frame, sigma2)
-    legend(canvas)
-    save(canvas, out)
+    draw_errors(axes[0, 1], data.frame)
+    draw_variances(axes[0, 2], data.frame)
+    draw_em(axes[1, 0], data.frame)
+    for ax, sigma2, letter in zip(axes[1, 1:], SIGMA2[1:], "ef"):
+        draw_jump(ax, data, sigma2, letter)
+    return canvas
 
 
 def draw_mixture(ax: Axes) -> None:
@@ -99,7 +96,7 @@ def draw_variances(ax: Axes, frame: pd.DataFrame) -> None:
                 _, values = matrix(frame, "variance", method, env_label("mixture", sigma2))
             except MissingData:
                 continue
-            centre, low, high = band(values[:, -1:], KIND)
+            centre, low, high = band(values[:, -1:], Data.kind)
             bar, color = [centre - low, high - centre], STYLES[method]["color"]
             ax.errorbar([sigma2], centre, bar, fmt="o", markersize=4, color=color)
     ax.axvline(1 / (2 * np.pi), color="0.6", linewidth=0.8)
@@ -116,16 +113,13 @@ def draw_em(ax: Axes, frame: pd.DataFrame) -> None:
     log_axes(ax, "(d) $\\mu$ of the mixture that EM finds", "goals", "relative error of $\\mu$")
 
 
-def draw_jump(ax: Axes, frame: pd.DataFrame, sigma2: float) -> None:
+def draw_jump(ax: Axes, data: Data, sigma2: float, letter: str) -> None:
     """KL(q* || q) over the episodes, the goals jumping after half of them."""
-    rows = frame[frame["env"] == env_label("moving goals", sigma2)]
-    curves(
-        ax, rows, "kl", kind=KIND, order=SELECTIONS, labels=LABELS, styles=STYLES, ylabel="KL(q* || q) [nats]",
-        xlabel="episodes",
-    )  # fmt: skip
-    ax.set_title(f"({'e' if sigma2 == SIGMA2[1] else 'f'}) goals jump, {sigma_squared(sigma2)}")
-    if len(rows):
-        ax.axvline(rows["step"].max() / 2, color="0.6", linewidth=0.8)
+    env, title = env_label("moving goals", sigma2), f"({letter}) goals jump, {sigma_squared(sigma2)}"
+    data.panel(ax, env, "kl", "KL(q* || q) [nats]", SELECTIONS, title=title, labels=LABELS, styles=STYLES)
+    ax.set_xlabel("episodes")
+    if ax.lines:
+        ax.axvline(data.of(env)["step"].max() / 2, color="0.6", linewidth=0.8)
         ax.set_ylim(bottom=0)
 
 
@@ -137,7 +131,7 @@ def log_curve(
         steps, values = matrix(frame, metric, method, env)
     except MissingData:
         return
-    centre, low, high = band(values, KIND)
+    centre, low, high = band(values, Data.kind)
     ax.plot(steps, values.T, **style, linewidth=0.5, alpha=0.35)
     ax.fill_between(steps, low, high, color=style["color"], alpha=0.18, linewidth=0)
     ax.plot(steps, centre, **style, linewidth=1.6, label=label)

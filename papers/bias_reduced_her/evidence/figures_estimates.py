@@ -1,15 +1,14 @@
 """Where the value of the first state is over-estimated: by start, and on the line from the ball to the black hole."""
 
-from pathlib import Path
-
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
 from scipy.stats import t
 
-from lab.plotting import legend, not_run, save
-from lab.results import MissingData, Results, final
-from papers.bias_reduced_her.evidence.figures import Data, styles
-from papers.bias_reduced_her.evidence.labels import TRAINING, label
+from lab.plotting import not_run
+from lab.results import MissingData, final
+from papers.bias_reduced_her.evidence.drawing import Data, styles
+from papers.bias_reduced_her.evidence.labels import label
 
 STARTS = {"held": "ball in the hand", "ground": "ball free"}
 NOTE = (
@@ -19,19 +18,17 @@ NOTE = (
 )
 
 
-def own_estimates(results: Results, scale: str, out: Path) -> None:
+def own_estimates(data: Data) -> Canvas:
     """Bias by start above, estimates along the line below; a column per task."""
-    data = Data(results, TRAINING, scale)
     title = "own figure: where the value of the first state is over-estimated"
-    canvas, axes = data.canvas(2, len(data.envs), title, NOTE, (3.3, 2.4))
-    for column, env in zip(axes.T, data.envs):
+    canvas, axes = data.canvas(2, len(data.shown), title, NOTE, (3.3, 2.4))
+    for column, env in zip(axes.T, data.shown):
         by_start(column[0], data, env)
         along_the_line(column[1], data, env)
         column[0].set_title(env)
     axes[0, 0].set_ylabel("Q - return")
     axes[1, 0].set_ylabel("value")
-    legend(canvas)
-    save(canvas, out)
+    return canvas
 
 
 def by_start(ax: Axes, data: Data, env: str) -> None:

@@ -1,15 +1,15 @@
 """Fig. 1: what is drawn from SAC's memory by TD error, by Q and uniformly, as pictures of the pendulum."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Circle, Rectangle
 
-from lab.plotting import new_figure, save
-from lab.results import MissingData, Results, matrix
+from lab.plotting import new_figure
+from lab.results import MissingData, matrix
 from papers.ners.evidence.figures_data import Data
 from papers.ners.evidence.postures import EXCESSIVE, posture
 
@@ -52,14 +52,11 @@ def drawn(frame: pd.DataFrame, method: str, rule: str, seed: int) -> dict[str, n
     return {name: matrix(rows, f"{rule}_{name}", method, env)[1][0] for name in names}
 
 
-def fig1(results: Results, scale: str, out: Path) -> None:
+def fig1(data: Data) -> Canvas:
     """Fig. 1: ten draws of each rule as pictures, and below them all 64 by angle, TD error and Q; of the first seed.
 
     Once with time-outs bootstrapped and once with time-outs stored as terminations.
     """
-    from papers.ners.evidence.experiments import EXPERIMENTS  # loads torch
-
-    data = Data(results, ["fig1"], scale)
     seed = int(data.frame["seed"].min())
     draws: dict[str, dict[str, dict[str, np.ndarray]]] = {}
     for method, kind in KINDS.items():
@@ -67,10 +64,10 @@ def fig1(results: Results, scale: str, out: Path) -> None:
             draws[kind] = {rule: drawn(data.frame, method, rule, seed) for rule in RULES}
         except MissingData:
             continue
-    steps = EXPERIMENTS["fig1"](scale)[0].config.steps
+    steps = data.entries[0].config.steps
     missing = f"; not run: {len(data.missing)} of {len(data.wanted)} runs" if data.missing else ""
     caption = (
-        f"{scale}: seed {seed}, the first of {data.frame['seed'].nunique()}, after {steps:,} steps; frames: black "
+        f"{data.scale}: seed {seed}, the first of {data.frame['seed'].nunique()}, after {steps:,} steps; frames: black "
         "downward, orange upright, cyan horizontal (by quarters of the circle), red action above "
         f"{EXCESSIVE:.0%} of the largest; arc: torque; pale rod: 0.1 s before; by TD error and by Q: in proportion to "
         "them, which is our reading; "
@@ -98,4 +95,4 @@ def fig1(results: Results, scale: str, out: Path) -> None:
             below.set_ylim(td.min() / 2, td.max() * 2)
         axes[2 * place + 1, 0].set_ylabel(f"|TD error|\ntime-outs {kind}")
     canvas.colorbar(points, ax=list(axes[1::2].flat), label="Q")
-    save(canvas, out)
+    return canvas

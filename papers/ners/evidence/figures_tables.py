@@ -1,14 +1,12 @@
 """Tables 1 to 3: the paper's numbers beside ours."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.transforms import Bbox
+from matplotlib.figure import Figure as Canvas
 
-from lab.plotting import Figure, save
-from lab.results import MissingData, Results, matrix
+from lab.plotting import Figure, fill_with_table
+from lab.results import MissingData, matrix
 from lab.verdicts import mean_of, number
 from papers.ners.evidence.claims_runs import LAST, last_of
 from papers.ners.evidence.figures_data import Data
@@ -42,8 +40,7 @@ def with_share(row: Mapping[str, float]) -> str:
 def comparison(experiment: str, label: str, title: str, paper: Mapping[tuple[str, str], Mapping[str, float]]) -> Figure:
     """Table 1 or 2: returns of the four samplers, the paper's beside ours, a row for each agent and task."""
 
-    def draw(results: Results, scale: str, out: Path) -> None:
-        data = Data(results, [experiment], scale)
+    def draw(data: Data) -> Canvas:
         header = [f"{SAMPLERS[sampler]}\n{whose}" for sampler in COLUMNS for whose in ("paper", "ours")]
         cells, bold = [], set()
         for i, (agent, env) in enumerate(data.cells, start=1):
@@ -69,15 +66,25 @@ def comparison(experiment: str, label: str, title: str, paper: Mapping[tuple[str
             "bold: best of a row"
         )
         canvas, axes = data.canvas(1, 1, f"Table {label}: {title}", note, (13.5, 0.5 + 0.62 * len(cells)))
-        lay_table(axes[0, 0], ["", *header, "margin\npaper", "margin\nours"], cells, bold, lines=3)
-        save(canvas, out)
+        header += ["margin\npaper", "margin\nours"]
+        fill_with_table(axes[0, 0], ["", *header], cells, grey=papers, lines=3, bold=bold, widths=widths(header))
+        return canvas
 
-    return Figure((experiment,), draw, title)
+    return Data.figure(experiment, title, draw)
 
 
-def table3(results: Results, scale: str, out: Path) -> None:
+def papers(row: int, column: int) -> bool:
+    """Whether a cell is the paper's: every other column."""
+    return column % 2 == 1
+
+
+def widths(header: list[str]) -> list[float]:
+    """Of the columns: the first, which names the row, is wider."""
+    return [1.5, *[1.0] * len(header)]
+
+
+def table3(data: Data) -> Canvas:
     """Table 3: deviation and mean of squared TD errors and of Q over everything that SAC replayed on Pendulum."""
-    data = Data(results, ["table3"], scale)
     cells = []
     for sampler in (*COLUMNS, *(f"{sampler} {TERMINAL}" for sampler in COLUMNS)):
         rows = data.frame[data.frame["method"] == f"sac {sampler}"]
@@ -94,24 +101,5 @@ def table3(results: Results, scale: str, out: Path) -> None:
     )
     canvas, axes = data.canvas(1, 1, "Table 3: what SAC replays on Pendulum", note, (10.5, 4.4))
     header = [f"{statistic}\n{whose}" for statistic in STATISTICS for whose in ("paper", "ours")]
-    lay_table(axes[0, 0], ["", *header], cells, set(), lines=2)
-    save(canvas, out)
-
-
-def lay_table(
-    ax: Axes, header: Sequence[str], cells: Sequence[Sequence[str]], bold: set[tuple[int, int]], lines: int
-) -> None:
-    """A table that fills its axes; the paper's columns, every other one, are grey. bold: (row, column), header is 0."""
-    ax.axis("off")
-    widths = [1.5, *[1.0] * (len(header) - 1)]
-    table = ax.table(
-        [list(header), *map(list, cells)], loc="center", cellLoc="center", bbox=Bbox.unit(), edges="horizontal",
-        colWidths=widths,
-    )  # fmt: skip
-    table.auto_set_font_size(False)
-    table.set_fontsize(9)
-    for (row, column), cell in table.get_celld().items():
-        cell.set_edgecolor("0.7")
-        cell.set_height(2 if row == 0 else lines)  # relative, in lines of text
-        strong = row == 0 or column == 0 or (row, column) in bold
-        cell.set_text_props(weight="bold" if strong else None, color="0.45" if column % 2 else "0")
+    fill_with_table(axes[0, 0], ["", *header], cells, grey=papers, lines=2, widths=widths(header))
+    return canvas

@@ -35,7 +35,7 @@ flow = partial(ROOM.all, of="fig6", on=FLOW_TASK)
 LEFT_OPEN = "at quick with a coarse grid and 50,000 actions"
 CLAIMS = [
     Claim("fig6-acer", "fig6", f"Flow control: ACER makes little progress (at most {MARGIN:.0%} of what the best other "
-          f"method gains; {LEFT_OPEN}; {SEGMENTS})", "a curve, no numbers", flow(little_progress)),
+          f"method gains; {LEFT_OPEN})", "a curve, no numbers", flow(little_progress), surrogate=SEGMENTS),
     Claim("fig6-effort", "fig6", "Flow control: DDPG with plain replay pays for large actions (at the end at least "
           f"{HEAVY:g} times the squared actions of either method with ReF-ER; {LEFT_OPEN})", "large actuation costs",
           flow({other: (ER, ">", other) for other in (VRACER, REFER)}, by=EFFORT, margin=HEAVY)),

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import gymnasium
 import numpy as np
+from matplotlib.figure import Figure as Canvas
 
-from lab.plotting import legend, save
-from lab.results import Results
-from papers.ref_er.evidence.figures_panels import BAND, HOW, RETURN, Data, cut_below, label, panel
+from papers.ref_er.evidence.figures_panels import BAND, HOW, Data, label, panel, returns
 
 SEED, ACTIONS = 3, 3
 """Of the picture's episode."""
@@ -26,9 +23,8 @@ def snapshot() -> np.ndarray:
     return found  # type: ignore[return-value]
 
 
-def fig6(results: Results, scale: str, out: Path) -> None:
+def fig6(data: Data) -> Canvas:
     """The world; returns; and apart, as an exit costs as much as hundreds of actions, exits and effort."""
-    data = Data(results, "fig6", scale)
     note = f"{HOW}; shaded for {label('vracer refer')}: {BAND}; picture: vorticity, the swimmer under a constant force"
     title = "Figure 6: a swimmer in the wake of a cylinder, recurrent networks"
     canvas, axes = data.canvas(1, 4, title, note)
@@ -37,10 +33,9 @@ def fig6(results: Results, scale: str, out: Path) -> None:
     world.set(xticks=[], yticks=[])
     world.grid(False)
     world.spines[:].set_visible(False)
+    names = {method: label(method) for method in data.methods}
     for env in data.shown:
-        panel(of_return, data, env, "return", RETURN, banded=["vracer refer"])
-        cut_below(of_return)
-        panel(of_exits, data, env, "exits", "exits per action", log=True)
-        panel(of_effort, data, env, "effort", "squared action", log=True)
-    legend(canvas)
-    save(canvas, out)
+        returns(of_return, data, env, names, ["vracer refer"])
+        panel(of_exits, data, env, "exits", "exits per action", names, log=True)
+        panel(of_effort, data, env, "effort", "squared action", names, log=True)
+    return canvas

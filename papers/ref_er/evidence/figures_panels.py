@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import EngFormatter, MaxNLocator
+from matplotlib.ticker import EngFormatter
 from numpy.typing import ArrayLike
 
+from lab import plotting
 from lab.colours import BLACK, GREEN, OWN_METHOD, PRIORITISED, PURPLE, SKY, UNIFORM
-from lab.plotting import caption, new_figure, not_run, shown
-from lab.results import Grid, MissingData, Results, matrix
+from lab.results import MissingData, Results, matrix
 from papers.ref_er.evidence.implied_kl import implied_kl
 from papers.ref_er.evidence.paper_values import ACTIONS, NOISE, TOLERANCE
 
@@ -69,31 +69,27 @@ def styles(methods: Iterable[str]) -> dict[str, dict]:
     return found
 
 
-class Data(Grid):
-    """The rows of an experiment, the configs of its runs, and captions that say what they are and what is missing."""
+class Data(plotting.Data):
+    """The rows of an experiment, and captions that say which tasks they are of."""
 
-    def __init__(self, results: Results, experiment: str, scale: str):
+    paper, plan = "ReF-ER", "papers.ref_er.evidence.experiments"
+    kind, size, width = "mean", (3.2, 2.6), 7.0
+    label = staticmethod(label)
+
+    def __init__(self, results: Results, experiment: str, scale: str) -> None:
         from papers.ref_er.evidence.experiments import entries_of  # loads torch, which listing the figures must not
 
-        entries = entries_of(experiment, scale)
-        super().__init__(results, experiment, scale, entries)
-        self.configs: dict[str, Any] = {entry.method: entry.config for entry in entries}
-        """One of each method's."""
-
-        self.shown = shown(self)
-        """Tasks that are drawn."""
+        super().__init__(results, experiment, scale)
         full = dict.fromkeys(entry.env for entry in entries_of(experiment, "full"))
         self.left_out = [env for env in full if env in ACTIONS and env not in self.envs]
         """MuJoCo tasks of `full` that this scale does not plan."""
 
-    def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (3.2, 2.6)):
-        """new_figure with a caption: scale, runs, statistic, what is missing, versions of the tasks, those left out."""
-        size = (max(size[0], 7.0 / cols), size[1])
-        below = [caption(self, note, label=label), versions(self.shown)]
+    def caption(self, note: str, **names: Any) -> str:
+        """And the versions of the tasks, and those left out."""
+        below = [super().caption(note, **names), versions(self.shown)]
         if self.left_out:
-            names = ", ".join(env.removesuffix("-v5") for env in self.left_out)
-            below.append(f"not part of {self.scale}: {names}")
-        return new_figure(rows, cols, f"ReF-ER {title}", caption="\n".join(below), size=size)
+            below.append(f"not part of {self.scale}: {', '.join(env.removesuffix('-v5') for env in self.left_out)}")
+        return "\n".join(below)
 
 
 def versions(envs: Sequence[str]) -> str:
@@ -168,37 +164,60 @@ def best(frame: pd.DataFrame, methods: Iterable[str], env: str) -> str | None:
 # ---- panels ----------------------------------------------------------------------------------------------------------
 
 
+Panel = Callable[[Axes, Data, str, Mapping[str, str]], None]
+"""Draws a task's panel of the methods given, each with its name in the legend."""
+
+
 def panel(
-    ax: Axes, data: Data, env: str, metric: str, ylabel: str, *, banded: Iterable[str] = (), log: bool = False,
-    names: Mapping[str, str] | None = None, only: Sequence[str] | None = None,
+    ax: Axes, data: Data, env: str, metric: str, ylabel: str, names: Mapping[str, str], *,
+    banded: Iterable[str] = (), log: bool = False,
 ) -> None:  # fmt: skip
     """One metric of one task over environment steps: mean over the runs of each method, and single runs thin.
 
-    banded: methods with the band of returns. names: in the legend, instead of the labels. only: the methods drawn, by
-    default all.
+    names: method -> in the legend. banded: methods with the band of returns.
     """
-    frame, banded = data.of(env), set(banded)
-    for method, style in styles(data.methods).items():
-        if only is not None and method not in only:
-            continue
+    looks = styles(data.methods)
+    shown, banded = [method for method in looks if method in names], set(banded)
+    data.panel(ax, env, metric, ylabel, shown, title=env, labels=names, styles=looks)
+    for method in filter(banded.__contains__, shown):
         try:
-            steps, values = matrix(frame, metric, method, env)
+            steps, _ = matrix(data.of(env), metric, method, env)
         except MissingData:
             continue
-        ax.plot(steps, values.T, **style, linewidth=0.5, alpha=0.35, zorder=1)
-        if method in banded:
-            low, high = episode_band(frame, method, env, steps)
-            ax.fill_between(steps, low, high, color=style["color"], alpha=0.18, linewidth=0, zorder=2)
-        marker = "o" if len(steps) == 1 else None  # a curve of one point is no line
-        name = (names or {}).get(method) or label(method)
-        ax.plot(steps, values.mean(axis=0), **style, linewidth=1.6, zorder=3, label=name, marker=marker)
-    ax.set(xlabel=XLABEL, ylabel=ylabel, title=env)
+        low, high = episode_band(data.of(env), method, env, steps)
+        ax.fill_between(steps, low, high, color=looks[method]["color"], alpha=0.18, linewidth=0, zorder=2)
     if not ax.lines:
-        not_run(ax)
         return
+    ax.set_xlim(0, None)
     if log:
         ax.set_yscale("log", nonpositive="mask")  # a divergence of 0 is left out
-    _steps(ax)
+
+
+def returns(ax: Axes, data: Data, env: str, names: Mapping[str, str], banded: Iterable[str] = ()) -> None:
+    """Returns, cut below."""
+    panel(ax, data, env, "return", RETURN, names, banded=banded)
+    cut_below(ax)
+
+
+def banded_returns(ax: Axes, data: Data, env: str, names: Mapping[str, str]) -> None:
+    """With the bands of all methods."""
+    returns(ax, data, env, names, names)
+
+
+def divergence(*marks: Callable[[Axes, Data, str], None]) -> Panel:
+    """Divergence between policy and replayed behaviours, and what `marks` draw beside it."""
+
+    def draw(ax: Axes, data: Data, env: str, names: Mapping[str, str]) -> None:
+        panel(ax, data, env, "kl", KL, names, log=True)
+        for mark in marks:
+            mark(ax, data, env)
+
+    return draw
+
+
+def only(wanted: Callable[[str], bool], draw: Panel) -> Panel:
+    """The same panel, of the methods that are wanted."""
+    return lambda ax, data, env, names: draw(ax, data, env, {m: text for m, text in names.items() if wanted(m)})
 
 
 def cut_below(ax: Axes) -> None:
@@ -221,13 +240,6 @@ def cut_below(ax: Axes) -> None:
     ax.set_xlabel("\n".join([XLABEL, *(below or ["↓ single runs"])]))
 
 
-def _steps(ax: Axes) -> None:
-    """Few round numbers of environment steps along x."""
-    ax.set_xlim(0, None)
-    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
-    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-
-
 def draw_implied(ax: Axes, data: Data, env: str) -> None:
     """The divergence that D of far samples implies, along the c_max of a run with ReF-ER's Rule 2."""
     for method in data.methods:
@@ -246,25 +258,8 @@ def draw_implied(ax: Axes, data: Data, env: str) -> None:
         return
 
 
-def draw_largest(ax: Axes, env: str) -> None:
+def draw_largest(ax: Axes, data: Data, env: str) -> None:
     """The largest divergence that the means of DDPG, in [-1, 1], can have, where something else is drawn."""
     if env in ACTIONS and ax.lines:
         height = 2 * ACTIONS[env] / NOISE**2
         ax.axhline(height, color="0.4", linestyle=":", linewidth=1.2, label="largest possible, 2 d / σ²")
-
-
-def lay_out(data: Data, title: str, note: str):
-    """A canvas with a panel for each task, and these."""
-    cols = min(len(data.shown), 5)
-    canvas, axes = data.canvas(-(-len(data.shown) // cols), cols, title, note)
-    for ax in axes.flat[len(data.shown) :]:
-        ax.set_axis_off()
-    return canvas, list(zip(axes.flat, data.shown))
-
-
-def left_labels(axes: Iterable[Axes]) -> None:
-    """Labels of y at the left edge only."""
-    for ax in axes:
-        spec = ax.get_subplotspec()
-        if spec is not None and not spec.is_first_col():
-            ax.set_ylabel("")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
+from matplotlib.figure import Figure as Canvas
 
-from lab.plotting import curves, save, shown
-from lab.results import Results
-from papers.ref_er.evidence.figures_panels import SYMBOLS, XLABEL, Data, cut_below, left_labels, short
-from papers.ref_er.evidence.paper_values import FIG7, FIG8
+from lab.plotting import left_labels, shown
+from papers.ref_er.evidence.figures_panels import SYMBOLS, XLABEL, Data, cut_below, short
 
 HYPERPARAMETERS = {  # as methods are labelled -> field of a config, text of a legend
     "C": ("c", "C, width of\n$c_{max}$ at first"),
@@ -35,7 +33,7 @@ def variants(data: Data, name: str) -> dict[str, str]:
     """Methods that differ in a hyper-parameter alone, and the one that all rows share -> its value, in their order."""
     found = {m: m.split(" (")[1][len(name) + 1 : -1] for m in data.methods if m.startswith(f"{DEFAULT} ({name} ")}
     field, _ = HYPERPARAMETERS[name]
-    value = getattr(data.configs[DEFAULT], field)
+    value = next(getattr(entry.config, field) for entry in data.entries if entry.method == DEFAULT)
     value = UNSET[field] if value is None else value
     if name == "N":
         value = f"2^{value.bit_length() - 1}"
@@ -53,10 +51,10 @@ def size(value: str) -> float:
         return -np.inf if value == "none" else np.inf
 
 
-def draw(results: Results, scale: str, out: Path, experiment: str, title: str, names: tuple[str, ...]) -> None:
+def draw(data: Data, title: str, names: tuple[str, ...]) -> Canvas:
     """Returns: a row for each of the hyper-parameters `names`, a column for each task."""
-    data = Data(results, experiment, scale)
-    if scale == "quick":  # a task or a row without runs of its own is named in the caption alone
+    data.kind = "mean-20-80"
+    if data.scale == "quick":  # a task or a row without runs of its own is named in the caption alone
         own = data.frame["env"][data.frame["method"] != DEFAULT]
         data.frame = data.frame[data.frame["env"].isin(own)] if len(own) else data.frame
         data.shown = shown(data)
@@ -71,10 +69,8 @@ def draw(results: Results, scale: str, out: Path, experiment: str, title: str, n
         looks[DEFAULT] = {"color": "black", "linestyle": "--"}
         texts = {method: short(value) for method, value in values.items()}
         for ax, env in zip(row, data.shown):
-            curves(
-                ax, data.of(env), "return", kind="mean-20-80", order=list(values), styles=looks, labels=texts,
-                ylabel=f"return, by {SYMBOLS.get(name, name)}",
-            )  # fmt: skip
+            ylabel, heading = f"return, by {SYMBOLS.get(name, name)}", env if row[0] is axes[0, 0] else ""
+            data.panel(ax, env, "return", ylabel, values, title=heading, labels=texts, styles=looks)
             if ax.lines:
                 ax.set_xlim(0, None)
                 cut_below(ax)
@@ -82,21 +78,17 @@ def draw(results: Results, scale: str, out: Path, experiment: str, title: str, n
         if labels:
             beside, title = (1.01, 1.05), HYPERPARAMETERS[name][1]
             row[-1].legend(handles, labels, loc="upper left", bbox_to_anchor=beside, title=title, alignment="left")
-    for ax, env in zip(axes[0], data.shown):
-        ax.set_title(env)
     for ax in axes[:-1].flat:
         ax.set_xlabel(ax.get_xlabel().removeprefix(XLABEL).strip())
-    left_labels(axes.flat)
-    save(canvas, out)
+    left_labels(axes)
+    return canvas
 
 
-def fig7(results: Results, scale: str, out: Path) -> None:
+def fig7(data: Data) -> Canvas:
     """Fig. 7: C and D of ReF-ER, size of the memory and of the batch, steps per gradient step, learning rate."""
-    names = ("C", "D", "N", "B", "F", "lr")
-    draw(results, scale, out, FIG7, "Figure 7: V-RACER with ReF-ER, hyper-parameters", names)
+    return draw(data, "Figure 7: V-RACER with ReF-ER, hyper-parameters", ("C", "D", "N", "B", "F", "lr"))
 
 
-def fig8(results: Results, scale: str, out: Path) -> None:
+def fig8(data: Data) -> Canvas:
     """Fig. 8: annealing, size of the network, and the closed-form advantages of App. E."""
-    title = "Figure 8: V-RACER with ReF-ER, annealing, network size and advantage"
-    draw(results, scale, out, FIG8, title, ("A", "S", "advantage"))
+    return draw(data, "Figure 8: V-RACER with ReF-ER, annealing, network size and advantage", ("A", "S", "advantage"))

@@ -12,11 +12,11 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import EngFormatter, MaxNLocator
 
+from lab import plotting
 from lab.colours import BLACK, GREEN, OWN_METHOD, PURPLE, SKY, UNIFORM
-from lab.plotting import caption, curves, new_figure, not_run
-from lab.results import Grid, MissingData, Results, matrix
+from lab.plotting import not_run, round_steps
+from lab.results import MissingData, Results, matrix
 from papers.sibling_rivalry.evidence.labels import NAMES, label
 from papers.sibling_rivalry.evidence.paper_values import EPISODES
 
@@ -62,51 +62,40 @@ def styles(methods: Iterable[str]) -> dict[str, dict]:
     return {method: STYLES[base] | VARIANTS.get(variant, {}) for method, (base, _, variant) in parts.items()}
 
 
-class Data(Grid):
+class Data(plotting.Data):
     """The rows of experiments, and figures that say how they were made and what is missing."""
 
-    def __init__(self, results: Results, *experiments: str, scale: str):
-        from papers.sibling_rivalry.evidence.experiments import (
-            EXPERIMENTS,  # loads torch, which listing the figures must not
-        )
+    paper, plan = "Sibling Rivalry", "papers.sibling_rivalry.evidence.experiments"
+    unit, xlabel, size = "episode", EPISODES_LABEL, (2.9, 2.6)
+    label, styles = staticmethod(label), staticmethod(styles)
 
-        self.entries = [entry for name in experiments for entry in EXPERIMENTS[name](scale)]
-        super().__init__(results, "+".join(experiments), scale, self.entries)
-
-    @property
-    def there(self) -> list[str]:
+    def __init__(self, results: Results, experiment: str, scale: str) -> None:
+        super().__init__(results, experiment, scale)
+        self.there = [env for env in self.envs if env in set(self.frame["env"])]
         """Tasks of which something was run."""
-        return [env for env in self.envs if env in set(self.frame["env"])]
 
-    def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float]):
-        """new_figure with scale, runs, episodes and Adam's epsilon in its caption."""
+    def curves(self, ax: Axes, env: str, metric: str, ylabel: str, **look: Any) -> None:
+        """Success lies in [0, 1], and its band is cut near there, as the paper's."""
+        self.panel(ax, env, metric, ylabel, **look)
+        if ax.lines:
+            ax.set_xlim(0, None)
+            ax.set_ylim(*((-0.02, 1.02) if metric == "success" else (0, None)))
+
+
+class OfAgents(Data):
+    """And with Adam's epsilon in its captions."""
+
+    def caption(self, note: str, **names: Any) -> str:
         adam = [f"{value:.0e}".replace("e-0", "e-") for value in sorted({e.config.adam_eps for e in self.entries})]
         note = f"{note}; Adam's epsilon {' and '.join(adam)}"
         if "AntMazeSmall" in self.there:
             from papers.sibling_rivalry.tasks import SHORT_OF_STEPS  # here: a list of figures does without kernels
 
             note += f" (low level in half the ant maze {SHORT_OF_STEPS['adam_eps']:.0e})".replace("e-0", "e-")
-        text = caption(self, note, unit="episode", label=label)
-        return new_figure(rows, cols, f"Sibling Rivalry {title}", caption=text, size=size)
+        return super().caption(note, **names)
 
 
 # ---- panels ----------------------------------------------------------------------------------------------------------
-
-
-def panel(
-    ax: Axes, frame: pd.DataFrame, metric: str, ylabel: str, looks: dict[str, dict], names: dict[str, str] | None = None
-) -> None:
-    """One metric of one task over training episodes, of the methods that `looks` has styles for.
-
-    Success lies in [0, 1], and its band is cut near there, as the paper's. names: in the legend, instead of the labels.
-    """
-    curves(
-        ax, frame, metric, kind="mean-sd", order=list(looks), styles=looks, ylabel=ylabel, xlabel=EPISODES_LABEL,
-        labels=names or {method: label(method) for method in looks},
-    )  # fmt: skip
-    if ax.lines:
-        ax.set_xlim(0, None)
-        ax.set_ylim(*((-0.02, 1.02) if metric == "success" else (0, None)))
 
 
 def paper_panel(
@@ -117,13 +106,7 @@ def paper_panel(
         ax.plot(episodes, values, **STYLES[method], linewidth=1.6, label=NAMES[method])
     ax.set_title(title)
     ax.set(xlabel=EPISODES_LABEL, ylabel=SUCCESS, ylim=(-0.02, 1.02), xlim=(0, None))
-    _episodes(ax)
-
-
-def _episodes(ax: Axes) -> None:
-    """Few round numbers of training episodes along x."""
-    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
-    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    round_steps(ax)
 
 
 def draw_maze(ax: Axes, maze: PointMaze, up: float = 0.0) -> None:
@@ -204,5 +187,5 @@ def heat_map(ax: Axes, data: Data, env: str, metric: str, thresholds: dict[str, 
         extent=(0, table.columns[-1], low - 0.5, high + 0.5),
     )  # fmt: skip
     ax.set(ylabel="ε", xlabel=EPISODES_LABEL, yticks=list(rows))
-    _episodes(ax)
+    round_steps(ax)
     cast(Canvas, ax.figure).colorbar(ScalarMappable(norm, "viridis"), ax=ax, label=text)

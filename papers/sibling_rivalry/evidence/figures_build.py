@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
+from matplotlib.figure import Figure as Canvas
 
 from lab.colours import OWN_METHOD, UNIFORM
-from lab.plotting import caption, curves, legend, new_figure, save
-from lab.results import Grid, Results
-from papers.sibling_rivalry.evidence.labels import NAMES, label
+from papers.sibling_rivalry.evidence.drawing import Data
 
 STYLES = {  # PPO with the naive reward and with Sibling Rivalry have these colours in other figures
     "impala": {"color": UNIFORM, "linestyle": "-"},
@@ -26,36 +23,25 @@ SHOWN = (0.0, 0.35, 0.7, 1.0)
 """Shares of the way to a goal at which it is pictured."""
 
 
-def fig5(results: Results, scale: str, out: Path) -> None:
+def fig5(data: Data) -> Canvas:
     """Fig. 5: above a goal that the scripted builder builds, below completion, success and blocks placed."""
-    from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS  # loads torch, which listing must not
-
-    entries = EXPERIMENTS["construction"](scale) + EXPERIMENTS["construction-fresh"](scale)
-    grid = Grid(results, "construction+construction-fresh", scale, entries)
     note = (
         "mean ± SD over runs, cut by the axes, single runs thin; of the episodes played in training since the point "
         "before. Completion: correct less incorrect blocks over the goal's. Above: no learner, but a scripted "
         "builder, who knows how"
     )
-    text = caption(grid, note, unit="episode", label=label)
-    canvas, axes = new_figure(
-        2, 4, f"Sibling Rivalry Figure 5: construction ({grid.envs[0]})", caption=text, size=(2.9, 2.5)
-    )
-    for ax, (picture, steps) in zip(axes[0], strip(entries[0].config)):
+    [env] = data.envs
+    canvas, axes = data.canvas(2, 4, f"Figure 5: construction ({env})", note, (2.9, 2.5))
+    for ax, (picture, steps) in zip(axes[0], strip(data.entries[0].config)):
         ax.imshow(picture, interpolation="antialiased")
         ax.set_title(f"after {steps} steps" if steps else "a start; its goal, upper right")
         ax.set_axis_off()
     for ax, (metric, (ylabel, title)) in zip(axes[1], PANELS.items()):
-        curves(
-            ax, grid.frame, metric, kind="mean-sd", order=list(STYLES), styles=STYLES, labels=NAMES, ylabel=ylabel,
-            xlabel="training episodes",
-        )  # fmt: skip
-        ax.set_title(title)
+        data.panel(ax, env, metric, ylabel, STYLES, title=title, styles=STYLES)
         if ax.lines:
             ax.set_xlim(0, None)
             ax.set_ylim(*{"success": (-0.02, 1.02), "placed": (0, None)}.get(metric, (None, 1.02)))
-    legend(canvas)
-    save(canvas, out)
+    return canvas
 
 
 def strip(config) -> list[tuple[np.ndarray, int]]:

@@ -1,6 +1,5 @@
 """Figs. 1 and 2: the circular track, and where episodes on it end in the course of training."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,13 @@ from matplotlib.ticker import EngFormatter
 
 from envs.circular_track import GOAL, LOCAL_OPTIMUM, CircularTrack, position
 from lab.colours import BLACK, GREEN, OWN_METHOD, UNIFORM
-from lab.plotting import caption, curves, legend, new_figure, not_run, save
-from lab.results import Grid, MissingData, Results
+from lab.plotting import not_run
+from lab.results import MissingData
+from papers.sibling_rivalry.evidence.drawing import Data
 from papers.sibling_rivalry.evidence.ends import histograms
-from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
 from papers.sibling_rivalry.rewards import naive_reward
 from papers.sibling_rivalry.sibling_rivalry import self_balancing_reward
-from papers.sibling_rivalry.track import BINS
+from papers.sibling_rivalry.track import BINS, ENV
 
 NAMES = {"naive": "distance to the goal", "fixed": "fixed anti-goal", "sr": "Sibling Rivalry"}
 STYLES: dict[str, dict[str, Any]] = {  # PPO with the first and with Sibling Rivalry have these colours in other figures
@@ -45,43 +44,37 @@ def shapes() -> dict[str, np.ndarray]:
     return {"naive": naive_reward(to_goal, reached), "fixed": self_balancing_reward(to_goal, to_anti_goal, reached)}
 
 
-def fig1(results: Results, scale: str, out: Path) -> None:
+def fig1(data: Data) -> Canvas:
     """Fig. 1: the track; ends with Eq. (2) as reward, and with Eq. (3) and the local optimum as anti-goal; success."""
-    canvas, axes, frame = _start(results, scale, "Sibling Rivalry Figure 1: a trap, and an anti-goal set by hand")
+    canvas, axes = _start(data, "Figure 1: a trap, and an anti-goal set by hand", ["naive", "fixed"])
     draw_track(axes[0])
-    heat_map(axes[1], frame, "naive", "", shapes()["naive"], "Eq. (2): distance to the goal")
-    heat_map(axes[2], frame, "fixed", "", shapes()["fixed"], "Eq. (3): anti-goal = local optimum")
-    _finish(canvas, axes, frame, ["naive", "fixed"], out)
+    heat_map(axes[1], data.frame, "naive", "", shapes()["naive"], "Eq. (2): distance to the goal")
+    heat_map(axes[2], data.frame, "fixed", "", shapes()["fixed"], "Eq. (3): anti-goal = local optimum")
+    return _finish(canvas, axes)
 
 
-def fig2(results: Results, scale: str, out: Path) -> None:
+def fig2(data: Data) -> Canvas:
     """Fig. 2: ends of all rollouts with Sibling Rivalry, of the farther and of the closer siblings; success."""
-    canvas, axes, frame = _start(results, scale, "Sibling Rivalry Figure 2: the anti-goal is where a sibling ended")
+    canvas, axes = _start(data, "Figure 2: the anti-goal is where a sibling ended", ["naive", "sr"])
     for ax, role in zip(axes, ("", "farther ", "closer ")):
-        heat_map(ax, frame, "sr", role, shapes()["naive"], f"{role}sibling" if role else "all rollouts")
-    _finish(canvas, axes, frame, ["naive", "sr"], out)
+        heat_map(ax, data.frame, "sr", role, shapes()["naive"], f"{role}sibling" if role else "all rollouts")
+    return _finish(canvas, axes)
 
 
-def _start(results: Results, scale: str, title: str) -> tuple[Canvas, np.ndarray, pd.DataFrame]:
-    grid = Grid(results, "track", scale, EXPERIMENTS["track"](scale))
+def _start(data: Data, title: str, methods: list[str]) -> tuple[Canvas, np.ndarray]:
+    """With success in the last panel."""
     note = "ends: mean of the seeds, reward in red; success: mean ± SD, single runs thin"
-    canvas, axes = new_figure(
-        1, 4, title, caption=caption(grid, note, unit="episode", label=lambda method: NAMES[method]), size=(3.0, 2.7)
-    )
-    return canvas, axes[0], grid.frame
+    canvas, axes = data.canvas(1, 4, title, note, (3.0, 2.7), label=NAMES.__getitem__)
+    data.panel(axes[0, 3], ENV, "success", "success rate", methods, labels=NAMES, styles=STYLES)
+    axes[0, 3].set(ylim=(-0.03, 1.03), title="success in training", xlabel="episodes")
+    return canvas, axes[0]
 
 
-def _finish(canvas: Canvas, axes: np.ndarray, frame: pd.DataFrame, methods: list[str], out: Path) -> None:
-    """Success in the last panel, a scale of colours between it and the heat maps, and the legend."""
-    curves(
-        axes[3], frame, "success", kind="mean-sd", order=methods, labels=NAMES, styles=STYLES, ylabel="success rate",
-        xlabel="episodes",
-    )  # fmt: skip
-    axes[3].set(ylim=(-0.03, 1.03), title="success in training")
+def _finish(canvas: Canvas, axes: np.ndarray) -> Canvas:
+    """A scale of colours between the heat maps and success."""
     if axes[2].collections:
         canvas.colorbar(axes[2].collections[0], ax=axes[2], label="share of ends", ticks=[0, 0.05, 0.2, 0.5, 1])
-    legend(canvas)
-    save(canvas, out)
+    return canvas
 
 
 def draw_track(ax: Axes) -> None:

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from lab import colours
-from lab.plotting import caption, curves, new_figure
-from lab.results import Grid, Results
+from lab import colours, plotting
+from lab.plotting import left_labels, share_y
 from papers.ter.evidence.labels import label, place
 
 COLOURS = {
@@ -65,46 +64,30 @@ def styles(methods: Iterable[str]) -> dict[str, dict]:
     return found
 
 
-def grid_of(results: Results, experiment: str, scale: str) -> Grid:
-    """The rows of an experiment at a scale, and what of it is missing."""
-    from papers.ter.evidence.experiments import EXPERIMENTS  # loads torch, which listing the figures must not
+class Data(plotting.Data):
+    """The rows of an experiment, canvases wide enough for their titles, and panels."""
 
-    return Grid(results, experiment, scale, EXPERIMENTS[experiment](scale))
+    paper, plan, kind = "TER", "papers.ter.evidence.experiments", "mean-ci95"
+    size, width = (3.2, 2.5), 5.8
+    label, place, styles = staticmethod(label), staticmethod(place), staticmethod(styles)
 
-
-def canvas_for(
-    grid: Grid, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (3.2, 2.5), unit: str = "step"
-):
-    """new_figure, wide enough for its title, with a caption that says what is drawn and what is missing."""
-    size = max(size[0], 5.8 / cols), size[1]
-    return new_figure(rows, cols, title, caption=caption(grid, note, unit=unit, label=label, place=place), size=size)
-
-
-def panel(
-    ax: Axes, grid: Grid, env: str, methods: list[str], metric: str, title: str, called: Callable[[str], str] = label
-) -> None:
-    """One metric of one task over environment steps. called: a method's name in the legend."""
-    names = {method: called(method) for method in methods}
-    curves(
-        ax, grid.of(env), metric, kind="mean-ci95", order=methods, labels=names, styles=styles(methods),
-        ylabel=YLABELS[metric],
-    )  # fmt: skip
-    ax.set_title(title)
-    if metric in SHARES and ax.lines:
-        low, high = ax.get_ylim()
-        ax.set_ylim(max(low, -0.02), min(high, 1.02))
-    if metric == "q_overestimation" and ax.lines:
-        ax.axhline(0, color="0.3", linewidth=0.8)
-        ax.set_yscale("symlog", linthresh=1)  # from -2 to an explosion, in one picture
-        ax.yaxis.set_major_formatter("{x:g}")
+    def curves(
+        self, ax: Axes, env: str, methods: list[str], metric: str, title: str, called: Callable[[str], str] = label
+    ) -> None:
+        """One metric of one task over environment steps. called: a method's name in the legend."""
+        names = {method: called(method) for method in methods}
+        self.panel(ax, env, metric, YLABELS[metric], methods, title=title, labels=names)
+        if metric in SHARES and ax.lines:
+            low, high = ax.get_ylim()
+            ax.set_ylim(max(low, -0.02), min(high, 1.02))
+        if metric == "q_overestimation" and ax.lines:
+            ax.axhline(0, color="0.3", linewidth=0.8)
+            ax.set_yscale("symlog", linthresh=1)  # from -2 to an explosion, in one picture
+            ax.yaxis.set_major_formatter("{x:g}")
 
 
-def tidy(axes: np.ndarray, shared: bool = True) -> None:
-    """Row by row: labels at the left edge only and, if ``shared``, one range of values."""
+def tidy(axes: np.ndarray) -> None:
+    """Row by row, one range of values, and labels at the left edge only."""
     for row in axes:
-        drawn = [ax for ax in row if ax.lines]
-        limits = [ax.get_ylim() for ax in drawn]
-        for ax in drawn if shared else []:
-            ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
-        for ax in row[1:]:
-            ax.set_ylabel("")
+        share_y(row)
+    left_labels(axes)

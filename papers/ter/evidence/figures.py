@@ -5,11 +5,14 @@ and not the bootstrap's, and with single seeds thin behind. A figure draws what 
 experiment's grid is missing.
 """
 
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
-from lab.plotting import Figure, curves, legend, save, shown
-from lab.results import MissingData, Results, final
-from papers.ter.evidence.drawing import HOW, canvas_for, grid_of, panel, styles, tidy, without_interval
+from matplotlib.figure import Figure as Canvas
+
+from lab.plotting import Figure, fill_with_table, later, left_labels, places
+from lab.results import MissingData, final
+from papers.ter.evidence.drawing import HOW, Data, styles, tidy, without_interval
 from papers.ter.evidence.labels import NAMES, label, place
 from papers.ter.evidence.paper_values import STATISTICS, TABLE_B1
 
@@ -19,125 +22,107 @@ def learning_curves(
 ) -> Figure:
     """One metric of every method of an experiment, one panel per task; scores of games each on a range of their own."""
 
-    def draw(results: Results, scale: str, out: Path) -> None:
-        grid = grid_of(results, experiment, scale)
-        envs = shown(grid)
-        cols = min(len(envs), 4)
-        name = f"TER Figure {number}" if number else "TER, own experiment"
-        canvas, axes = canvas_for(grid, -(-len(envs) // cols), cols, f"{name}: {title}", HOW + note)
-        for ax, env in zip(axes.flat, envs):
-            panel(ax, grid, env, grid.methods, metric, place(env))
-        for ax in axes.flat[len(envs) :]:
-            ax.set_axis_off()
-        tidy(axes, shared=metric != "return")
-        legend(canvas)
-        save(canvas, out)
+    def draw(data: Data) -> Canvas:
+        cols = min(len(data.shown), 4)
+        name = f"Figure {number}" if number else "TER, own experiment"
+        canvas, axes = data.canvas(-(-len(data.shown) // cols), cols, f"{name}: {title}", HOW + note)
+        for ax, env in places(axes, data.shown):
+            data.curves(ax, env, data.methods, metric, place(env))
+        (left_labels if metric == "return" else tidy)(axes)
+        return canvas
 
-    return Figure((experiment,), draw, title)
+    return Data.figure(experiment, title, draw)
 
 
-def fig4(results: Results, scale: str, out: Path) -> None:
+def fig4(data: Data) -> Canvas:
     """Fig. 4: two rows per task, (a) return and (b) over-estimation; one column per baseline, TER in each."""
-    grid = grid_of(results, "fig4", scale)
-    envs = shown(grid)
-    families = [name for name in dict.fromkeys(method.split()[0] for method in grid.methods) if name != "ter"]
-    title = "TER Figure 4: baselines that learn more often"
+    envs = data.shown
+    families = [name for name in dict.fromkeys(method.split()[0] for method in data.methods) if name != "ter"]
+    title = "Figure 4: baselines that learn more often"
     note = f"{HOW}; ratio: gradient steps per environment step"
-    canvas, axes = canvas_for(grid, 2 * len(envs), len(families), title, note, (3.2, 2.3))
+    canvas, axes = data.canvas(2 * len(envs), len(families), title, note, (3.2, 2.3))
     for number, env in enumerate(envs):
         for column, family in enumerate(families):
-            methods = [method for method in grid.methods if method.split()[0] in (family, "ter")]
+            methods = [method for method in data.methods if method.split()[0] in (family, "ter")]
             above, below = axes[2 * number : 2 * number + 2, column]
-            panel(above, grid, env, methods, "normalized_return", f"(a) {place(env)}, {NAMES[family]}")
-            panel(below, grid, env, methods, "q_overestimation", f"(b) {place(env)}, {NAMES[family]}")
+            data.curves(above, env, methods, "normalized_return", f"(a) {place(env)}, {NAMES[family]}")
+            data.curves(below, env, methods, "q_overestimation", f"(b) {place(env)}, {NAMES[family]}")
     tidy(axes)
-    legend(canvas)
-    save(canvas, out)
+    return canvas
 
 
-def fig_h10(results: Results, scale: str, out: Path) -> None:
+def fig_h10(data: Data) -> Canvas:
     """Fig. H.10: return and success where the goal does not end the episode, beside the same task where it does."""
-    grid = grid_of(results, "fig-h10", scale)
-    envs = shown(grid)
+    envs = list(data.shown)
     envs.sort(key=lambda env: envs.index(env.partition(" (")[0]) if env.partition(" (")[0] in envs else 0)
     note = f"{HOW}; success: the goal was entered at least once, whether or not it was left again"
-    title = "TER Figure H.10: worlds that do not end at the goal"
-    canvas, axes = canvas_for(grid, 2, len(envs), title, note, (3.0, 2.5))
+    title = "Figure H.10: worlds that do not end at the goal"
+    canvas, axes = data.canvas(2, len(envs), title, note, (3.0, 2.5))
     for column, env in enumerate(envs):
         for ax, metric in zip(axes[:, column], ("normalized_return", "success")):
-            panel(ax, grid, env, grid.methods, metric, env if " (" in env else f"{env} (terminal)")
+            data.curves(ax, env, data.methods, metric, env if " (" in env else f"{env} (terminal)")
     tidy(axes)
-    legend(canvas)
-    save(canvas, out)
+    return canvas
 
 
-def own_target(results: Results, scale: str, out: Path) -> None:
+def own_target(data: Data) -> Canvas:
     """Not in the paper: success and over-estimation; a column per interval between copies into the target network."""
-    grid = grid_of(results, "own-target", scale)
-    [env] = grid.envs
-    intervals = list(dict.fromkeys(method.removeprefix(without_interval(method)) for method in grid.methods))
+    [env] = data.envs
+    intervals = list(dict.fromkeys(method.removeprefix(without_interval(method)) for method in data.methods))
     title = "TER, own experiment: environment steps between two copies into the target network"
-    canvas, axes = canvas_for(grid, 2, len(intervals), title, HOW, (3.3, 2.3))
+    canvas, axes = data.canvas(2, len(intervals), title, HOW, (3.3, 2.3))
     for column, interval in enumerate(intervals):
-        methods = [method for method in grid.methods if method.endswith(interval)]
+        methods = [method for method in data.methods if method.endswith(interval)]
         for ax, metric in zip(axes[:, column], ("success", "q_overestimation")):
-            panel(ax, grid, env, methods, metric, place(env) + interval, lambda method: label(without_interval(method)))
+            data.curves(ax, env, methods, metric, place(env) + interval, lambda method: label(without_interval(method)))
     tidy(axes)
-    legend(canvas)
-    save(canvas, out)
+    return canvas
 
 
-def own_predecessors(results: Results, scale: str, out: Path) -> None:
+def own_predecessors(data: Data) -> Canvas:
     """Not in the paper: how far the ends' value has come after each copy of the target network, and the sweeps."""
-    grid = grid_of(results, "own-predecessors", scale)
-    envs = shown(grid)
+    envs = data.shown
     title = "TER, own experiment: predecessors expanded per vertex, on a memory of random steps"
     note = (
         f"{HOW}; no network: tables stand for the target network. Reached: of the states from which an end can be "
         "reached, those whose value rests on it; below, steps from an end to the farthest of them; last, share of a "
         "sweep's transitions that end a task, and how many it takes"
     )
-    canvas, axes = canvas_for(grid, 3, len(envs), title, note, (2.4, 1.9), unit="target update")
-    names = {method: label(method) for method in grid.methods}
+    canvas, axes = data.canvas(3, len(envs), title, note, (2.4, 1.9), unit="target update")
     rows = {"grounded": "share reached", "distance": "steps from an end"}
     for column, env in enumerate(envs):
         for ax, (metric, ylabel) in zip(axes[:, column], rows.items()):
-            curves(
-                ax, grid.of(env), metric, kind="mean-ci95", order=grid.methods, labels=names,
-                styles=styles(grid.methods), ylabel=ylabel, xlabel="target updates",
-            )  # fmt: skip
-            ax.set_title(place(env) if metric == "grounded" else "")
+            data.panel(ax, env, metric, ylabel, title=place(env) if metric == "grounded" else "")
+            ax.set_xlabel("target updates")
         bars = axes[2, column]
-        for x, method in enumerate(method for method in grid.methods if method != "uer"):
+        for x, method in enumerate(method for method in data.methods if method != "uer"):
             try:
-                share, taken = (final(grid.frame, m, method, env) for m in ("terminal_share", "transitions_per_sweep"))
+                share, taken = (final(data.frame, m, method, env) for m in ("terminal_share", "transitions_per_sweep"))
             except MissingData:
                 continue
             bars.bar(x, share.mean(), color="w", edgecolor=styles([method])[method]["color"], hatch="//" if x else "")
             bars.text(x, share.mean(), f"{taken.mean():.0f}", ha="center", va="bottom", fontsize=7)
         bars.set(xticks=[0, 1], xticklabels=["3", "1"], xlabel="predecessors", ylabel="share of ends")
         bars.margins(y=0.25)
-    tidy(axes, shared=False)
-    legend(canvas)
-    save(canvas, out)
+    left_labels(axes)
+    return canvas
 
 
 TIMES = {"choose_seconds": "ours", "batch_seconds": "drawn"}
 """Metrics of Table B.1, and the heads of their columns."""
 
 
-def table_b1(results: Results, scale: str, out: Path) -> None:
+def table_b1(data: Data) -> Canvas:
     """Table B.1: seconds to make a batch, the paper's beside ours (mean over seeds of each statistic)."""
-    grid = grid_of(results, "table-b1", scale)
-    [env] = grid.envs
+    [env] = data.envs
 
     def ours(metric: str, method: str) -> str:
         try:
-            return f"{final(grid.frame, metric, method, env).mean():.1e}".replace("e-0", "e-")
+            return f"{final(data.frame, metric, method, env).mean():.1e}".replace("e-0", "e-")
         except MissingData:
             return "not run"
 
-    logged = set(grid.frame["metric"])
+    logged = set(data.frame["metric"])
     times = {metric: head for metric, head in TIMES.items() if f"{metric}_mean" in logged}
     header = ["", *(f"{statistic}\n{whose}" for statistic in STATISTICS for whose in ("paper", *times.values()))]
     cells = [
@@ -147,69 +132,49 @@ def table_b1(results: Results, scale: str, out: Path) -> None:
             for statistic, paper in zip(STATISTICS, TABLE_B1[method])
             for cell in (paper, *(ours(f"{metric}_{statistic}", method) for metric in times))
         ]
-        for method in grid.methods
+        for method in data.methods
     ]
     note = f"batches of 64 on {env}; the paper names no machine; drawn: with drawing the pictures from tile codes"
     note += "" if "choose_seconds" in times else ", ours without it: not run"
-    canvas, axes = canvas_for(grid, 1, 1, "TER Table B.1: seconds to make a batch of transitions", note, (8.4, 1.7))
-    ax = axes[0, 0]
-    ax.axis("off")
-    table = ax.table([header, *cells], loc="center", cellLoc="center", bbox=[0, 0, 1, 1], edges="horizontal")
-    table.auto_set_font_size(False)
-    table.set_fontsize(9)
-    for (row, column), cell in table.get_celld().items():
-        cell.set_edgecolor("0.7")
-        cell.set_height(2 if row == 0 else 1)  # relative: the table fills its axes
-        papers = column and (column - 1) % (len(times) + 1) == 0
-        cell.set_text_props(weight="bold" if row == 0 or column == 0 else None, color="0.45" if papers else "0")
-    save(canvas, out)
+    canvas, axes = data.canvas(1, 1, "Table B.1: seconds to make a batch of transitions", note, (8.4, 1.7))
+
+    def papers(row: int, column: int) -> bool:
+        return column > 0 and (column - 1) % (len(times) + 1) == 0
+
+    fill_with_table(axes[0, 0], header, cells, grey=papers)
+    return canvas
 
 
-def fig_d1(results: Results, scale: str, out: Path) -> None:
-    """Figs. D.1 to D.6, which live in their own file."""
-    from papers.ter.evidence import figures_worlds  # loads numba
-
-    figures_worlds.fig_d1(results, scale, out)
-
-
-def fig_l14(results: Results, scale: str, out: Path) -> None:
-    """Fig. L.14, which lives in its own file."""
-    from papers.ter.evidence import figures_dreamer
-
-    figures_dreamer.fig_l14(results, scale, out)
-
-
-def fig2(results: Results, scale: str, out: Path) -> None:
-    """Fig. 2, which lives in its own file."""
-    from papers.ter.evidence import figures_nchain  # loads torch
-
-    figures_nchain.fig2(results, scale, out)
+def _lazily(module: str) -> Callable[..., Any]:
+    return later(f"papers.ter.evidence.figures_{module}")
 
 
 FIGURES: dict[str, Figure] = {
-    "fig2": Figure(("fig2",), fig2, "NChain: backups until the greedy path is right, and value error"),
+    "fig2": Data.figure(
+        "fig2", "NChain: backups until the greedy path is right, and value error", _lazily("nchain:fig2")
+    ),
     "fig3a": learning_curves("fig3a", "3a", "TER and four baselines on MiniGrid"),
     "fig3b": learning_curves("fig3b", "3b", "TER and four baselines on Sokoban"),
-    "fig4": Figure(("fig4",), fig4, "baselines that learn more often, and their over-estimation"),
+    "fig4": Data.figure("fig4", "baselines that learn more often, and their over-estimation", fig4),
     "fig5": learning_curves(
         "fig5", "5", "share η of prioritised transitions in TER's batches",
         note="; other figures have η=0.5 on MiniGrid, 0.1 on Sokoban",
     ),
     "fig6": learning_curves("fig6", "6", "TER without all but its graph, and EBU"),
-    "table-b1": Figure(("table-b1",), table_b1, "seconds to make a batch"),
-    "fig-d1": Figure((), fig_d1, "pictures of the worlds"),
+    "table-b1": Data.figure("table-b1", "seconds to make a batch", table_b1),
+    "fig-d1": Figure((), _lazily("worlds:fig_d1"), "pictures of the worlds"),
     "fig-e7": learning_curves("fig3b", "E.7", "mean Q on Sokoban, beside the largest return", "q_overestimation"),
     "fig-f8": learning_curves("fig-f8", "F.8", "EBU's diffusion factor β"),
     "fig-g9": learning_curves("fig-g9", "G.9", "one action in ten replaced by a random one"),
-    "fig-h10": Figure(("fig-h10",), fig_h10, "worlds that do not end at the goal"),
+    "fig-h10": Data.figure("fig-h10", "worlds that do not end at the goal", fig_h10),
     "fig-i11": learning_curves("fig-i11", "I.11", "EBU with TER's share of prioritised transitions"),
     "fig-j12": learning_curves("fig-j12", "J.12", "EBU without episodes that ran out of time"),
     "fig-k13": learning_curves(
         "fig-k13", "K.13", "length d of the random projection", note="; equal curves lie on one another"
     ),
-    "fig-l14": Figure(("fig-l14",), fig_l14, "DreamerV2, after as many steps and as much time"),
+    "fig-l14": Data.figure("fig-l14", "DreamerV2, after as many steps and as much time", _lazily("dreamer:fig_l14")),
     "fig-m15": learning_curves("fig-m15", "M.15", "TER and four baselines on Atari", "return"),
-    "own-target": Figure(("own-target",), own_target, "not in the paper: how often the target network is copied"),
+    "own-target": Data.figure("own-target", "not in the paper: how often the target network is copied", own_target),
     "own-memory": learning_curves(
         "own-memory", "", "Sokoban's baselines with a small memory",
         note="; small: 50,000 of a million, as in the released scripts, and the same share of a shorter run",
@@ -219,7 +184,7 @@ FIGURES: dict[str, Figure] = {
         note="; nature: the paper's network; codes: the small one, which sees the tiles' numbers",
     ),
     "own-levels": learning_curves("own-levels", "", "unseen levels of Sokoban after training on 64 levels"),
-    "own-predecessors": Figure(
-        ("own-predecessors",), own_predecessors, "not in the paper: sweeps with 1 and with 3 predecessors"
+    "own-predecessors": Data.figure(
+        "own-predecessors", "not in the paper: sweeps with 1 and with 3 predecessors", own_predecessors
     ),
 }  # fmt: skip

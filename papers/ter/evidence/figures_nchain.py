@@ -1,15 +1,13 @@
 """Figure 2: the chain, and what a number of backups makes of it under each replay method."""
 
-from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Circle, FancyArrowPatch
 
 from lab.colours import GREEN
-from lab.plotting import caption, curves, legend, new_figure, save
-from lab.results import Results
-from papers.ter.evidence.drawing import HOW, grid_of, styles
+from papers.ter.evidence.drawing import HOW, Data
 from papers.ter.evidence.labels import NCHAIN
 
 
@@ -37,28 +35,19 @@ def draw_chain(ax: Axes) -> None:
 
 
 def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], bend: float) -> None:
-    style: dict[str, Any] = {
-        "arrowstyle": "-|>",
-        "mutation_scale": 8,
-        "color": "0.2",
-        "linewidth": 0.9,
-        "shrinkA": 0,
-        "shrinkB": 0,
-    }
-    ax.add_patch(FancyArrowPatch(start, end, connectionstyle=f"arc3,rad={-bend}", **style))
+    style: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 8, "color": "0.2", "linewidth": 0.9}
+    ax.add_patch(FancyArrowPatch(start, end, connectionstyle=f"arc3,rad={-bend}", shrinkA=0, shrinkB=0, **style))
 
 
-def fig2(results: Results, scale: str, out: Path) -> None:
+def fig2(data: Data) -> Canvas:
     """Fig. 2: (a) the chain, (b) normalised return and value error over backups."""
-    grid = grid_of(results, "fig2", scale)
-    below = caption(grid, f"{HOW}; one fixed data set per seed", unit="backup", label=NCHAIN.__getitem__)
-    canvas, axes = new_figure(1, 3, "TER Figure 2: NChain, N = 20", caption=below)
+    title, note = "Figure 2: NChain, N = 20", f"{HOW}; one fixed data set per seed"
+    canvas, axes = data.canvas(1, 3, title, note, (3.4, 2.6), unit="backup", label=NCHAIN.__getitem__)
     draw_chain(axes[0, 0])
     axes[0, 0].set_title("(a) NChain")
     panels = {"return": "normalised return", "value_error": "mean |Q - Q*|"}
-    look: dict[str, Any] = {"order": list(NCHAIN), "labels": NCHAIN, "styles": styles(NCHAIN)}
+    [env] = data.envs
     for ax, (metric, ylabel) in zip(axes[0, 1:], panels.items()):
-        curves(ax, grid.frame, metric, kind="mean-ci95", ylabel=ylabel, xlabel="backups", **look)
-        ax.set_title(f"(b) {ylabel}")
-    legend(canvas)
-    save(canvas, out)
+        data.panel(ax, env, metric, ylabel, NCHAIN, title=f"(b) {ylabel}", labels=NCHAIN)
+        ax.set_xlabel("backups")
+    return canvas

@@ -54,15 +54,12 @@ def test_extend_is_add_many_times(capacity, chunks, before):
         t += n
 
 
-@pytest.mark.parametrize(
-    ("error", "message", "values"),
-    [
-        (TypeError, r"extend\(\) takes the fields \['frame', 'reward'\], not \['reward'\]", {"reward": [1.0, 2.0]}),
-        (TypeError, "bonus", {"frame": np.ones((2, 2, 3)), "reward": [1.0, 2.0], "bonus": [1.0, 2.0]}),
-        (ValueError, r"same length, not \[2, 3\]", {"frame": np.ones((3, 2, 3)), "reward": [1.0, 2.0]}),
-        (ValueError, "6 transitions do not fit into a ring of 5", {"frame": np.ones((6, 2, 3)), "reward": np.ones(6)}),
-    ],
-)
+@pytest.mark.parametrize(("error", "message", "values"), [
+    (TypeError, r"extend\(\) takes the fields \['frame', 'reward'\], not \['reward'\]", {"reward": [1.0, 2.0]}),
+    (TypeError, "bonus", {"frame": np.ones((2, 2, 3)), "reward": [1.0, 2.0], "bonus": [1.0, 2.0]}),
+    (ValueError, r"same length, not \[2, 3\]", {"frame": np.ones((3, 2, 3)), "reward": [1.0, 2.0]}),
+    (ValueError, "6 transitions do not fit into a ring of 5", {"frame": np.ones((6, 2, 3)), "reward": np.ones(6)}),
+])  # fmt: skip
 @pytest.mark.parametrize("before", [2, 7])
 def test_extend_refuses_what_cannot_be_stored_and_changes_nothing(error, message, values, before):
     ring, twin = filled(5, before), filled(5, before)
@@ -96,16 +93,13 @@ def test_a_pickle_holds_only_the_filled_part():
     assert len(pickle.dumps(filled(1_000_000, 10), protocol=5)) < 2000
 
 
-def test_add_refuses_missing_and_unknown_fields():
+def test_what_a_ring_refuses():
     ring = filled(5, 1)
     with pytest.raises(TypeError, match=r"\['frame', 'reward'\]"):
         ring.add(reward=1.0)
     with pytest.raises(TypeError, match="bonus"):
         ring.add(frame=np.zeros((2, 3)), reward=1.0, bonus=1.0)
     assert len(ring) == 1
-
-
-def test_an_empty_ring_is_refused():
     with pytest.raises(ValueError, match="at least 1, not 0"):
         Ring(0, FIELDS)
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy.stats import chisquare
 
 from common.replay.sum_tree import SumTree, _draw_distinct
 
@@ -104,19 +103,6 @@ def test_repeats_are_drawn_again_by_the_same_rules():
     assert _draw_distinct(tree._nodes, tree._width, np.array([0, 0, 0, np.nextafter(1, 0)])).tolist() == [0, 1]
 
 
-def test_frequencies_without_replacement():
-    """Ordered pairs: P(i, j) = p_i / P * p_j / (P - p_i)."""
-    p, rng, n = np.array([1.0, 2.0, 3.0, 4.0]), np.random.default_rng(0), 20_000
-    tree, observed = tree_of(p), np.zeros((4, 4))
-    for _ in range(n):
-        i, j = tree.draw_distinct(2, rng)
-        observed[i, j] += 1
-    expected = p[:, None] / p.sum() * p[None, :] / (p.sum() - p[:, None]) * n
-    off_diagonal = ~np.eye(4, dtype=bool)
-    assert chisquare(observed[off_diagonal], expected[off_diagonal]).pvalue > 0.01
-    assert np.trace(observed) == 0
-
-
 def test_a_million_updates_leave_no_drift():
     rng, capacity = np.random.default_rng(0), 10_007
     tree = SumTree(capacity)
@@ -149,12 +135,7 @@ def test_a_wrong_priority_is_refused(priority):
     assert tree.total == 6
 
 
-def test_lengths_must_agree():
-    with pytest.raises(ValueError, match="as many priorities as indices"):
-        SumTree(3).set_many([0, 1], [1.0])
-
-
-def test_too_few_items_are_said():
+def test_what_is_wrong_is_said():
     tree = tree_of([1, 0, 3, 0])
     with pytest.raises(ValueError, match="cannot draw 3 different items: only 2"):
         tree.draw_distinct(3, np.random.default_rng(0))
@@ -166,6 +147,8 @@ def test_too_few_items_are_said():
         SumTree(4).draw_distinct(1, np.random.default_rng(0))
     with pytest.raises(ValueError, match="at least 1"):
         SumTree(0)
+    with pytest.raises(ValueError, match="as many priorities as indices"):
+        SumTree(3).set_many([0, 1], [1.0])
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 5, 8, 1000])

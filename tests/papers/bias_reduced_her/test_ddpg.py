@@ -47,8 +47,6 @@ def trained(updates: int = 20, **settings) -> DDPG:
 
 
 # --- networks --------------------------------------------------------------------------------------------------------
-
-
 def by_hand(critic: Critic, b: Batch, learning: bool) -> np.ndarray:
     """The critic in float64 NumPy: normalise the input, then linear, normalise, ReLU three times, then linear."""
 
@@ -99,17 +97,7 @@ def test_the_same_seed_the_same_weights():
     assert same(first.target_actor, state(first.actor)) and same(first.target_critic, state(first.critic))
 
 
-def test_making_an_agent_leaves_the_global_generator_alone():
-    torch.manual_seed(0)
-    expected = torch.rand(1)
-    torch.manual_seed(0)
-    DDPG(INPUTS, A)
-    assert torch.equal(torch.rand(1), expected)
-
-
 # --- acting ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("n", [1, 100])
 def test_numpy_acts_as_torch_does(n):
     agent, inputs = trained(), batch(3, n).inputs
@@ -154,8 +142,6 @@ def test_noise_stays_within_the_range_of_actions(monkeypatch):
 
 
 # --- targets and losses ----------------------------------------------------------------------------------------------
-
-
 def test_targets_by_hand():
     agent, b = trained(gamma=0.9), batch(50)
     with torch.no_grad():
@@ -170,18 +156,15 @@ def test_targets_by_hand():
     assert 0 < ended.sum() < N and (y < 0).any()
 
 
-@pytest.mark.parametrize(
-    ("reward", "terminal", "bias", "y"),
-    [
-        (-1.0, 0.0, -10.0, -1 - 0.98 * 10),
-        (-1.0, 0.0, -1000.0, -50.0),  # never below failing for ever
-        (0.0, 0.0, 1000.0, 0.0),  # never above success at once
-        (-1.0, 0.0, 1000.0, 0.0),
-        (0.0, 1.0, -10.0, 0.0),
-        (-1.0, 1.0, -10.0, -1.0),
-        (0.0, 0.0, -10.0, -9.8),
-    ],
-)
+@pytest.mark.parametrize(("reward", "terminal", "bias", "y"), [
+    (-1.0, 0.0, -10.0, -1 - 0.98 * 10),
+    (-1.0, 0.0, -1000.0, -50.0),  # never below failing for ever
+    (0.0, 0.0, 1000.0, 0.0),  # never above success at once
+    (-1.0, 0.0, 1000.0, 0.0),
+    (0.0, 1.0, -10.0, 0.0),
+    (-1.0, 1.0, -10.0, -1.0),
+    (0.0, 0.0, -10.0, -9.8),
+])  # fmt: skip
 def test_targets_are_values_that_are_possible(reward, terminal, bias, y):
     agent = DDPG(INPUTS, A)
     with torch.no_grad():
@@ -253,8 +236,6 @@ def test_update_returns_the_loss_and_the_errors_of_before_the_step():
 
 
 # --- learning --------------------------------------------------------------------------------------------------------
-
-
 def test_it_learns_a_task_of_one_step():
     """Reward -|a - 0.8 s| and the end: the critic has to find it, the actor to go to its top."""
     agent, rng = DDPG(1, 1, seed=0), np.random.default_rng(0)

@@ -1,7 +1,6 @@
 """The update as kernels against the one of PyTorch, update by update."""
 
 import io
-import pickle
 
 import numpy as np
 import pytest
@@ -47,8 +46,6 @@ def difference(fast: FastDDPG, plain: DDPG) -> float:
 
 
 # --- the same numbers ------------------------------------------------------------------------------------------------
-
-
 def test_two_hundred_updates_are_those_of_pytorch():
     """Five runs, of which most must agree: in each form, a ReLU whose input is a rounding error may go its own way.
 
@@ -108,25 +105,6 @@ def test_the_comparison_notices_a_fault(fault):
 
 
 # --- the same agent ---------------------------------------------------------------------------------------------------
-
-
-def test_pickled_in_between_it_ends_with_the_same_bits():
-    agent = FastDDPG(INPUTS, A, seed=3, action_penalty=0.1)
-    for i in range(20):
-        agent.update(*batch(i))
-        if i % 5 == 0:
-            agent.average_targets()
-    twin = pickle.loads(pickle.dumps(agent))
-    for i in range(20, 40):
-        results = [each.update(*batch(i)) for each in (agent, twin)]
-        assert results[0][0] == results[1][0]
-        np.testing.assert_array_equal(results[0][1], results[1][1])
-        agent.average_targets(), twin.average_targets()
-    np.testing.assert_array_equal(numbers(agent), numbers(twin))
-    inputs = batch(0)[0].inputs
-    np.testing.assert_array_equal(agent.act(inputs), twin.act(inputs))
-
-
 def test_what_was_learnt_is_what_the_networks_of_pytorch_show():
     """`act`, `value`, and weights that a plain agent loads, from a file not larger than its own would be."""
     fast, plain = both()
@@ -156,16 +134,13 @@ def test_a_loss_that_is_not_a_number_is_seen():
     assert np.isnan(loss) and np.isnan(td[3])
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda b, w: (Batch(*(value[:1] for value in b)), w[:1]),
-        lambda b, w: (b, w[:-1]),
-        lambda b, w: (b._replace(action=b.action[:, :2]), w),
-        lambda b, w: (b._replace(next_inputs=b.next_inputs[:-1]), w),
-        lambda b, w: (b._replace(reward=b.reward[:, None]), w),
-    ],
-)
+@pytest.mark.parametrize("wrong", [
+    lambda b, w: (Batch(*(value[:1] for value in b)), w[:1]),
+    lambda b, w: (b, w[:-1]),
+    lambda b, w: (b._replace(action=b.action[:, :2]), w),
+    lambda b, w: (b._replace(next_inputs=b.next_inputs[:-1]), w),
+    lambda b, w: (b._replace(reward=b.reward[:, None]), w),
+])  # fmt: skip
 def test_batches_of_wrong_shapes_change_nothing(wrong):
     agent = FastDDPG(INPUTS, A)
     before = numbers(agent)

@@ -18,20 +18,16 @@ def pairs(places: list, reward=REWARD) -> set[tuple[int, int]]:
     return set(zip(steps[found].tolist(), goals[found].tolist()))
 
 
-@pytest.mark.parametrize(
-    ("places", "expected"),
-    [
-        # States 0 to 3 are one place: nothing done there earns that place. What moves it afterwards does count.
-        ([(0.1, 0.0)] * 4 + [(0.2, 0.1), (0.3, 0.2), (0.3, 0.2)],
-         {(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (5, 6)}),
-        # Throwing it up to catch it again teaches nothing about the first state, but about the states between.
-        ([(0.1, 0.1), (0.1, 0.3), (0.1, 0.5), (0.1, 0.1)], {(0, 3)}),
-        ([(0.1 * t, 0.05 * t) for t in range(8)], set()),
-        # 0.03 per step and a tolerance of 0.04: the next place is already reached, the one after it is not.
-        ([(0.03 * t, 0.0) for t in range(5)], {(0, 1), (1, 2), (2, 3), (3, 4)}),
-    ],
-    ids=["three steps without a move", "comes back", "always moves far enough", "creeps"],
-)  # fmt: skip
+@pytest.mark.parametrize(("places", "expected"), [
+    # States 0 to 3 are one place: nothing done there earns that place. What moves it afterwards does count.
+    ([(0.1, 0.0)] * 4 + [(0.2, 0.1), (0.3, 0.2), (0.3, 0.2)],
+     {(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (5, 6)}),
+    # Throwing it up to catch it again teaches nothing about the first state, but about the states between.
+    ([(0.1, 0.1), (0.1, 0.3), (0.1, 0.5), (0.1, 0.1)], {(0, 3)}),
+    ([(0.1 * t, 0.05 * t) for t in range(8)], set()),
+    # 0.03 per step and a tolerance of 0.04: the next place is already reached, the one after it is not.
+    ([(0.03 * t, 0.0) for t in range(5)], {(0, 1), (1, 2), (2, 3), (3, 4)}),
+], ids=["three steps without a move", "comes back", "always moves far enough", "creeps"])  # fmt: skip
 def test_which_transitions_mislead(places, expected):
     assert pairs(places) == expected
 

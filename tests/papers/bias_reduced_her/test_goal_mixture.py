@@ -60,8 +60,6 @@ def mixtures(draw, d: int | None = None) -> GoalMixture:
 
 
 # ---- the density -----------------------------------------------------------------------------------------------------
-
-
 def test_density_by_hand():
     line = GoalMixture(np.array([0.25, 0.75]), np.array([[0.0], [2.0]]), np.array([[[1.0]], [[4.0]]]))
     x = np.array([[0.0], [2.0], [-1.0]])
@@ -101,8 +99,6 @@ def test_what_is_no_mixture():
 
 
 # ---- the closed form -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("sigma", [0.05, 0.2, 1.0])
 def test_score_is_the_integral_over_the_kernel(sigma):
     np.testing.assert_allclose(MIXTURE.score(GOALS, sigma), integral_of_kernel(GOALS, sigma, MIXTURE), rtol=1e-9)
@@ -134,8 +130,6 @@ def test_scores_give_the_target_of_the_grid(sigma):
 
 
 # ---- EM --------------------------------------------------------------------------------------------------------------
-
-
 def test_em_finds_the_mixture_that_made_the_samples():
     found = fit(MIXTURE.sample(20_000, np.random.default_rng(1)), 2, seed=0)
     order = np.argsort(found.means[:, 0])
@@ -159,24 +153,19 @@ def test_em_has_a_seed():
     np.testing.assert_array_equal(first.means, second.means)
 
 
-@pytest.mark.parametrize(
-    ("samples", "components", "words"),
-    [
-        (np.zeros(5), 1, "finite numbers"),
-        (np.array([[0.0, np.nan], [1.0, 1.0]]), 1, "finite numbers"),
-        (np.zeros((3, 2)), 4, "3 samples of goals cannot be fitted by 4 Gaussians"),
-        (np.zeros((1, 2)), 1, "two samples"),
-        (np.zeros((3, 2)), 0, "at least one Gaussian"),
-    ],
-)
+@pytest.mark.parametrize(("samples", "components", "words"), [
+    (np.zeros(5), 1, "finite numbers"),
+    (np.array([[0.0, np.nan], [1.0, 1.0]]), 1, "finite numbers"),
+    (np.zeros((3, 2)), 4, "3 samples of goals cannot be fitted by 4 Gaussians"),
+    (np.zeros((1, 2)), 1, "two samples"),
+    (np.zeros((3, 2)), 0, "at least one Gaussian"),
+])  # fmt: skip
 def test_what_em_cannot_fit(samples, components, words):
     with pytest.raises(UserError, match=words):
         fit(samples, components, seed=0)
 
 
 # ---- estimates -------------------------------------------------------------------------------------------------------
-
-
 def test_estimates_by_hand():
     """A constant density: the first is the area under the kernel in the domain, and the second all of it."""
     ones = lambda x: np.ones(len(x))  # noqa: E731

@@ -44,35 +44,11 @@ def instruction(**options) -> Instruction:
 
 
 # --- where goals come from -------------------------------------------------------------------------------------------
-
-
-def test_with_instruction_goals_are_drawn_by_their_weights():
-    """The exact probabilities of Eq. (7), normalised over what is still to come of the episode."""
-    one, achieved = instruction(), line(6)
-    one.proposal.counts[:] = 400
-    one.proposal.counts[one.proposal.grid.cell(achieved[1:])] = [0, 200, 300, 390, 9000]  # from most to least wanted
-    before = one.proposal.counts.copy()
-    weights = np.maximum(1 / 400 * np.ones(5) - before[one.proposal.grid.cell(achieved[1:])] / before.sum(), 0.0001)
-    one.floor, one.target = 0.0001, np.full(400, 1 / 400)
-    draw, picks = Hindsight(4, REWARD, rng(1), instruction=one), []
-    for _ in range(2000):
-        one.proposal.counts[:] = before  # what the draws themselves would change
-        picks.append(origin(draw(achieved)[1]).reshape(5, 4))
-    for t in range(4):
-        counts = np.bincount(np.array(picks)[:, t].ravel(), minlength=6)
-        expected = weights[t:] / weights[t:].sum() * counts.sum()
-        assert chisquare(counts[t + 1 :], expected).pvalue > 0.01
-    assert len(np.unique(weights)) == 5
-
-
 @settings(deadline=None)
 @given(
-    places=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1)), min_size=2, max_size=12),
-    k=st.integers(1, 5),
-    filtered=st.booleans(),
-    ibs=st.booleans(),
-    seed=st.integers(0, 99),
-)
+    places=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1)), min_size=2, max_size=12), k=st.integers(1, 5),
+    filtered=st.booleans(), ibs=st.booleans(), seed=st.integers(0, 99),
+)  # fmt: skip
 def test_the_same_draws_in_plain_python(places, k, filtered, ibs, seed):
     """Episodes that visit few places again and again. The plain version draws, filters and counts one by one."""
     achieved = np.array(places, np.float32) * np.float32(0.03)  # neighbours are within the tolerance
@@ -155,8 +131,6 @@ def test_drawing_again_follows_the_weights():
 
 
 # --- what is counted -------------------------------------------------------------------------------------------------
-
-
 def test_goals_of_any_dimension_without_a_proposal():
     achieved = rng().random((11, 5))
     steps, goals = Hindsight(2, lambda a, b, info: np.zeros(len(a)) - 1, rng(), keep="filtered")(achieved)
@@ -164,8 +138,6 @@ def test_goals_of_any_dimension_without_a_proposal():
 
 
 # --- IBS over many episodes ------------------------------------------------------------------------------------------
-
-
 class ThreeToOne:
     def score(self, goals, sigma):
         return np.where(goals[:, 0] < 0.5, 3.0, 1.0)
@@ -197,8 +169,6 @@ def test_ibs_brings_the_counts_to_the_target(filtered):
 
 
 # --- edges -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("filtered", [False, True])
 def test_no_goals_without_hindsight(filtered):
     proposal = Proposal(Grid())

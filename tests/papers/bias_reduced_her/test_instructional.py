@@ -17,23 +17,15 @@ from papers.bias_reduced_her.instructional import (
     kernel,
     target_distribution,
 )
+from tests.papers.bias_reduced_her.test_hindsight import Everywhere
 
 BOX = np.array([0.65, 0.2]), np.array([0.95, 0.5])  # where the goals of the throwing tasks lie
-
-
-class Everywhere:
-    """All virtual goals are worth the same."""
-
-    def score(self, goals, sigma):
-        return np.ones(len(goals))
 
 
 EVERYWHERE = Everywhere()
 
 
 # --- the grid --------------------------------------------------------------------------------------------------------
-
-
 def test_cells_and_their_centres():
     grid = Grid((2, 3), low=(0, 0), high=(1, 3))
     assert grid.centres.tolist() == [[0.25, 0.5], [0.25, 1.5], [0.25, 2.5], [0.75, 0.5], [0.75, 1.5], [0.75, 2.5]]
@@ -61,23 +53,18 @@ def test_a_goal_counts_for_the_cell_nearest_to_it(goals, columns, rows):
     np.testing.assert_allclose(away, outside, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (dict(shape=(0, 20)), "at least one cell in each direction, not 0 x 20"),
-        (dict(shape=(20, -1)), "at least one cell in each direction, not 20 x -1"),
-        (dict(low=(0, 0), high=(1, 0)), "a grid needs an area"),
-        (dict(low=(2, 0), high=(1, 1)), "a grid needs an area"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (dict(shape=(0, 20)), "at least one cell in each direction, not 0 x 20"),
+    (dict(shape=(20, -1)), "at least one cell in each direction, not 20 x -1"),
+    (dict(low=(0, 0), high=(1, 0)), "a grid needs an area"),
+    (dict(low=(2, 0), high=(1, 1)), "a grid needs an area"),
+])  # fmt: skip
 def test_an_empty_grid_is_refused(arguments, message):
     with pytest.raises(UserError, match=message):
         Grid(**arguments)
 
 
 # --- target distribution ---------------------------------------------------------------------------------------------
-
-
 def test_the_kernel_by_hand():
     a, b = np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([[0.0, 0.0], [3.0, 4.0], [1.0, 0.0]])
     expected = [[1, math.exp(-25 / 4), math.exp(-1 / 4)], [math.exp(-2 / 4), math.exp(-13 / 4), math.exp(-1 / 4)]]
@@ -115,8 +102,6 @@ def test_a_kernel_that_reaches_no_goal_is_refused():
 
 
 # --- proposal distribution -------------------------------------------------------------------------------------------
-
-
 def test_the_proposal_counts_goals():
     proposal = Proposal(Grid((2, 2)))
     assert proposal.q.tolist() == [0, 0, 0, 0]
@@ -137,8 +122,6 @@ def test_divergence_by_hand():
 
 
 # --- weights ---------------------------------------------------------------------------------------------------------
-
-
 def instruction(counts, floor=0.002, goals=EVERYWHERE, shape=(2, 2), **settings) -> Instruction:
     proposal = Proposal(Grid(shape))
     proposal.counts[:] = counts
@@ -184,19 +167,16 @@ def test_other_goals_have_another_target_and_the_same_kernel():
     np.testing.assert_allclose(one.target, 1 / 400)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (dict(variance=0.0, variance_end=0.0), r"must be positive and fall: 0 < 0.0 <= 0.0"),
-        (dict(variance_end=-0.1), r"must be positive and fall"),
-        (dict(variance=0.1), r"must be positive and fall: 0 < 0.2 <= 0.1"),
-        (dict(variance=float("nan")), r"must be positive and fall"),
-        (dict(variance_decay=0.0), r"decay of sigma\^2 must lie in \(0, 1\], not 0.0"),
-        (dict(variance_decay=1.1), r"decay of sigma\^2 must lie in \(0, 1\], not 1.1"),
-        (dict(floor=0.0), "smallest weight must be positive, not 0.0"),
-        (dict(floor=-1.0), "smallest weight must be positive, not -1.0"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), [
+    (dict(variance=0.0, variance_end=0.0), r"must be positive and fall: 0 < 0.0 <= 0.0"),
+    (dict(variance_end=-0.1), r"must be positive and fall"),
+    (dict(variance=0.1), r"must be positive and fall: 0 < 0.2 <= 0.1"),
+    (dict(variance=float("nan")), r"must be positive and fall"),
+    (dict(variance_decay=0.0), r"decay of sigma\^2 must lie in \(0, 1\], not 0.0"),
+    (dict(variance_decay=1.1), r"decay of sigma\^2 must lie in \(0, 1\], not 1.1"),
+    (dict(floor=0.0), "smallest weight must be positive, not 0.0"),
+    (dict(floor=-1.0), "smallest weight must be positive, not -1.0"),
+])  # fmt: skip
 def test_settings_that_cannot_work(settings, message):
     with pytest.raises(UserError, match=message):
         instruction(0, **settings)

@@ -22,16 +22,13 @@ def episode(success: int, far: float) -> Episode:
     return Episode(zeros, achieved, np.zeros(2, np.float32), np.zeros((n, 3), np.float32), rewards, success > 0)
 
 
-@pytest.mark.parametrize(
-    ("episodes", "expected"),
-    [
-        ([(0, 0.2)], dict(success=0, distance=1.0, value=-50.0)),  # fails for ever: -1 / (1 - 0.98)
-        ([(1, 0.0)], dict(success=1, distance=0.0, value=0.0)),
-        ([(3, 0.1)], dict(success=1, distance=0.5, value=-1 - 0.98)),
-        ([(5, 0.1)], dict(success=1, distance=0.5, value=-(1 - 0.98**4) / 0.02)),
-        ([(1, 0.0), (0, 0.2), (0, 0.4), (1, 0.0)], dict(success=0.5, distance=0.75, value=-25.0)),
-    ],
-)
+@pytest.mark.parametrize(("episodes", "expected"), [
+    ([(0, 0.2)], dict(success=0, distance=1.0, value=-50.0)),  # fails for ever: -1 / (1 - 0.98)
+    ([(1, 0.0)], dict(success=1, distance=0.0, value=0.0)),
+    ([(3, 0.1)], dict(success=1, distance=0.5, value=-1 - 0.98)),
+    ([(5, 0.1)], dict(success=1, distance=0.5, value=-(1 - 0.98**4) / 0.02)),
+    ([(1, 0.0), (0, 0.2), (0, 0.4), (1, 0.0)], dict(success=0.5, distance=0.75, value=-25.0)),
+])  # fmt: skip
 def test_the_summary_by_hand(episodes, expected, monkeypatch):
     one = trainer()
     monkeypatch.setattr(one.agent, "value", lambda inputs: np.full(len(inputs), -7.5, np.float32))

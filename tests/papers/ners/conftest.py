@@ -1,9 +1,12 @@
 """What several tests of NERS use: batches, a critic written out."""
 
+from typing import Any
+
+import numpy as np
 import torch
 from torch import Tensor
 
-from papers.ners.batch import Batch
+from papers.ners.batch import Batch, Signals
 
 N_STATES, N_ACTIONS = 3, 2
 LAW = {"tv", "kl", "ess", "log_score_mean", "log_score_sd"}
@@ -31,3 +34,29 @@ def reference_critic(parameters: list[Tensor], k: int, state: Tensor, action: Te
         x = x @ parameters[i][k] + parameters[i + 1][k]
         x = x.relu() if i < len(parameters) - 2 else x
     return x.squeeze(1)
+
+
+def coming_noise(agent: Any, *shapes: tuple[int, ...]) -> list[Tensor]:
+    """The standard normal numbers that an agent is about to draw."""
+    g = torch.Generator()
+    g.set_state(agent.noise.get_state())
+    return [torch.randn(shape, generator=g) for shape in shapes]
+
+
+class PlainSteps:
+    """Whole backward passes, of which one optimiser takes its part."""
+
+    adams: list[torch.optim.Adam]
+
+    def step(self, loss: Tensor, adam: torch.optim.Optimizer) -> None:
+        for each in self.adams:
+            each.zero_grad()
+        loss.backward()
+        adam.step()
+
+    @staticmethod
+    def assert_told(told: Signals, y: Tensor, q1: Tensor, q2: Tensor) -> None:
+        """What an update says of its transitions is what a target and two values make of it."""
+        wanted = ((y - q1).abs() + (y - q2).abs()) / 2, ((y - q1) ** 2 + (y - q2) ** 2) / 2, y, (q1 + q2) / 2
+        for x, z in zip(told, wanted):
+            np.testing.assert_allclose(x, z.numpy(), rtol=1e-3, atol=1e-4)

@@ -58,8 +58,6 @@ def recorded(monkeypatch, sampler: ERO) -> list[tuple[np.ndarray, float]]:
 
 
 # --- the subset and the draws from it ---------------------------------------------------------------------------------
-
-
 def test_new_transitions_are_in_the_subset():
     sampler = ero(filled=3)
     assert sampler.mask[:3].all() and not sampler.mask[3:].any() and sampler.selected == 3
@@ -99,8 +97,6 @@ def test_nothing_to_draw():
 
 
 # --- scores -----------------------------------------------------------------------------------------------------------
-
-
 def layers(sampler: ERO) -> list:
     return [(m.in_features, m.out_features) if isinstance(m, nn.Linear) else type(m).__name__ for m in sampler.network]
 
@@ -129,8 +125,6 @@ def test_scores_are_renewed_by_replays_alone():
 
 
 # --- when it learns ---------------------------------------------------------------------------------------------------
-
-
 def test_replay_rewards_are_differences_to_the_episode_before(monkeypatch):
     sampler = ero()
     steps = recorded(monkeypatch, sampler)
@@ -187,8 +181,6 @@ def test_the_subset_is_drawn_anew_with_the_scores_as_probabilities(monkeypatch):
 
 
 # --- the step of the network ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("reward", [0.5, -2.0])
 def test_the_step_follows_the_reward_times_the_gradient(reward):
     """With plain gradient descent of step 1 in place of Adam; slot 4 comes twice, slots 4 and 5 are in the subset."""
@@ -225,8 +217,6 @@ def test_sure_scores_have_finite_logarithms():
 
 
 # --- any order of calls -----------------------------------------------------------------------------------------------
-
-
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.sampled_from(["add", "learn", "episode"]), max_size=60), st.integers(0, 99))
 def test_the_subset_is_counted_right(calls, seed):
@@ -253,8 +243,6 @@ def test_the_subset_is_counted_right(calls, seed):
 
 
 # --- learning ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("good", [1.0, -1.0])
 def test_learns_what_belongs_into_the_subset(good):
     """The return rises with the share of one kind of transition in the subset, and falls with that of the other."""

@@ -60,8 +60,6 @@ def play(sampler: Any, memory: Ring, start: int, stop: int) -> Iterator[list]:
 
 
 # --- by name ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_the_same_seed_gives_the_same_run(method):
     one, same, other = (list(play(*make(method, seed=seed), 0, 60)) for seed in (1, 1, 2))
@@ -78,8 +76,6 @@ def test_global_generators_are_left_alone(method):
 
 
 # --- settings reach the samplers --------------------------------------------------------------------------------------
-
-
 def draw_weights(sampler: Any, call: int) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities and weights in the draw after `call` others."""
     for _ in range(call):
@@ -114,15 +110,11 @@ def test_epsilon_is_per_s_alone():
 
 
 # --- any run ----------------------------------------------------------------------------------------------------------
-
-
 @examples(deadline=None, max_examples=40)
 @given(
-    method=st.sampled_from(METHODS),
-    capacity=st.integers(4, 12),
-    calls=st.lists(st.sampled_from(["add", "learn", "episode", "evaluation"]), max_size=40),
-    seed=st.integers(0, 99),
-)
+    method=st.sampled_from(METHODS), capacity=st.integers(4, 12),
+    calls=st.lists(st.sampled_from(["add", "learn", "episode", "evaluation"]), max_size=40), seed=st.integers(0, 99),
+)  # fmt: skip
 def test_any_order_of_calls(method, capacity, calls, seed):
     """A law is one, weights have the largest 1, only what is stored is drawn; also in a ring that is overwritten."""
     sampler, memory = make(method, capacity=capacity, seed=seed, draws=10)
@@ -155,6 +147,3 @@ def test_any_order_of_calls(method, capacity, calls, seed):
         assert p.dtype == np.float64 and len(p) == len(sampler.scores()) == len(memory)
         assert p.min() >= 0 and p.sum() == pytest.approx(1)
         assert np.isfinite(sampler.scores()).all() and sampler.scores().min() >= 0
-
-
-# --- pickles ----------------------------------------------------------------------------------------------------------

@@ -17,9 +17,8 @@ from papers.ners import ners as module
 from papers.ners.ners import NERS, TINY, ScoreNetwork
 from papers.ners.samplers import Settings
 
+
 # --- score network ----------------------------------------------------------------------------------------------------
-
-
 def network(n_features: int, seed: int, **kinds) -> ScoreNetwork:
     """In double precision, so that sums in another order are still the same sums."""
     torch.manual_seed(seed)
@@ -98,8 +97,6 @@ def test_widths(widths, context, score):
 
 
 # --- a sampler over a table of transitions ----------------------------------------------------------------------------
-
-
 class Encoder(nn.Module):
     """3 numbers and 2 numbers -> 4 features."""
 
@@ -146,8 +143,6 @@ def replay(sampler: NERS, slots: Iterable[int], td: float = 0.3, value: float = 
 
 
 # --- scores and features ----------------------------------------------------------------------------------------------
-
-
 def test_new_transitions_have_the_score_1_and_signals_of_1():
     sampler = ners(filled=4)
     assert sampler.scores().tolist() == [1.0] * 4 and sampler.probabilities().tolist() == [0.25] * 4
@@ -243,8 +238,6 @@ def test_signals_are_those_of_the_last_replay_and_the_rest_is_read_anew():
 
 
 # --- when it learns, and from what ------------------------------------------------------------------------------------
-
-
 def recorded(monkeypatch, **settings) -> tuple[NERS, list[tuple[list[int], float]]]:
     """A sampler that writes down the steps of its networks instead of making them."""
     sampler, steps = ners(**settings), []
@@ -332,8 +325,6 @@ def test_the_training_set_is_drawn_uniformly(monkeypatch):
 
 
 # --- the step of the networks -----------------------------------------------------------------------------------------
-
-
 def score_of(sampler: NERS, slots: np.ndarray) -> Tensor:
     return sampler.network(sampler.features(slots))
 
@@ -479,8 +470,6 @@ def test_scores_of_0_alone_still_give_a_law():
 
 
 # --- what it says of itself -------------------------------------------------------------------------------------------
-
-
 def test_metrics_by_hand():
     """Inputs of the networks beyond 0.99 in size: the reward of one of two transitions, then also TD errors of 3."""
     table = Table()
@@ -499,8 +488,6 @@ def test_metrics_by_hand():
 
 
 # --- learning ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("settings", [{}, {"global_context": False}, {"features": "few"}])
 @pytest.mark.parametrize("good", [1.0, -1.0])
 def test_learns_what_is_worth_replaying(good, settings):

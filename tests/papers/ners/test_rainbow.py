@@ -23,8 +23,6 @@ def batch_of(n: int, n_actions: int = 3, discount: float = 0.8, seed: int = 0) -
 
 
 # --- noisy layers -----------------------------------------------------------------------------------------------------
-
-
 def f(e: torch.Tensor) -> torch.Tensor:
     return e.sign() * e.abs().sqrt()
 
@@ -51,8 +49,6 @@ def test_first_weights_of_a_noisy_layer():
 
 
 # --- network ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("pixel_by_pixel", [False, True])
 def test_linear_layers_on_patches_are_convolutions(pixel_by_pixel):
     torch.manual_seed(0)
@@ -100,8 +96,6 @@ def test_heads_are_duelling_and_of_the_papers_size():
 
 
 # --- projection -------------------------------------------------------------------------------------------------------
-
-
 def slow_project(p: np.ndarray, atoms: np.ndarray, support: np.ndarray) -> np.ndarray:
     """Algorithm 1 of Bellemare et al., atom by atom, with its case b == l == u put right."""
     out, spacing = np.zeros(len(support)), support[1] - support[0]
@@ -118,11 +112,9 @@ def slow_project(p: np.ndarray, atoms: np.ndarray, support: np.ndarray) -> np.nd
 
 @settings(deadline=None)
 @given(
-    n_atoms=st.integers(2, 51),
-    reward=st.floats(-25, 25),
-    discount=st.sampled_from([0.0, 0.3, 0.99**20, 1.0]),
+    n_atoms=st.integers(2, 51), reward=st.floats(-25, 25), discount=st.sampled_from([0.0, 0.3, 0.99**20, 1.0]),
     seed=st.integers(0, 99),
-)
+)  # fmt: skip
 def test_projection_equals_the_slow_twin(n_atoms, reward, discount, seed):
     support = torch.linspace(-10, 10, n_atoms)
     p = np.random.default_rng(seed).dirichlet(np.ones(n_atoms), size=2).astype(np.float32)
@@ -150,8 +142,6 @@ def test_projection_where_atoms_meet_points():
 
 
 # --- the agent --------------------------------------------------------------------------------------------------------
-
-
 class HandMade(nn.Module):
     """Logits that do not depend on the state, and a record of the noise that was drawn."""
 

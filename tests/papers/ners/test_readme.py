@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from lab.comparisons import Runs
 from lab.results import MissingData, Results
 from lab.verdicts import number
-from papers.ners.evidence import paper_values, plan
-from papers.ners.evidence.claims_runs import Runs
+from papers.ners.evidence import claims_runs, paper_values, plan
 from papers.ners.evidence.experiments import EXPERIMENTS
 from papers.ners.tasks import TASKS
 
@@ -31,7 +31,8 @@ def table(cell: Callable[[Runs, str, str], str]) -> str:
             row = [f"{agent} {env}"]
             for sampler in paper_values.SAMPLERS:
                 try:
-                    row.append(cell(Runs.of(results, plan.read_as(experiment)), f"{agent} {sampler}", env))
+                    runs = claims_runs.ROOM.runs(results, plan.read_as(experiment))
+                    row.append(cell(runs, f"{agent} {sampler}", env))
                 except MissingData:
                     row.append("not run")
             rows.append(tuple(row))
@@ -39,12 +40,12 @@ def table(cell: Callable[[Runs, str, str], str]) -> str:
 
 
 def score(runs: Runs, method: str, env: str) -> str:
-    found = runs.score(method, env)
+    found = claims_runs.score(runs, method, env)
     return f"{number(float(found.mean()))} ({len(found)})"
 
 
 def distance(runs: Runs, method: str, env: str) -> str:
-    return f"{float(runs.late('tv', method, env).mean()):.4f}"
+    return f"{float(claims_runs.late('tv')(runs, method, env).mean()):.4f}"
 
 
 def test_the_tables_of_results_are_those_of_the_committed_data():

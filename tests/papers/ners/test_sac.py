@@ -13,18 +13,11 @@ from torch.distributions import Normal, TanhTransform, TransformedDistribution
 
 from papers.ners.batch import Batch
 from papers.ners.sac import LOG_STD, SAC
-from tests.papers.ners.conftest import N_ACTIONS, N_STATES, batch, reference_critic
+from tests.papers.ners.conftest import N_ACTIONS, N_STATES, PlainSteps, batch, coming_noise, reference_critic
 
 
 def agent(**changes) -> SAC:
     return SAC(N_STATES, N_ACTIONS, **(dict(hidden=(16, 8), seed=1) | changes))  # type: ignore[arg-type]
-
-
-def coming_noise(sac: SAC, *shapes: tuple[int, ...]) -> list[Tensor]:
-    """The standard normal numbers that the agent is about to draw."""
-    g = torch.Generator()
-    g.set_state(sac.noise.get_state())
-    return [torch.randn(shape, generator=g) for shape in shapes]
 
 
 def policy_is(sac: SAC, mean: list[float], log_std: list[float]) -> None:
@@ -44,8 +37,6 @@ def reference_policy(mean: Tensor, log_std: Tensor, z: Tensor) -> tuple[Tensor, 
 
 
 # --- the policy -------------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=50, deadline=None)
 @given(st.floats(-60, 60), st.floats(-4, 2), st.integers(0, 10_000))
 def test_log_density_by_hand(mean, log_std, seed):
@@ -93,8 +84,6 @@ def test_the_deviation_is_clamped():
 
 
 # --- acting -----------------------------------------------------------------------------------------------------------
-
-
 def test_acting_in_numpy_equals_torch():
     sac = agent()
     for k in range(5):
@@ -107,13 +96,8 @@ def test_acting_in_numpy_equals_torch():
         assert drawn.dtype == np.float32 and np.abs(drawn).max() <= 1
 
 
-# --- losses -----------------------------------------------------------------------------------------------------------
-
-
 # --- an update --------------------------------------------------------------------------------------------------------
-
-
-class Plain:
+class Plain(PlainSteps):
     """SAC's update written out: whole backward passes, plain Adams, one critic at a time."""
 
     def __init__(self, sac: SAC, lr: float):
@@ -121,12 +105,6 @@ class Plain:
         self.critics, self.actor = list(self.sac.critics.parameters()), list(self.sac.actor.parameters())
         self.log_alpha = torch.zeros(1, requires_grad=True)
         self.adams = [torch.optim.Adam(p, lr=lr) for p in (self.critics, self.actor, [self.log_alpha])]
-
-    def step(self, loss: Tensor, adam: torch.optim.Optimizer) -> None:
-        for each in self.adams:
-            each.zero_grad()
-        loss.backward()
-        adam.step()
 
     def update(self, b: Batch, noise: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         sac, target = self.sac, list(self.sac.target.parameters())
@@ -159,9 +137,7 @@ def test_updates_equal_a_plain_second_implementation():
             for x, z in zip(ours.parameters(), theirs.parameters()):
                 torch.testing.assert_close(x, z, rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(sac.log_alpha, plain.log_alpha[0], rtol=1e-4, atol=1e-5)
-        wanted = ((y - q1).abs() + (y - q2).abs()) / 2, ((y - q1) ** 2 + (y - q2) ** 2) / 2, y, (q1 + q2) / 2
-        for x, z in zip(told, wanted):
-            np.testing.assert_allclose(x, z.numpy(), rtol=1e-3, atol=1e-4)
+        plain.assert_told(told, y, q1, q2)
 
 
 def test_targets_start_equal():
@@ -170,8 +146,6 @@ def test_targets_start_equal():
 
 
 # --- temperature ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("log_std", "grows"), [(-6.0, True), (-0.2, False)])
 def test_the_temperature_goes_up_when_the_entropy_is_below_its_target_and_down_above(log_std, grows):
     """-|A| = -2. A deviation of exp(-6) has an entropy near -9, one of exp(-0.2) above 0. Adam's first step is lr."""
@@ -180,6 +154,3 @@ def test_the_temperature_goes_up_when_the_entropy_is_below_its_target_and_down_a
     assert sac.log_alpha.item() == 0.0 and sac.target_entropy == -2.0
     sac.update(batch(64))
     assert sac.log_alpha.item() == pytest.approx(0.01 if grows else -0.01, rel=1e-3)
-
-
-# --- seeds, pickles, defaults -----------------------------------------------------------------------------------------

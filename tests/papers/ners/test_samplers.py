@@ -36,8 +36,6 @@ def frequencies(sampler, batch: int, draws: int = 21_000) -> np.ndarray:
 
 
 # --- law and weights --------------------------------------------------------------------------------------------------
-
-
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=16), st.floats(0.1, 2))
 def test_law_is_eq_1_for_any_exponent(td, alpha):
     sampler = per(td, alpha=alpha)
@@ -88,16 +86,7 @@ def test_beta_grows_from_its_start_to_1():
         assert (beta == 1.0) == (call >= draws)
 
 
-def test_without_an_exponent_per_is_random():
-    sampler = per([0.0, 1.0, 1e6, 2.0], alpha=0.0)
-    assert sampler.probabilities().tolist() == [0.25] * 4 and sampler.scores().tolist() == [1.0] * 4
-    assert chisquare(frequencies(sampler, 1)).pvalue > 0.01
-    assert (sampler.sample(50)[1] == 1).all()
-
-
 # --- scores of PER ----------------------------------------------------------------------------------------------------
-
-
 def test_epsilon_is_added_to_the_size_of_the_td_error():
     sampler = per([0.0, 3.0], epsilon=0.25)
     np.testing.assert_allclose(sampler.scores(), [0.25, 3.25])
@@ -115,9 +104,6 @@ def test_a_new_transition_has_the_largest_score_seen():
     sampler.update(np.array([0, 2]), {"td_error": np.array([0.5, 0.5])})
     sampler.add(1)  # slot 1 is overwritten; no stored transition has the largest score any more
     np.testing.assert_allclose(sampler.scores(), [0.5, 9, 0.5])
-
-
-def test_small_errors_do_not_lower_the_score_of_new_transitions():
     sampler = per([0.1, 0.2])
     sampler.add(2)
     np.testing.assert_allclose(sampler.scores(), [0.1, 0.2, 1.0])
@@ -132,8 +118,6 @@ def test_an_update_concerns_its_slots_alone():
 
 
 # --- RANDOM -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", [Random, RandomIID])
 def test_random_draws_all_alike(kind):
     sampler = random(5, kind)

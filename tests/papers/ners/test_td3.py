@@ -9,23 +9,14 @@ from torch import Tensor
 
 from papers.ners.batch import Batch
 from papers.ners.td3 import TD3
-from tests.papers.ners.conftest import N_ACTIONS, N_STATES, batch, reference_critic
+from tests.papers.ners.conftest import N_ACTIONS, N_STATES, PlainSteps, batch, coming_noise, reference_critic
 
 
 def agent(**changes) -> TD3:
     return TD3(N_STATES, N_ACTIONS, **(dict(hidden=(16, 8), seed=1) | changes))  # type: ignore[arg-type]
 
 
-def coming_noise(td3: TD3, n: int) -> Tensor:
-    """The standard normal numbers that the agent is about to draw."""
-    g = torch.Generator()
-    g.set_state(td3.noise.get_state())
-    return torch.randn((n, N_ACTIONS), generator=g)
-
-
 # --- acting -----------------------------------------------------------------------------------------------------------
-
-
 def test_acting_in_numpy_equals_torch():
     td3 = agent(action_noise=0.3)
     for k in range(5):
@@ -38,25 +29,14 @@ def test_acting_in_numpy_equals_torch():
         assert drawn.dtype == np.float32
 
 
-# --- losses -----------------------------------------------------------------------------------------------------------
-
-
 # --- an update --------------------------------------------------------------------------------------------------------
-
-
-class Plain:
+class Plain(PlainSteps):
     """TD3's update written out: whole backward passes, plain Adams, one critic at a time."""
 
     def __init__(self, td3: TD3, lr: float):
         self.td3, self.count = copy.deepcopy(td3), 0
         self.critics, self.actor = list(self.td3.critics.parameters()), list(self.td3.actor.parameters())
         self.adams = [torch.optim.Adam(p, lr=lr) for p in (self.critics, self.actor)]
-
-    def step(self, loss: Tensor, adam: torch.optim.Optimizer) -> None:
-        for each in self.adams:
-            each.zero_grad()
-        loss.backward()
-        adam.step()
 
     def update(self, b: Batch, noise: Tensor) -> tuple[Tensor, list[Tensor]]:
         td3, target = self.td3, list(self.td3.target.parameters())
@@ -83,20 +63,15 @@ def test_updates_equal_a_plain_second_implementation(delay):
     td3 = agent(lr=0.01, tau=0.1, gamma=0.9, policy_delay=delay, target_noise=0.4, noise_clip=0.3)
     plain = Plain(td3, lr=0.01)
     for k in range(6):
-        b, noise = batch(7, k), coming_noise(td3, 7)
+        b, [noise] = batch(7, k), coming_noise(td3, (7, N_ACTIONS))
         told = td3.update(b)
         y, (q1, q2) = plain.update(b, noise)
         for name in ("actor", "critics", "target", "target_actor"):
             for x, z in zip(getattr(td3, name).parameters(), getattr(plain.td3, name).parameters()):
                 torch.testing.assert_close(x, z, rtol=1e-4, atol=1e-5)
-        wanted = ((y - q1).abs() + (y - q2).abs()) / 2, ((y - q1) ** 2 + (y - q2) ** 2) / 2, y, (q1 + q2) / 2
-        for x, z in zip(told, wanted):
-            np.testing.assert_allclose(x, z.numpy(), rtol=1e-3, atol=1e-4)
+        plain.assert_told(told, y, q1, q2)
 
 
 def test_targets_start_equal():
     td3 = agent()
     assert all(torch.equal(slow, fast) for slow, fast in zip(td3.averaged, td3.online, strict=True))
-
-
-# --- seeds, pickles, defaults -----------------------------------------------------------------------------------------

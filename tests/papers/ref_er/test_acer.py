@@ -13,7 +13,6 @@ from torch import Tensor
 from torch.distributions import Normal, kl_divergence
 from torch.nn.functional import softplus
 
-from lab.errors import UserError
 from papers.ref_er.acer import ACER, SegmentMemory, bias_correction, returns, trust_region
 from papers.ref_er.memory import CUT, TERMINATED, Episode
 from tests.papers.ref_er.conftest import GAMMA, LENGTHS, N_ACTIONS, N_STATES, SCALE, filled
@@ -48,8 +47,6 @@ def tensor(array: np.ndarray) -> Tensor:
 
 
 # --- drawing segments ------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 14), st.integers(1, 30))
 def test_segments_are_stretches_of_single_episodes(seed, longest, n):
@@ -91,17 +88,6 @@ def test_an_empty_memory_has_no_segments():
 
 
 # --- return estimates ------------------------------------------------------------------------------------------------
-
-
-def test_returns_by_hand():
-    """Two steps with gamma 0.5: Qret and Qopc differ by the factor 1/4 on the correction of the second."""
-    arguments = ([1.0, 2.0], [10.0, 20.0], [30.0, 3.0], [0.5, 0.25])
-    rewards, values, q, trace = (np.array(x, np.float32) for x in arguments)
-    retrace, uncut = returns(rewards, values, q, trace, np.array([6.0], np.float32), np.array([0, 2]), 0.5)
-    np.testing.assert_allclose(retrace, [1 + 0.5 * (20 + 0.25 * (5 - 3)), 5])
-    np.testing.assert_allclose(uncut, [1 + 0.5 * (20 + (5 - 3)), 5])
-
-
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6), st.lists(st.integers(1, 9), min_size=1, max_size=6), st.floats(0, 1))
 def test_returns_are_sums_of_discounted_errors(seed, lengths, gamma):
@@ -121,8 +107,6 @@ def test_returns_are_sums_of_discounted_errors(seed, lengths, gamma):
 
 
 # --- trust region and bias correction --------------------------------------------------------------------------------
-
-
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.floats(0.0, 2.0))
 def test_trust_region_is_the_nearest_gradient_that_is_allowed(seed, p, delta):
@@ -162,8 +146,6 @@ def test_truncation_and_correction_together_have_no_bias(seed, c):
 
 
 # --- stochastic duelling ---------------------------------------------------------------------------------------------
-
-
 def test_the_advantage_has_no_mean_under_the_policy():
     """Over 1000 actions per state, and the five of the paper are without bias."""
     one, rng = agent(samples=1000), np.random.default_rng(0)
@@ -193,8 +175,6 @@ def test_drawn_actions_are_the_policys():
 
 
 # --- the gradient step -----------------------------------------------------------------------------------------------
-
-
 def reference(one: ACER, memory: SegmentMemory, slots: np.ndarray, offsets: np.ndarray, rng: np.random.Generator):
     """Wang et al.'s update, step by step and by automatic differentiation: networks and raw_std with gradients."""
     policy, value, advantage = (deepcopy(network) for network in (one.policy, one.value, one.advantage))
@@ -309,18 +289,3 @@ def test_values_of_repeated_batches_approach_the_rewards():
     for _ in range(300):
         last = one.update(memory, slots, offsets, rng, 1.0)
     assert np.mean(last**2) < 0.3 * first
-
-
-def test_the_policy_at_first():
-    one = ACER(N_STATES, N_ACTIONS)
-    np.testing.assert_allclose(one.std, 0.2**0.5, rtol=1e-6)
-    mean, std, value = one.act(np.ones(N_STATES, np.float32))
-    assert mean.shape == std.shape == (N_ACTIONS,) and abs(mean).max() < 0.1 and value == 0.0
-    for network, inputs, outputs in (
-        (one.policy, N_STATES, N_ACTIONS), (one.value, N_STATES, 1), (one.advantage, N_STATES + N_ACTIONS, 1),
-    ):  # fmt: skip
-        assert [p.shape for p in network.parameters()][::2] == [(128, inputs), (128, 128), (outputs, 128)]
-    assert all(torch.equal(a, b) and a is not b for a, b in zip(one._trained, one._targets))
-    assert (one.lr, one.critic_lr, one.truncation, one.delta, one.polyak, one.samples) == (1e-5, 1e-4, 5, 1, 0.001, 5)
-    with pytest.raises(UserError, match="positive"):
-        ACER(N_STATES, N_ACTIONS, std=0.0)

@@ -37,8 +37,6 @@ def quadrature(std: Tensor) -> tuple[Tensor, Tensor]:
 
 
 # --- the mean is zero ------------------------------------------------------------------------------------------------
-
-
 @both_forms
 @pytest.mark.parametrize("d", [1, 2])
 @pytest.mark.parametrize("seed", range(3))
@@ -67,8 +65,6 @@ def test_the_printed_mean_of_the_quadratic_form_is_wrong(d):
 
 
 # --- values ----------------------------------------------------------------------------------------------------------
-
-
 def test_quadratic_by_hand():
     """L = [[1, 0], [2, 3]], u = (1, -1), Sigma = diag(4, 1): L' u = (-1, -3), f = -5, Tr = 1 * 4 + (4 + 9) * 1 = 17."""
     raw = [math.log(math.e - 1), 2.0, math.log(math.exp(3) - 1)]  # softplus(ln(e^y - 1)) = y
@@ -121,8 +117,6 @@ def test_samples_of_a_batch_are_independent(form):
 
 
 # --- coefficients ----------------------------------------------------------------------------------------------------
-
-
 def test_first_biases():
     assert Quadratic().initial_biases(2) == [0, 0, 0]
     assert Gaussian().initial_biases(2) == [-1, 1, 1, 1, 1]

@@ -90,8 +90,6 @@ def test_gradients_are_those_of_the_losses(replay):
 
 
 # --- targets ---------------------------------------------------------------------------------------------------------
-
-
 def test_targets_start_as_the_networks_and_follow_slowly():
     one, its = DDPG(N_STATES, N_ACTIONS, polyak=0.2), memory()
     old = values(one.actor_target, one.critic_target)
@@ -103,8 +101,6 @@ def test_targets_start_as_the_networks_and_follow_slowly():
 
 
 # --- steps -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("factor", [1.0, 0.25])
 def test_the_step_is_adams_and_the_critics_decay_is_part_of_its_gradient(factor):
     """The first step of Adam by hand, lr g / (|g| + eps), each network with its own annealed rate.
@@ -159,8 +155,6 @@ def test_a_linear_actor_has_no_bounds_and_climbs_the_critic_all_the_same():
 
 
 # --- acting, seeds and pickles ---------------------------------------------------------------------------------------
-
-
 def test_actions_are_squashed_and_the_deviation_is_the_noise():
     one = learner()
     with torch.no_grad():

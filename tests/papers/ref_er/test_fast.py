@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -63,22 +62,6 @@ def test_ten_updates_are_those_of_the_form_to_read(name, replay):
     ours, theirs = flat(fast.weights()), flat(read.weights())
     for key, values in theirs.items():
         np.testing.assert_allclose(ours[key], values, rtol=1e-3, atol=1e-4, err_msg=key)
-
-
-@pytest.mark.parametrize("name", ["vracer", "ddpg", "naf"])
-def test_a_copy_goes_on_like_the_original(name):
-    """Deep copies, as pickles, have vectors of their own, and the same steps."""
-    _, (one, memory) = pair(name, PAIRS[name][2])
-    slots = drawable(memory)
-    one.update(memory, slots, random_weights(32), refer(), 1.0)
-    twin, its = deepcopy((one, memory))
-    before = {key: value.clone() for key, value in flat(twin.weights()).items()}
-    one.update(memory, slots, random_weights(32), refer(), 1.0)
-    assert all((flat(twin.weights())[key] == value).all() for key, value in before.items()), "its own"
-    twin.update(its, slots, random_weights(32), refer(), 1.0)
-    for key, value in flat(one.weights()).items():
-        np.testing.assert_array_equal(flat(twin.weights())[key], value)
-        assert not np.array_equal(before[key], value)
 
 
 @pytest.mark.parametrize("name", ["vracer", "ddpg", "naf"])

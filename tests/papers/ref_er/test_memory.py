@@ -64,8 +64,6 @@ def snapshot(memory: EpisodeMemory) -> dict[str, np.ndarray]:
 
 
 # --- storing an episode ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("terminated", [True, False])
 def test_what_is_stored(terminated):
     memory, one = make(), episode(4, terminated)
@@ -90,8 +88,6 @@ def test_bad_sizes():
 
 
 # --- returns ---------------------------------------------------------------------------------------------------------
-
-
 @given(st.integers(0, 10**6), st.integers(1, 10), st.booleans(), st.floats(0.1, 10))
 @settings(deadline=None)
 def test_returns_against_the_recursion(seed, length, terminated, scale):
@@ -103,25 +99,6 @@ def test_returns_against_the_recursion(seed, length, terminated, scale):
     refresh(memory, slots, seed)
     memory.correct_all()
     close(memory.returns[slots], twin(memory, slots, last))
-
-
-@given(st.integers(0, 10**6), st.integers(1, 10), st.booleans())
-@settings(deadline=None)
-def test_returns_against_v_trace(seed, length, terminated):
-    """Written as a sum: v_t = V_t + sum_k gamma^k (product of traces up to k) delta_{t+k}, all weights cut at 1, and
-    Qret_t = r_{t+1} + gamma v_{t+1}."""
-    memory, one = make(), episode(length, terminated, seed)
-    slots, _ = memory.add(one)
-    refresh(memory, slots, seed)
-    memory.advantages[slots] = 0.0
-    memory.correct_all()
-    values = [*memory.values[slots].astype(float), 0.0 if terminated else one.values[-1]]
-    trace = np.minimum(1.0, memory.rho[slots].astype(float))
-    delta = [trace[t] * (one.rewards[t] + GAMMA * values[t + 1] - values[t]) for t in range(length)]
-    v = [values[t] + sum(GAMMA ** (k - t) * np.prod(trace[t:k]) * delta[k] for k in range(t, length))
-         for t in range(length)]  # fmt: skip
-    v.append(values[-1])
-    close(memory.returns[slots], [one.rewards[t] + GAMMA * v[t + 1] for t in range(length)])
 
 
 def filled() -> tuple[EpisodeMemory, list[np.ndarray], list[float]]:
@@ -210,8 +187,6 @@ def test_targets_of_q_learning():
 
 
 # --- episodes come and go --------------------------------------------------------------------------------------------
-
-
 def test_the_oldest_leaves_when_the_others_fill_the_memory():
     memory = make(capacity=10, longest=6)
     first, _ = memory.add(episode(4))
@@ -315,8 +290,6 @@ def test_memory_against_a_list_of_episodes(steps, capacity, seed):
 
 
 # --- drawing ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("n", [1, 7])
 def test_all_steps_are_equally_probable(n):
     """However long their episode is and wherever in it they lie. Without replacement the counts vary less than a
@@ -346,8 +319,6 @@ def test_more_than_there_is_cannot_be_drawn():
 
 
 # --- units of states and rewards -------------------------------------------------------------------------------------
-
-
 def test_states_are_standardised():
     """By mean and deviation of all stored states, last ones included, forgotten ones not (Eqs. 14 and 15)."""
     memory, episodes, _ = filled()
@@ -413,8 +384,6 @@ def test_a_task_that_pays_nothing_keeps_its_units():
 
 
 # --- room ----------------------------------------------------------------------------------------------------------
-
-
 def test_free_slots_are_not_pickled():
     memory = make(capacity=100_000, longest=1000)
     memory.add(episode(1000))

@@ -45,8 +45,6 @@ def parameters(one: MLP) -> list[np.ndarray]:
 
 
 # --- both directions -------------------------------------------------------------------------------------------------
-
-
 def test_a_network_by_hand():
     """1 - 1 - 1: y = 4 h / (1 + |h|) + 5 with h = 2 x + 3."""
     one = MLP((1, 1, 1))
@@ -145,8 +143,6 @@ def test_on_a_gpu_as_on_the_cpu():
 
 
 # --- initial values --------------------------------------------------------------------------------------------------
-
-
 def test_first_weights():
     """Hidden layers uniform in +-sqrt(6 / (fan_in + fan_out)), biases too; the last one in +-0.1 / sqrt(fan_in)."""
     sizes = [40, 300, 200, 50]
@@ -162,8 +158,6 @@ def test_first_weights():
 
 
 # --- the parameters' memory ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("decay", [0.0, 0.3])
 @pytest.mark.parametrize("residual", [False, True])
 @pytest.mark.parametrize("double", [False, True])

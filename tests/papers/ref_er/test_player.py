@@ -64,8 +64,6 @@ def play(player: Player, act=act, scale=scale):
 
 
 # --- what is recorded ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("terminal", [True, False])
 def test_an_episode_by_hand(monkeypatch, terminal):
     player = counting(monkeypatch, terminal)
@@ -151,8 +149,6 @@ def test_right_after_acting_every_weight_is_one():
 
 
 # --- random numbers and copies ---------------------------------------------------------------------------------------
-
-
 def test_a_player_is_not_pickled_within_an_episode():
     player = mujoco("Reacher-v5")
     pickle.dumps(player)
@@ -164,8 +160,6 @@ def test_a_player_is_not_pickled_within_an_episode():
 
 
 # --- noise -----------------------------------------------------------------------------------------------------------
-
-
 def test_white_noise_is_the_truncated_normal():
     noise, twin = WhiteNoise(np.random.default_rng(5)), np.random.default_rng(5)
     for _ in range(3):
@@ -198,16 +192,11 @@ def test_correlated_noise_begins_anew_with_every_episode(monkeypatch):
 
 
 # --- statistics ------------------------------------------------------------------------------------------------------
-
-
 def test_statistics_of_returns_by_hand():
     """Eleven returns out of order: the deciles are the returns themselves."""
     found = return_statistics([5.0, 100.0, 0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 7.0, 8.0, 9.0])
     deciles = {f"return p{10 * k}": value for k, value in enumerate([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 100])}
     assert found == {"episodes": 11, "return": pytest.approx(145 / 11), **deciles}
-
-
-def test_statistics_of_few_returns():
     assert return_statistics([]) == {"episodes": 0}
     found = return_statistics([3.0])
     assert found["episodes"] == 1 and set(found.values()) == {1, 3.0}

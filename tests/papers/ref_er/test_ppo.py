@@ -11,7 +11,6 @@ from torch import Tensor
 from torch.distributions import Normal, kl_divergence
 from torch.nn.functional import softplus
 
-from lab.errors import UserError
 from papers.ref_er.memory import CUT, TERMINATED, Episode
 from papers.ref_er.ppo import PPO, Rollout, clipped_weight, gae
 
@@ -47,8 +46,6 @@ def tensor(array: np.ndarray) -> Tensor:
 
 
 # --- advantages ------------------------------------------------------------------------------------------------------
-
-
 def test_gae_by_hand():
     """Two steps up to an end, then one that goes on: gamma 0.5, lambda 0.5, so that each error counts 1/4 before."""
     rewards, values, following = (
@@ -91,8 +88,6 @@ def test_only_a_termination_has_no_value_behind_it():
 
 
 # --- the rollout -----------------------------------------------------------------------------------------------------
-
-
 def test_rollout_records_the_latest_step():
     one, episode = Rollout(3, N_STATES, N_ACTIONS), Episode(states=[np.zeros(N_STATES)])
     ends = []
@@ -129,8 +124,6 @@ def test_rewards_have_the_size_one():
 
 
 # --- gradients -------------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=100, deadline=None)
 @given(st.floats(0.05, 20), st.floats(-5, 5), st.floats(0.05, 0.5))
 def test_clipped_weight_is_the_slope_of_the_clipped_objective(rho, advantage, clip):
@@ -177,8 +170,6 @@ def test_value_gradient_is_that_of_half_the_squared_error():
 
 
 # --- learning from a rollout -----------------------------------------------------------------------------------------
-
-
 def test_every_epoch_visits_every_step_once_with_its_own_targets(monkeypatch):
     one, played, visited, taught = agent(epochs=3, batch_size=16), rollout(), [], []
     expected, targets = one.estimate(played)
@@ -223,16 +214,3 @@ def test_actions_with_an_advantage_become_likelier_and_values_nearer():
     one.learn(played, np.random.default_rng(0), 1.0)
     assert np.mean((log_density() - before) * advantages) > 0.02
     assert np.mean((one.value.act(played.states)[:, 0] - targets) ** 2) < 0.5 * np.mean(advantages**2)
-
-
-def test_the_policy_at_first():
-    one = PPO(N_STATES, N_ACTIONS)
-    np.testing.assert_allclose(one.std, 0.2**0.5, rtol=1e-6)
-    mean, std, value = one.act(np.ones(N_STATES, np.float32))
-    assert mean.shape == std.shape == (N_ACTIONS,) and abs(mean).max() < 0.1 and value == 0.0
-    assert [p.shape for p in one.policy.parameters()][::2] == [(64, N_STATES), (64, 64), (N_ACTIONS, 64)]
-    assert [p.shape for p in one.value.parameters()][::2] == [(64, N_STATES), (64, 64), (1, 64)]
-    assert (one.lr, one.value_lr, one.gamma, one.lam) == (1e-4, 3e-4, 0.995, 0.97)
-    assert (one.clip, one.epochs, one.batch_size) == (0.2, 10, 64)
-    with pytest.raises(UserError, match="positive"):
-        PPO(N_STATES, N_ACTIONS, std=0.0)

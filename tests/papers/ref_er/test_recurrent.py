@@ -66,8 +66,6 @@ close = partial(np.testing.assert_allclose, rtol=1e-4, atol=2e-5)
 
 
 # --- the network -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("sizes", [SIZES, (3, 16, 1), (3, 4, 4, 4, 5)], ids=str)
 def test_outputs_are_those_of_pytorchs_lstm(sizes):
     one, x = network(sizes), windows()
@@ -186,8 +184,6 @@ def test_copies_are_independent_and_what_is_not_a_number_stays_so():
 
 
 # --- windows ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", [WindowMemory, WindowSegments])
 def test_windows_of_a_memory_are_what_was_seen_while_acting(kind):
     """Also of episodes that lie across the end of the ring, and of their last states."""
@@ -235,8 +231,6 @@ def test_what_is_seen_by_hand():
 
 
 # --- learners --------------------------------------------------------------------------------------------------------
-
-
 def test_acers_update_by_kernels_is_that_by_pytorch():
     """V-RACER's and DDPG's are in test_fast.py. The advantage's last bias is left out: it changes no Q."""
     updated = []

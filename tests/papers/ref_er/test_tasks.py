@@ -9,22 +9,17 @@ from lab.errors import UserError
 from papers.ref_er.tasks import TASKS, make_env, to_env
 
 SIZES = {
-    "HumanoidStandup-v5": (348, 17, 0.4, 1000),
-    "Humanoid-v5": (348, 17, 0.4, 1000),
-    "Ant-v5": (105, 8, 1, 1000),
-    "Walker2d-v5": (17, 6, 1, 1000),
-    "HalfCheetah-v5": (17, 6, 1, 1000),
-    "Reacher-v5": (10, 2, 1, 50),
-    "Swimmer-v5": (8, 2, 1, 1000),
-    "Hopper-v5": (11, 3, 1, 1000),
-    "InvertedPendulum-v5": (4, 1, 3, 1000),
+    "HumanoidStandup-v5": (348, 17, 0.4, 1000), "Humanoid-v5": (348, 17, 0.4, 1000), "Ant-v5": (105, 8, 1, 1000),
+    "Walker2d-v5": (17, 6, 1, 1000), "HalfCheetah-v5": (17, 6, 1, 1000), "Reacher-v5": (10, 2, 1, 50),
+    "Swimmer-v5": (8, 2, 1, 1000), "Hopper-v5": (11, 3, 1, 1000), "InvertedPendulum-v5": (4, 1, 3, 1000),
     "InvertedDoublePendulum-v5": (9, 1, 1, 1000),
-}
+}  # fmt: skip
 """Components of a state and of an action, largest action, time limit."""
 
 
-def test_the_tasks_are_ten():
+def test_the_tasks_are_ten_and_others_can_be_played():
     assert TASKS.keys() == SIZES.keys()
+    assert make_env("Pendulum-v1").action_space.shape == (1,)
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -56,13 +51,7 @@ def test_the_papers_walker_is_the_old_one():
     assert friction(gymnasium.make("Walker2d-v5")) == [1.9, 1.9]
 
 
-def test_other_tasks_can_be_played():
-    assert make_env("Pendulum-v1").action_space.shape == (1,)
-
-
 # --- what cannot be played -------------------------------------------------------------------------------------------
-
-
 class Odd(gymnasium.Env):
     def __init__(self, actions=(-1.0, 1.0), shape=(2,), states=(3,)):
         self.action_space, self.observation_space = Box(*actions, shape), Box(-1, 1, states)
@@ -91,16 +80,13 @@ def refused(name: str, words: str) -> None:
     assert "\n" not in str(error.value) and name in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "name, words",
-    [
-        ("CartPole-v1", r"Discrete\(2\).*continuous"),
-        ("NoSuchTask-v0", "unknown env 'NoSuchTask-v0'.*HalfCheetah-v5"),
-        ("no such id", "unknown env"),
-        ("", "unknown env"),
-        ("nosuchmodule:Task-v0", "unknown env"),
-    ],
-)
+@pytest.mark.parametrize("name, words", [
+    ("CartPole-v1", r"Discrete\(2\).*continuous"),
+    ("NoSuchTask-v0", "unknown env 'NoSuchTask-v0'.*HalfCheetah-v5"),
+    ("no such id", "unknown env"),
+    ("", "unknown env"),
+    ("nosuchmodule:Task-v0", "unknown env"),
+])  # fmt: skip
 def test_unfit_tasks(name, words):
     refused(name, words)
 
@@ -115,8 +101,6 @@ def test_unfit_spaces(odd):
 
 
 # --- units of actions ------------------------------------------------------------------------------------------------
-
-
 def test_actions_in_the_tasks_units():
     """-1 and 1 are the bounds, 0 the middle, also where they are not symmetric; what is beyond stays beyond."""
     space = Box(np.float32([-3, 0, 2]), np.float32([3, 4, 3]))

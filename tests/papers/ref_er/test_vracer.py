@@ -15,9 +15,9 @@ from torch.nn.functional import softplus
 from papers.ref_er.advantages import Advantage, Gaussian, Quadratic
 from papers.ref_er.episode import CUT, TERMINATED
 from papers.ref_er.memory import EpisodeMemory
-from papers.ref_er.racer import RACER, advantage_gradient
+from papers.ref_er.racer import RACER
 from papers.ref_er.refer import RULES, ReFER
-from papers.ref_er.vracer import VRACER, penalty, policy_gradient, value_gradient
+from papers.ref_er.vracer import VRACER, policy_gradient, value_gradient
 from tests.papers.ref_er import conftest
 from tests.papers.ref_er.conftest import GAMMA, LENGTHS, N_ACTIONS, N_STATES, SCALE
 
@@ -25,8 +25,6 @@ ADVANTAGES = {"none": None, "quadratic": Quadratic(), "gaussian": Gaussian()}
 
 
 # --- what this file and those of DDPG and NAF are tested on ----------------------------------------------------------
-
-
 def filled(**how: Any) -> EpisodeMemory:
     """Where each step has an importance weight of its own."""
     memory = conftest.filled(**how)
@@ -90,8 +88,6 @@ def random_weights(n: int) -> np.ndarray:
 
 
 # --- each gradient beside its loss -----------------------------------------------------------------------------------
-
-
 def random_batch(n: int = 20) -> SimpleNamespace:
     """float64 tensors [n, d] and [n]; importance weights below and above 1."""
     g = torch.Generator().manual_seed(0)
@@ -128,36 +124,7 @@ def test_the_value_gradient_is_that_of_its_loss():
     np.testing.assert_allclose(value_gradient(*(x.numpy() for x in (rho, b.q_ret, b.q))), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("reverse", [False, True])
-def test_the_penalty_is_the_gradient_of_the_divergence(reverse):
-    """Eq. (11), and the other direction."""
-    b = random_batch()
-    b.mean.requires_grad_(), b.std.requires_grad_()
-    ours, theirs = Normal(b.mean, b.std), Normal(b.old_mean, b.old_std)
-    divergence = kl_divergence(ours, theirs) if reverse else kl_divergence(theirs, ours)
-    expected = torch.autograd.grad(divergence.sum(), [b.mean, b.std])
-    arrays = [x.detach().numpy() for x in (b.mean, b.std, b.old_mean, b.old_std)]
-    for found, wanted in zip(penalty(*arrays, reverse), expected, strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
-
-
-def test_the_advantages_gradient_is_that_of_its_loss():
-    """Eq. (23) with one factor rho, cut, outside of the square; the coefficients' A is linear here."""
-    b = random_batch()
-    rho, c_max = ratio(b), 1.5
-    slope = torch.randn(len(b.q), 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    coefficients = torch.zeros_like(slope).requires_grad_()
-    advantage = b.q - b.value + (coefficients * slope).sum(-1)
-    loss = 0.5 * rho.clamp(max=c_max) * (advantage + b.value - b.q_ret).square()
-    expected = torch.autograd.grad(-loss.sum(), coefficients)[0]
-    found = advantage_gradient(*(x.numpy() for x in (rho, b.q_ret, b.q, slope)), c_max)
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
-    assert (rho > c_max).sum() > 3
-
-
 # --- the learner -----------------------------------------------------------------------------------------------------
-
-
 def made(advantage: Advantage | None = None, **settings: Any) -> VRACER:
     if advantage:
         return RACER(N_STATES, N_ACTIONS, advantage=advantage, **settings)
@@ -232,8 +199,6 @@ def test_gradients_are_those_of_the_losses(advantage, reverse_kl, replay):
 
 
 # --- what stays in the memory ----------------------------------------------------------------------------------------
-
-
 def starts(memory: EpisodeMemory) -> list[int]:
     return [int(slot) for slot in np.flatnonzero(memory.steps == 0)]
 
@@ -282,8 +247,6 @@ def test_a_last_state_at_the_time_limit_is_valued_anew_and_a_terminal_one_is_not
 
 
 # --- policy and steps ------------------------------------------------------------------------------------------------
-
-
 def test_the_deviation_is_a_parameter_shared_by_all_states():
     one = VRACER(N_STATES, N_ACTIONS)
     np.testing.assert_allclose(one.std, [0.2**0.5] * N_ACTIONS, rtol=1e-6)  # variance 0.2

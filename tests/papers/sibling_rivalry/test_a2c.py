@@ -26,8 +26,6 @@ def weights(found):
 
 
 # ---- losses ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("sees_anti_goal", [False, True])
 def test_losses_by_the_formulas(sees_anti_goal):
     """On two actions within +-0.5, so that their density must be that of the unit square."""
@@ -52,8 +50,6 @@ def test_neither_loss_reaches_the_other_network():
 
 
 # ---- one step --------------------------------------------------------------------------------------------------------
-
-
 def test_an_update_is_one_step_of_adam_on_both():
     found, twin, steps = agent(lr=2e-3), agent(lr=2e-3), batch()
     adam = torch.optim.Adam([*twin.policy.parameters(), *twin.critic.parameters()], lr=2e-3)
@@ -69,8 +65,6 @@ def test_an_update_is_one_step_of_adam_on_both():
 
 
 # ---- what the networks see -------------------------------------------------------------------------------------------
-
-
 def test_the_critic_looks_at_the_anti_goal_and_the_policy_does_not():
     found, steps = agent(), batch()
     values, alpha = found.values(steps), found.policy.parameters_of(steps.observations, steps.goals)[0]
@@ -94,8 +88,6 @@ def test_actions_are_drawn_and_seeds_decide_them():
 
 
 # ---- it learns -------------------------------------------------------------------------------------------------------
-
-
 def test_it_finds_the_better_actions_of_a_bandit():
     """Paid is what is near the goal's x, which is 0.6 or -0.6; the observation says nothing."""
     found, rng = agent(sees_anti_goal=False, lr=3e-3), np.random.default_rng(0)

@@ -59,8 +59,6 @@ def perceptron(network: nn.Module, *parts: Tensor) -> np.ndarray:
 
 
 # --- acting ----------------------------------------------------------------------------------------------------------
-
-
 def test_actions_by_hand():
     one, b = trained(), batch(5)
     expected = REACH * np.tanh(0.005 * perceptron(one.actor, b.observations, b.goals))
@@ -101,8 +99,6 @@ def test_exploring_stays_in_range_and_can_be_switched_off():
 
 
 # --- targets and losses ----------------------------------------------------------------------------------------------
-
-
 def test_targets_by_hand():
     """Bootstrapped from the target networks unless the goal has been reached."""
     one, b = trained(), batch(7)
@@ -128,10 +124,7 @@ def test_losses_by_hand():
 def test_actor_and_critic_get_their_own_gradients():
     one, twin, b = trained(), trained(), batch(50)
     actor, critic = list(twin.actor.parameters()), list(twin.critic.parameters())
-    expected = [
-        *torch.autograd.grad(twin.actor_loss(b), actor),
-        *torch.autograd.grad(twin.critic_loss(b)[0], critic),
-    ]
+    expected = [*torch.autograd.grad(twin.actor_loss(b), actor), *torch.autograd.grad(twin.critic_loss(b)[0], critic)]
     targets = state(one.target_actor, one.target_critic)
     one.update(b)
     for parameter, gradient in zip([*one.actor.parameters(), *one.critic.parameters()], expected):
@@ -153,8 +146,6 @@ def test_sync_moves_targets_by_polyak_averaging():
 
 
 # --- seeds and pickles -----------------------------------------------------------------------------------------------
-
-
 def test_the_same_seed_the_same_weights():
     first, second, other = agent(seed=1), agent(seed=1), agent(seed=2)
     networks = [(one.actor, one.critic, one.target_actor, one.target_critic) for one in (first, second, other)]
@@ -163,8 +154,6 @@ def test_the_same_seed_the_same_weights():
 
 
 # --- learning --------------------------------------------------------------------------------------------------------
-
-
 def test_it_learns_a_task_of_one_step():
     """Reward -|a - g / 2|^2 and the end: the critic has to find it, the actor to go to its top."""
     one, generator = agent(lr=4e-3, polyak=0.5, action_l2=0.0), torch.Generator().manual_seed(0)

@@ -59,8 +59,6 @@ def task(request) -> GoalTask:
 
 
 # --- acting ----------------------------------------------------------------------------------------------------------
-
-
 def test_greedy_actions_are_the_best_legal_ones(task):
     one, b = trained(task), batch(task, 50)
     q, legal = values(one.q, b.observations, b.goals), b.next_legal.numpy()
@@ -90,8 +88,6 @@ def test_a_fifth_of_the_actions_is_any_action_also_an_illegal_one():
 
 
 # --- targets and loss ------------------------------------------------------------------------------------------------
-
-
 def test_targets_by_hand(task):
     """The target network's best value of the actions that are legal in the next state, unless the goal is reached."""
     one, b = trained(task), batch(task, 50)
@@ -147,8 +143,6 @@ def test_sync_moves_the_target_by_polyak_averaging(task):
 
 
 # --- networks, seeds and pickles -------------------------------------------------------------------------------------
-
-
 def test_pictures_are_pooled_by_the_mean_and_weights_need_no_seed_but_theirs():
     first, second, other = (agent(Picture(), seed=seed) for seed in (1, 1, 2))
     assert first.q[0].pool == "mean"
@@ -157,8 +151,6 @@ def test_pictures_are_pooled_by_the_mean_and_weights_need_no_seed_but_theirs():
 
 
 # --- learning --------------------------------------------------------------------------------------------------------
-
-
 def test_it_learns_which_pixel_is_missing():
     """Reward 1 for switching on a pixel of the goal that is off, and the end."""
     task, one, rng = Picture(), agent(Picture(), lr=3e-3), np.random.default_rng(0)

@@ -1,7 +1,5 @@
 """The update as a kernel against the one of PyTorch, update by update."""
 
-import pickle
-
 import numpy as np
 import pytest
 import torch
@@ -87,21 +85,6 @@ def test_the_comparison_notices_a_fault(fault):
     assert farthest(*both(fault), updates=30) > 2e-3
 
 
-def test_pickled_in_between_it_ends_with_the_same_bits():
-    agent = FastDDPG(Plane(), **SETTINGS)
-    for i in range(10):
-        agent.update(batch(i))
-    agent.sync()
-    twin = pickle.loads(pickle.dumps(agent))
-    for i in range(10, 20):
-        results = [each.update(batch(i)) for each in (agent, twin)]
-        assert results[0] == results[1]
-        agent.sync(), twin.sync()
-    np.testing.assert_array_equal(numbers(agent), numbers(twin))
-    seen = batch(0).observations.numpy()
-    np.testing.assert_array_equal(agent.act(seen, seen), twin.act(seen, seen))
-
-
 def test_weights_that_were_learnt_are_those_that_a_plain_agent_loads():
     fast, plain = both()
     for i in range(3):
@@ -118,15 +101,12 @@ def test_a_loss_that_is_not_a_number_is_seen():
     assert torch.isnan(FastDDPG(Plane(), **SETTINGS).update(b)[0])
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda b: b._replace(actions=b.actions[:, :1]),
-        lambda b: b._replace(next_observations=b.next_observations[:-1]),
-        lambda b: b._replace(rewards=b.rewards[:, None]),
-        lambda b: b._replace(goals=b.goals.repeat(1, 2)),
-    ],
-)
+@pytest.mark.parametrize("wrong", [
+    lambda b: b._replace(actions=b.actions[:, :1]),
+    lambda b: b._replace(next_observations=b.next_observations[:-1]),
+    lambda b: b._replace(rewards=b.rewards[:, None]),
+    lambda b: b._replace(goals=b.goals.repeat(1, 2)),
+])  # fmt: skip
 def test_batches_of_wrong_shapes_change_nothing(wrong):
     agent = FastDDPG(Plane(), **SETTINGS)
     before = numbers(agent)

@@ -27,15 +27,6 @@ def by_sets(positions: np.ndarray, lengths: np.ndarray, side: float, offset: flo
     return counts
 
 
-def test_a_walk_by_hand():
-    """Regions of side 2 whose borders lie at -0.5, 1.5, 3.5: (0, 0), (0, 0), (1, 0), (1, 1), (1, 0) again, (0, 1)."""
-    path = [(0, 0), (0.2, 0.4), (1.4, 1.4), (1.6, 1.4), (3.4, 1.6), (2.0, 0.0), (-0.4, 3.0)]
-    assert visited(path) == 4
-    assert [visited(path, length=t) for t in range(7)] == [0, 1, 1, 2, 3, 3, 4]
-    assert visited(path, side=100.0) == 1
-    assert visited(path, side=0.01) == 6  # each state its own region; the start, which is never returned to, is not one
-
-
 def test_a_border_belongs_to_the_region_above_it():
     """Numbers that float32 holds exactly; also below zero, where rounding towards zero would join two regions."""
     assert visited([(0, 0), (1.25, 0), (1.5, 0)]) == 2

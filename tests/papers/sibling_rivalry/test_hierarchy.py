@@ -49,8 +49,6 @@ def still(n: int):
 
 
 # ---- a step ----------------------------------------------------------------------------------------------------------
-
-
 def test_a_step_is_a_pursuit_of_a_subgoal_that_stays_where_it_was_set():
     task, rng = two_levels(), np.random.default_rng(0)
     walks(task)
@@ -75,15 +73,12 @@ def test_who_runs_through_the_goal_has_not_reached_it():
     assert rollouts.reached.tolist() == [False, True] and rollouts.lengths.tolist() == [4, 2]
 
 
-@pytest.mark.parametrize(
-    ("interval", "message"),
-    [
-        (5, "steps per subgoal must be one of 4, 6, 8, 12, 24, which divide an episode of 24, not 5"),
-        (0, "steps per subgoal must be one of 4, "),
-        (2, "steps per subgoal must be one of 4, "),
-        (48, "steps per subgoal must be one of 4, "),
-    ],
-)
+@pytest.mark.parametrize(("interval", "message"), [
+    (5, "steps per subgoal must be one of 4, 6, 8, 12, 24, which divide an episode of 24, not 5"),
+    (0, "steps per subgoal must be one of 4, "),
+    (2, "steps per subgoal must be one of 4, "),
+    (48, "steps per subgoal must be one of 4, "),
+])  # fmt: skip
 def test_intervals_that_do_not_divide_an_episode(interval, message):
     with pytest.raises(ValueError, match=message):
         Hierarchy(Plane(max_steps=24), 1.0, interval)
@@ -96,8 +91,6 @@ def test_worlds_without_subgoals(world):
 
 
 # ---- what the low level learns from ----------------------------------------------------------------------------------
-
-
 def pursued(task: Hierarchy, n: int = 8) -> tuple[Rollouts, list[Pursuit]]:
     """Episodes, some of which end early, and what was pursued in them."""
     rng = np.random.default_rng(0)
@@ -153,8 +146,6 @@ def test_every_episode_is_a_workers_own(monkeypatch):
 
 
 # ---- turns -----------------------------------------------------------------------------------------------------------
-
-
 def test_workers_play_one_episode_after_the_other_and_the_low_level_learns_after_each(monkeypatch):
     task, events, rng = two_levels(), [], np.random.default_rng(0)
     starts, goals = task.starts(10, rng), task.goals(10, rng)
@@ -272,8 +263,6 @@ def test_acting_weights_of_both_levels():
 
 
 # ---- learning --------------------------------------------------------------------------------------------------------
-
-
 def mean_distance(task: Hierarchy, updates: int) -> float:
     """From subgoals when their time is over, in the last fifth of the updates."""
     rng, found = np.random.default_rng(5), []

@@ -24,8 +24,6 @@ def near(a: np.ndarray, b: np.ndarray, tolerance: float = 0.0) -> np.ndarray:
 
 
 # --- which states ----------------------------------------------------------------------------------------------------
-
-
 @settings(deadline=None)
 @given(lengths=lengths_of_episodes, k=st.integers(1, 5), seed=st.integers(0, 99))
 def test_the_same_draws_in_plain_python(lengths, k, seed):
@@ -40,8 +38,6 @@ def test_the_same_draws_in_plain_python(lengths, k, seed):
 
 
 # --- what becomes of them --------------------------------------------------------------------------------------------
-
-
 def test_relabelled_steps_by_hand():
     """All of the future as goals. An episode that waits, walks and returns, and one of a single step, over which only
     garbage lies behind the end."""
@@ -63,12 +59,7 @@ def test_relabelled_steps_by_hand():
 
 
 @settings(deadline=None)
-@given(
-    lengths=lengths_of_episodes,
-    k=st.integers(0, 9),
-    tolerance=st.sampled_from([0.0, 1.0]),
-    seed=st.integers(0, 99),
-)
+@given(lengths=lengths_of_episodes, k=st.integers(0, 9), tolerance=st.sampled_from([0.0, 1.0]), seed=st.integers(0, 99))
 def test_the_same_goals_in_plain_python(lengths, k, tolerance, seed):
     walk = rng(seed).integers(-2, 3, (len(lengths), max(lengths) + 1)).astype(np.float32)
     found = relabel(walk[..., None], np.array(lengths), lambda a, b: near(a, b, tolerance), k, rng(seed + 1))

@@ -45,8 +45,6 @@ def train(module: Icm, data: tuple[Tensor, Tensor, Tensor], steps: int, seed: in
 
 
 # --- networks --------------------------------------------------------------------------------------------------------
-
-
 def test_kinds_of_observations_and_of_actions_are_independent():
     """Neither decides about the other: vectors with discrete actions, and pictures with continuous ones."""
     for kind, other in (("plane", "pictures"), ("pictures", "plane")):
@@ -60,8 +58,6 @@ def test_kinds_of_observations_and_of_actions_are_independent():
 
 
 # --- surprise and loss by hand ---------------------------------------------------------------------------------------
-
-
 def by_hand(icm: Icm, before: Tensor, actions: Tensor, after: Tensor) -> tuple[np.ndarray, np.ndarray]:
     """Surprise [n] and losses [n] in float64 NumPy; of the networks for pictures, the convolutions are PyTorch's."""
 
@@ -107,8 +103,6 @@ def test_surprise_and_loss_by_hand(kind):
 
 
 # --- gradients -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_parameters_learn_from_the_loss(kind):
     """torch.autograd.grad refuses parameters that the loss does not depend on."""
@@ -144,8 +138,6 @@ def test_the_target_does_not_learn_but_the_present_vector_does(kind):
 
 
 # --- learning --------------------------------------------------------------------------------------------------------
-
-
 def walk(seed: int, corner: float, n: int = 1000) -> tuple[Tensor, Tensor, Tensor]:
     """Moves of a point in a unit square at `corner`, whose third coordinate is noise that no action changes."""
     g = torch.Generator().manual_seed(seed)

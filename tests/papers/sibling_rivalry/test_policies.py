@@ -50,8 +50,6 @@ def test_policies_are_shown_observation_and_goal_only(task):
 
 
 # ---- Beta ------------------------------------------------------------------------------------------------------------
-
-
 def distributions(policy: BetaPolicy, observations: Tensor, goals: Tensor) -> Beta:
     alpha, beta = policy.parameters_of(observations, goals)
     return Beta(alpha.double(), beta.double())
@@ -129,7 +127,6 @@ def test_greedy_actions_are_the_densitys_peak():
 
 
 # ---- categorical -----------------------------------------------------------------------------------------------------
-
 DISCRETE = pytest.mark.parametrize("task", [Line(), Picture()], ids=lambda task: type(task).__name__)
 
 

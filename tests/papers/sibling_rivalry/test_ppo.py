@@ -71,8 +71,6 @@ def log_prob_of(ppo: PPO, data: Experience) -> Tensor:
 
 
 # ---- generalised advantage estimation --------------------------------------------------------------------------------
-
-
 def by_definition(rewards, values, length, gamma, lam, bootstrap):
     """A_t = sum over l of (gamma lambda)^l delta_(t + l), for one episode."""
     value = [*values[:length], values[length] if bootstrap else 0.0]
@@ -81,12 +79,9 @@ def by_definition(rewards, values, length, gamma, lam, bootstrap):
 
 
 @given(
-    st.integers(1, 5),
-    st.integers(1, 6),
-    st.sampled_from([0.5, 0.98, 1.0]),
-    st.sampled_from([0.0, 0.9, 1.0]),
+    st.integers(1, 5), st.integers(1, 6), st.sampled_from([0.5, 0.98, 1.0]), st.sampled_from([0.0, 0.9, 1.0]),
     st.integers(0, 99),
-)
+)  # fmt: skip
 def test_advantages_by_definition(n, steps, gamma, lam, seed):
     """Whatever stands behind an episode's end has no part in them."""
     rng = np.random.default_rng(seed)
@@ -106,8 +101,6 @@ def test_advantages_by_definition(n, steps, gamma, lam, seed):
 
 
 # ---- losses ----------------------------------------------------------------------------------------------------------
-
-
 def expected_parts(ppo: PPO, data: Experience, old: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Policy loss, value loss and entropy, sample by sample with torch's distributions."""
     outputs = ppo.policy.body(torch.cat([data.observations, data.goals], dim=1)).double()
@@ -168,8 +161,6 @@ def test_the_critic_is_shown_the_anti_goal_and_the_policy_is_not():
 
 
 # ---- updates ---------------------------------------------------------------------------------------------------------
-
-
 def recorded(ppo: PPO, data: Experience, monkeypatch, workers: np.ndarray | None = None) -> tuple[list, list, dict]:
     """Learn. What each mini-batch was given, (learning rate, gradients) of each step, and what was returned."""
     batches, steps, loss, step = [], [], ppo.loss, ppo.adam.step
@@ -256,8 +247,6 @@ def test_the_step_size_falls_when_told(monkeypatch):
 
 
 # ---- workers ---------------------------------------------------------------------------------------------------------
-
-
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(1, 5), st.integers(0, 99))
 def test_each_worker_splits_its_own_rows_and_weighs_as_much_as_any_other(workers, count, seed):
     rows = np.bincount(workers)
@@ -321,8 +310,6 @@ def test_gradients_of_pictures_in_parts_are_those_of_the_whole(monkeypatch):
 
 
 # ---- curiosity -------------------------------------------------------------------------------------------------------
-
-
 class Pupil(nn.Module):
     """Curiosity that learns one number, and has one that it must not learn."""
 

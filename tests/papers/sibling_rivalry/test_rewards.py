@@ -7,12 +7,9 @@ from papers.sibling_rivalry.rewards import naive_reward, sparse_reward
 REACHED = np.array([True, False, False])
 
 
-def test_sparse_reward_is_success():
-    found = sparse_reward(REACHED)
-    assert found.dtype == np.float64 and found.tolist() == [1.0, 0.0, 0.0]
-
-
-def test_naive_reward_is_success_or_minus_the_distance():
+def test_naive_and_sparse_rewards_by_hand():
     """What is left of the distance within the tolerance costs nothing."""
     found = naive_reward(np.array([0.1, 0.2, 7.5]), REACHED)
     assert found.dtype == np.float64 and found.tolist() == [1.0, -0.2, -7.5]
+    found = sparse_reward(REACHED)
+    assert found.dtype == np.float64 and found.tolist() == [1.0, 0.0, 0.0]

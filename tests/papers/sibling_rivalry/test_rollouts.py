@@ -30,8 +30,6 @@ def a_function_of(task):
 
 
 # ---- by hand ---------------------------------------------------------------------------------------------------------
-
-
 def test_three_walks_along_a_line():
     """From 2 to 4, from 6 to 5, and from 0 to 6, which takes longer than the five steps of an episode."""
     goals = np.array([[4], [5], [6]], np.float32)
@@ -57,8 +55,6 @@ def test_success_counts_after_a_step_not_before_the_first():
 
 
 # ---- against episodes one by one -------------------------------------------------------------------------------------
-
-
 def one_by_one(task, act, start, goal):
     """States, actions and success of an episode."""
     states, actions, rng = [start], [], np.random.default_rng(0)
@@ -89,14 +85,12 @@ def test_lock_step_is_one_by_one(name):
 
 
 # ---- terminal states -------------------------------------------------------------------------------------------------
-
-
 def ended(ends):
     n = len(ends)
     return Rollouts(*[np.zeros((n, 1))] * 3, np.asarray(ends, np.float32), np.ones(n, np.int64), np.zeros(n, bool))
 
 
-def test_terminal_states_of_the_first_episodes():
+def test_terminal_states_of_the_first_episodes_of_the_first_evaluations_of_planes():
     ends = np.random.default_rng(0).uniform(0, 9, (SHOWN + 5, 2))
     found = terminal_states(ended(ends), 0)
     assert SHOWN == 20 and len(found) == 2 * SHOWN
@@ -105,9 +99,6 @@ def test_terminal_states_of_the_first_episodes():
         assert [found[f"end {i} x"], found[f"end {i} y"]] == pytest.approx(ends[i], abs=0.00501)
         assert all(len(repr(found[f"end {i} {axis}"])) <= 4 for axis in "xy")  # two decimals
     assert len(terminal_states(ended(ends[:3]), 0)) == 6
-
-
-def test_terminal_states_of_the_first_evaluations_and_of_planes_only():
     assert EVALUATIONS == 15 and len(terminal_states(ended([[1, 2]]), 14)) == 2
     assert terminal_states(ended([[1, 2]]), 15) == {}
     assert terminal_states(ended([[1, 2, 3]]), 0) == {} and terminal_states(ended(np.zeros((2, 1, 5, 5))), 0) == {}

@@ -39,8 +39,6 @@ def policies(draw):
 
 
 # ---- Eqs. (5) to (8) -------------------------------------------------------------------------------------------------
-
-
 def test_by_hand():
     pi, rewards = np.array([0.5, 0.3, 0.2]), np.array([0.0, 2.0, 1.0])
     phi = closer_probability(pi, rewards)
@@ -88,8 +86,6 @@ def test_they_are_what_sibling_rivalry_sorts_rollouts_into():
 
 
 # ---- Eqs. (9) and (10) -----------------------------------------------------------------------------------------------
-
-
 @given(policies(), st.sampled_from([0.0, 0.5]))
 def test_both_forms_of_the_gradient_are_one(policy, ties):
     pi, rewards = policy

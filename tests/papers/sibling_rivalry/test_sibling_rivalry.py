@@ -20,27 +20,20 @@ def pair(a, b, reached=(False, False), epsilon=1.0, goal=GOAL):
 
 
 # ---- Eq. (3) ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("to_goal", "to_anti_goal", "reached", "reward"),
-    [
-        (2.0, 0.0, False, -2.0),  # the whole distance is paid where the anti-goal is
-        (2.0, 0.5, False, -1.5),
-        (2.0, 2.0, False, 0.0),
-        (2.0, 5.0, False, 0.0),  # no gain from being still farther away
-        (0.1, 0.0, True, 1.0),  # the distance that is left costs nothing
-        (0.1, 9.0, True, 1.0),
-    ],
-)
+@pytest.mark.parametrize(("to_goal", "to_anti_goal", "reached", "reward"), [
+    (2.0, 0.0, False, -2.0),  # the whole distance is paid where the anti-goal is
+    (2.0, 0.5, False, -1.5),
+    (2.0, 2.0, False, 0.0),
+    (2.0, 5.0, False, 0.0),  # no gain from being still farther away
+    (0.1, 0.0, True, 1.0),  # the distance that is left costs nothing
+    (0.1, 9.0, True, 1.0),
+])  # fmt: skip
 def test_self_balancing_reward_by_hand(to_goal, to_anti_goal, reached, reward):
     found = self_balancing_reward(np.array([to_goal]), np.array([to_anti_goal]), np.array([reached]))
     assert found.dtype == np.float64 and found.tolist() == [reward]
 
 
 # ---- who is whose sibling --------------------------------------------------------------------------------------------
-
-
 def test_siblings_are_next_to_each_other():
     assert siblings(6).tolist() == [1, 0, 3, 2, 5, 4] and siblings(0).tolist() == []
     assert siblings(6).dtype == np.int64
@@ -50,8 +43,6 @@ def test_siblings_are_next_to_each_other():
 
 
 # ---- pairs by hand ---------------------------------------------------------------------------------------------------
-
-
 def test_the_farther_is_pushed_away_from_the_closer():
     """Ends at 2 and 1 from the goal, and 1 apart: min(0, -2 + 1) and min(0, -1 + 1)."""
     found = pair((1.0, 0.0), (2.0, 0.0))
@@ -74,8 +65,6 @@ def test_pictures_as_goals():
 
 
 # ---- against Algorithm 1 in plain Python -----------------------------------------------------------------------------
-
-
 def apart_by(a, b):
     return math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2)
 
@@ -124,8 +113,6 @@ def test_equals_algorithm_1(pairs, epsilon):
 
 
 # ---- bad input, and what is given stays as it is ---------------------------------------------------------------------
-
-
 def test_what_cannot_be_a_pair():
     ends, goals, reached = np.zeros((4, 2)), np.zeros((4, 2)), np.zeros(4, bool)
     with pytest.raises(ValueError, match="must be even, not 3"):

@@ -9,20 +9,17 @@ from lab.errors import UserError
 from papers.sibling_rivalry.tasks import MAKERS, make_task
 
 
-@pytest.mark.parametrize(
-    ("name", "observation_shape", "max_steps", "far"),
-    [
-        ("PointMaze", (2,), 50, (9, 9)),
-        ("Corridor-7", (2,), 50, (7, 0)),
-        ("UMaze-4", (2,), 50, (0, 2)),
-        ("TreeMaze-6-3", (2,), 50, (5, 5)),
-        ("PixelGrid-13", (2, 13, 13), 50, None),
-        ("PixelGrid-7-25", (2, 7, 7), 25, None),
-        ("AntMaze", (30,), 25, None),
-        ("AntMazeSmall-40", (30,), 10, None),
-        ("AntArena", (30,), 20, None),
-    ],
-)
+@pytest.mark.parametrize(("name", "observation_shape", "max_steps", "far"), [
+    ("PointMaze", (2,), 50, (9, 9)),
+    ("Corridor-7", (2,), 50, (7, 0)),
+    ("UMaze-4", (2,), 50, (0, 2)),
+    ("TreeMaze-6-3", (2,), 50, (5, 5)),
+    ("PixelGrid-13", (2, 13, 13), 50, None),
+    ("PixelGrid-7-25", (2, 7, 7), 25, None),
+    ("AntMaze", (30,), 25, None),
+    ("AntMazeSmall-40", (30,), 10, None),
+    ("AntArena", (30,), 20, None),
+])  # fmt: skip
 def test_a_name_makes_its_task(name, observation_shape, max_steps, far):
     """far: the cell of the goal."""
     task = make_task(name)
@@ -47,24 +44,21 @@ def test_unknown_kinds_are_answered_with_all_there_are(name):
     assert all(form in str(e.value) for _, form, _, _ in MAKERS.values())
 
 
-@pytest.mark.parametrize(
-    ("name", "form"),
-    [
-        ("PointMaze-10", "PointMaze$"),
-        ("Corridor", "Corridor-<length>"),
-        ("Corridor-3-3", "Corridor-<length>"),
-        ("Corridor--3", "Corridor-<length>"),
-        ("Corridor-", "Corridor-<length>"),
-        ("UMaze-two", "UMaze-<length>"),
-        ("UMaze-2.5", "UMaze-<length>"),
-        ("TreeMaze-10", "TreeMaze-<size>-<seed>"),
-        ("TreeMaze-10-1-1", "TreeMaze-<size>-<seed>"),
-        ("PixelGrid", "PixelGrid-<size> or PixelGrid-<size>-<steps>"),
-        ("PixelGrid-13-50-1", "PixelGrid-<size> or PixelGrid-<size>-<steps>"),
-        ("AntMaze-20-5", "AntMaze or AntMaze-<steps per subgoal>"),
-        ("AntMaze-U", "AntMaze or AntMaze-<steps per subgoal>"),
-    ],
-)
+@pytest.mark.parametrize(("name", "form"), [
+    ("PointMaze-10", "PointMaze$"),
+    ("Corridor", "Corridor-<length>"),
+    ("Corridor-3-3", "Corridor-<length>"),
+    ("Corridor--3", "Corridor-<length>"),
+    ("Corridor-", "Corridor-<length>"),
+    ("UMaze-two", "UMaze-<length>"),
+    ("UMaze-2.5", "UMaze-<length>"),
+    ("TreeMaze-10", "TreeMaze-<size>-<seed>"),
+    ("TreeMaze-10-1-1", "TreeMaze-<size>-<seed>"),
+    ("PixelGrid", "PixelGrid-<size> or PixelGrid-<size>-<steps>"),
+    ("PixelGrid-13-50-1", "PixelGrid-<size> or PixelGrid-<size>-<steps>"),
+    ("AntMaze-20-5", "AntMaze or AntMaze-<steps per subgoal>"),
+    ("AntMaze-U", "AntMaze or AntMaze-<steps per subgoal>"),
+])  # fmt: skip
 def test_names_that_are_written_wrongly_are_answered_with_the_form(name, form):
     with pytest.raises(UserError, match=f"unknown env '{name}': write {form}"):
         make_task(name)

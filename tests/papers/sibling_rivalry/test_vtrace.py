@@ -43,17 +43,6 @@ def test_targets_are_the_sum_of_the_definition_and_advantages_look_one_step_ahea
         assert not targets[i, length:].any() and not advantages[i, length:].any()
 
 
-@given(seed=st.integers(0, 10**6), gamma=st.floats(0.0, 1.0))
-def test_on_policy_it_is_the_return_of_all_steps_that_are_left(seed, gamma):
-    rewards, values, _, lengths = drawn(seed)
-    targets, _ = vtrace(rewards, values, np.zeros_like(rewards), lengths, gamma)
-    for i, length in enumerate(lengths):
-        for s in range(length):
-            left = range(s, length)
-            expected = sum(gamma ** (t - s) * rewards[i, t] for t in left) + gamma ** len(left) * values[i, length]
-            assert targets[i, s] == pytest.approx(expected, abs=1e-9)
-
-
 def test_what_lies_behind_an_end_does_not_matter():
     rewards, values, log_ratios, lengths = drawn(0)
     before = vtrace(rewards, values, log_ratios, lengths, 0.9)

@@ -19,25 +19,21 @@ FIELDS = {"reward": ((), np.float64), "action": ((), np.uint8)}
 
 
 # --- targets ---------------------------------------------------------------------------------------------------------
-
 REWARDS = np.array([-1.0, -1.0, 10.0])
 ACTIONS = np.array([0, 1, 0], np.uint8)
 NEXT_Q = np.array([[1.0, 2.0], [3.0, 5.0], [7.0, 4.0]], np.float32)
 
 
-@pytest.mark.parametrize(
-    ("beta", "absorbing", "expected"),
-    [
-        # y_2 = 10 in each; q_1 = (3, 5) with its first entry (action of step 2) diffused, q_0 = (1, 2) with its second
-        (0.0, True, [-1 + 0.9 * 2, -1 + 0.9 * 5, 10.0]),
-        (0.5, True, [-1 + 0.9 * (0.5 * 4.85 + 0.5 * 2), -1 + 0.9 * (0.5 * 10 + 0.5 * 3), 10.0]),
-        (1.0, True, [-1 + 0.9 * 8, -1 + 0.9 * 10, 10.0]),
-        # after a time-out, y_2 = 10 + 0.9 * 7 = 16.3
-        (0.0, False, [-1 + 0.9 * 2, -1 + 0.9 * 5, 16.3]),
-        (0.5, False, [-1 + 0.9 * (0.5 * 7.685 + 0.5 * 2), -1 + 0.9 * (0.5 * 16.3 + 0.5 * 3), 16.3]),
-        (1.0, False, [-1 + 0.9 * (-1 + 0.9 * 16.3), -1 + 0.9 * 16.3, 16.3]),
-    ],
-)
+@pytest.mark.parametrize(("beta", "absorbing", "expected"), [
+    # y_2 = 10 in each; q_1 = (3, 5) with its first entry (action of step 2) diffused, q_0 = (1, 2) with its second
+    (0.0, True, [-1 + 0.9 * 2, -1 + 0.9 * 5, 10.0]),
+    (0.5, True, [-1 + 0.9 * (0.5 * 4.85 + 0.5 * 2), -1 + 0.9 * (0.5 * 10 + 0.5 * 3), 10.0]),
+    (1.0, True, [-1 + 0.9 * 8, -1 + 0.9 * 10, 10.0]),
+    # after a time-out, y_2 = 10 + 0.9 * 7 = 16.3
+    (0.0, False, [-1 + 0.9 * 2, -1 + 0.9 * 5, 16.3]),
+    (0.5, False, [-1 + 0.9 * (0.5 * 7.685 + 0.5 * 2), -1 + 0.9 * (0.5 * 16.3 + 0.5 * 3), 16.3]),
+    (1.0, False, [-1 + 0.9 * (-1 + 0.9 * 16.3), -1 + 0.9 * 16.3, 16.3]),
+])  # fmt: skip
 def test_three_steps_by_hand(beta, absorbing, expected):
     before = NEXT_Q.copy()
     y = backward_targets(REWARDS, ACTIONS, NEXT_Q, absorbing, 0.9, beta)
@@ -50,18 +46,15 @@ CHOICE = np.array([[9.0, 0.0], [0.0, 4.0], [1.0, 2.0]], np.float32)
 """The online network's: after steps 0 and 2 it chooses the action that the other one finds worse."""
 
 
-@pytest.mark.parametrize(
-    ("beta", "absorbing", "expected"),
-    [
-        (0.0, True, [-1 + 0.9 * 1, -1 + 0.9 * 5, 10.0]),
-        # y_2 = 10; after step 1 the table of values is (6.5, 5), that of choices (5, 4); after step 0, with y_1 = 4.85,
-        # (1, 3.425) and (9, 2.425): the first action is chosen, which is worth 1
-        (0.5, True, [-1 + 0.9 * 1, -1 + 0.9 * 6.5, 10.0]),
-        (0.0, False, [-1 + 0.9 * 1, -1 + 0.9 * 5, 10 + 0.9 * 4]),
-        # y_2 = 13.6: (8.3, 5) and (6.8, 4) after step 1
-        (0.5, False, [-1 + 0.9 * 1, -1 + 0.9 * 8.3, 13.6]),
-    ],
-)
+@pytest.mark.parametrize(("beta", "absorbing", "expected"), [
+    (0.0, True, [-1 + 0.9 * 1, -1 + 0.9 * 5, 10.0]),
+    # y_2 = 10; after step 1 the table of values is (6.5, 5), that of choices (5, 4); after step 0, with y_1 = 4.85,
+    # (1, 3.425) and (9, 2.425): the first action is chosen, which is worth 1
+    (0.5, True, [-1 + 0.9 * 1, -1 + 0.9 * 6.5, 10.0]),
+    (0.0, False, [-1 + 0.9 * 1, -1 + 0.9 * 5, 10 + 0.9 * 4]),
+    # y_2 = 13.6: (8.3, 5) and (6.8, 4) after step 1
+    (0.5, False, [-1 + 0.9 * 1, -1 + 0.9 * 8.3, 13.6]),
+])  # fmt: skip
 def test_three_steps_with_double_dqn_by_hand(beta, absorbing, expected):
     before = CHOICE.copy()
     assert backward_targets(REWARDS, ACTIONS, NEXT_Q, absorbing, 0.9, beta, CHOICE) == pytest.approx(expected)
@@ -71,8 +64,6 @@ def test_three_steps_with_double_dqn_by_hand(beta, absorbing, expected):
 
 
 # --- sampler ---------------------------------------------------------------------------------------------------------
-
-
 class Play:
     """A memory, the sampler on it, and transitions whose reward is their number; the target network knows nothing. It
     is the agent, too."""
@@ -192,12 +183,9 @@ def test_the_first_transitions_can_be_dropped():
 
 @settings(deadline=None, max_examples=60)
 @given(
-    seed=st.integers(0, 10_000),
-    capacity=st.integers(8, 60),
-    n=st.integers(1, 12),
-    every=st.integers(1, 6),
+    seed=st.integers(0, 10_000), capacity=st.integers(8, 60), n=st.integers(1, 12), every=st.integers(1, 6),
     longest=st.integers(1, 25),
-)
+)  # fmt: skip
 def test_what_the_ring_has_overwritten_is_never_served(seed, capacity, n, every, longest):
     """With a target equal to the reward, a served target tells which transition was meant."""
     play, rng = Play(capacity, gamma=0.0), np.random.default_rng(seed)

@@ -28,8 +28,6 @@ def graph_of(*transitions: tuple, capacity: int = 1000) -> TransitionGraph:
 
 
 # --- state -> vertex -------------------------------------------------------------------------------------------------
-
-
 def frames_of(task: str, levels: int = 4, steps: int = 150) -> list[np.ndarray]:
     env, rng = MiniGridTask(task), np.random.default_rng(0)
     frames = []
@@ -78,8 +76,6 @@ def test_projection_by_hand():
 
 
 # --- graph -----------------------------------------------------------------------------------------------------------
-
-
 steps_of_play = st.lists(
     st.tuples(st.integers(0, 5), st.integers(-3, 3), st.sampled_from(["goes on", "goes on", "terminal", "time-out"])),
     max_size=40,
@@ -124,8 +120,6 @@ def test_graph_against_a_rebuild_from_the_last_transitions(play, capacity):
 
 
 # --- roots -----------------------------------------------------------------------------------------------------------
-
-
 def test_roots_are_distinct_terminal_vertices_drawn_uniformly():
     terminals = [("a", f"T{i}", True) for i in range(12)]
     graph = graph_of(*terminals, *terminals[:1] * 50, *[("a", "b")] * 20)  # T0 was reached often, and still is one
@@ -141,17 +135,14 @@ def test_roots_are_distinct_terminal_vertices_drawn_uniformly():
     assert stats.chi2.sf(statistic, 11) > 0.001
 
 
-def test_fewer_terminal_vertices_than_roots():
-    graph = graph_of(("a", "T", True), ("a", "b"))
-    assert terminal_roots(graph, 8, random.Random(0)) == ["T"]
-
-
 def test_any_vertices_are_roots_until_an_episode_has_ended():
     graph = graph_of(*itertools.pairwise(range(20)))
     roots = terminal_roots(graph, 8, random.Random(0))
     assert len(set(roots)) == 8
     assert set(roots) <= set(range(1, 20))
     assert terminal_roots(TransitionGraph(5), 8, random.Random(0)) == []
+    graph = graph_of(("a", "T", True), ("a", "b"))
+    assert terminal_roots(graph, 8, random.Random(0)) == ["T"]
 
 
 def visited_graph(means: dict) -> TransitionGraph:
@@ -202,8 +193,6 @@ def test_standardised_returns_have_another_temperature():
 
 
 # --- sweep -----------------------------------------------------------------------------------------------------------
-
-
 def sweep_of(graph, roots=8, predecessors=3, choose_roots=terminal_roots, seed=0) -> TER:
     return TER(graph, random.Random(seed), phi, 0.0, None, roots, predecessors, choose_roots)
 
@@ -263,11 +252,9 @@ class Twin:
 
 @settings(deadline=None, max_examples=200)
 @given(
-    play=steps_of_play,
-    takes=st.lists(st.integers(0, 9), max_size=40),
-    n_roots=st.integers(1, 4),
+    play=steps_of_play, takes=st.lists(st.integers(0, 9), max_size=40), n_roots=st.integers(1, 4),
     max_predecessors=st.sampled_from([1, 2, 3, None]),
-)
+)  # fmt: skip
 def test_sweep_against_a_naive_twin(play, takes, n_roots, max_predecessors):
     """One random stream for both, batches taken while the graph grows."""
 
@@ -286,12 +273,9 @@ def test_sweep_against_a_naive_twin(play, takes, n_roots, max_predecessors):
 
 @settings(deadline=None, max_examples=200)
 @given(
-    play=steps_of_play,
-    takes=st.lists(st.integers(0, 9), min_size=40, max_size=40),
-    capacity=st.integers(1, 12),
-    n_roots=st.sampled_from([1, 2, 8]),
-    max_predecessors=st.sampled_from([1, 3, None]),
-)
+    play=steps_of_play, takes=st.lists(st.integers(0, 9), min_size=40, max_size=40), capacity=st.integers(1, 12),
+    n_roots=st.sampled_from([1, 2, 8]), max_predecessors=st.sampled_from([1, 3, None]),
+)  # fmt: skip
 def test_rules_of_the_sweep_while_transitions_come_and_go(play, takes, capacity, n_roots, max_predecessors):
     graph = TransitionGraph(capacity)
     sweep = sweep_of(graph, n_roots, max_predecessors, seed=2)
@@ -325,8 +309,6 @@ def test_fewer_transitions_only_when_a_fresh_sweep_finds_none():
 
 
 # --- batches ---------------------------------------------------------------------------------------------------------
-
-
 class Recorder:
     """In place of the prioritised sampler."""
 

@@ -9,8 +9,8 @@ from lab.results import Results
 from lab.verdicts import NO_CONTROL, NOBODY
 from papers.bias_reduced_her.evidence import claims_appendix_a, claims_bitflip
 from papers.bias_reduced_her.evidence.claims import CLAIMS, floor_goals
-from papers.bias_reduced_her.evidence.claims_runs import BOTH, ROOM, SUFFIX, sign_flips
-from papers.bias_reduced_her.evidence.labels import CONTROLS, NAMES, TABLE_2, TRAINING
+from papers.bias_reduced_her.evidence.claims_runs import ROOM, SUFFIX, sign_flips
+from papers.bias_reduced_her.evidence.labels import BOTH, CONTROLS, NAMES, TABLE_2, TRAINING
 from tests.papers.bias_reduced_her.evidence.synthetic import POINTS, write
 from tests.papers.judged import Judged
 

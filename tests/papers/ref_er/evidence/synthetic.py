@@ -27,6 +27,7 @@ TASKS = {
     "own-memory": TWO,
     "own-annealing": TWO[1:],
     "own-million": TWO[1:],
+    "own-segments": TWO[1:],
 }
 
 Numbers = dict[str, dict[str, Any]]
@@ -158,6 +159,7 @@ RIGHT: dict[str, Numbers] = {
         "vracer refer": dict(score=lambda env, progress, k: 1000.0 + 1000.0 * progress),
         "vracer er": dict(score=500.0),
     },
+    "own-segments": {"acer (segments of 200)": dict(score=1800.0)},
     "fig7": {
         "vracer refer": dict(score=1000.0),
         "vracer refer (C 2)": dict(score=700.0, beta=0.3),
@@ -237,6 +239,7 @@ WRONG: dict[str, Numbers] = {
         "vracer refer": dict(score=lambda env, progress, k: 2000.0 - 1000.0 * progress),
         "vracer er": dict(score=2500.0),
     },
+    "own-segments": {"acer (segments of 200)": dict(score=3000.0)},
     "fig7": {
         "vracer refer": dict(score=700.0, beta=0.3),
         "vracer refer (C 2)": dict(score=1000.0, beta=0.5),

@@ -15,7 +15,9 @@ from papers.ref_er.tasks import FLOW, TASKS
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_has_the_same_seeds_for_all_and_smoke_is_tiny(name):
     for scale, least in (("smoke", 1), ("quick", 3), ("full", 3 if name in ("fig6", "own-segments") else 5)):
-        found = EXPERIMENTS[name](scale)
+        if not (found := EXPERIMENTS[name](scale)):
+            assert name == "fig7-ant" and scale != "quick"  # at full it is a part of fig7
+            continue
         [seeds] = set(Counter((entry.method, entry.env) for entry in found).values())
         assert seeds >= least and (scale == "quick" or seeds == least)
         assert all(e.env == e.config.env and e.env in {*TASKS, *FLOW} for e in found)

@@ -68,7 +68,8 @@ def test_each_number_is_judged_when_it_counts_and_above_or_below_its_limit(chang
 
 
 def test_nothing_is_said_before_the_5000th_episode_and_by_two_seeds(tmp_path):
-    assert verdicts(tmp_path / "short", rows=9, every=500)["fig5-naive"].status == "not run"
+    assert verdicts(tmp_path / "short", rows=10, every=500)["fig5-naive"].status == "not run"
+    assert verdicts(tmp_path / "long", rows=11, every=500)["fig5-naive"].status == "reproduced"
     assert {verdict.status for verdict in verdicts(tmp_path / "few", seeds=2).values()} == {"inconclusive"}
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from papers.sibling_rivalry import train, train_off_policy
 from papers.sibling_rivalry.evidence.watch import player
@@ -10,6 +11,7 @@ from papers.sibling_rivalry.hierarchy import with_low_level
 SMALL = dict(capacity=20_000, warmup=10, batch_size=16)
 
 
+@torch.no_grad()
 def test_a_greedy_ant_goes_where_the_evaluated_one_goes():
     trainer = train_off_policy.Trainer(train_off_policy.Config("AntMazeSmall", "ddpg-her", **SMALL))
     env, act = player(trainer.config, with_low_level(trainer.task, trainer.agent.weights()))
