@@ -21,7 +21,6 @@ are those of a task's comparisons without which the rest says nothing.
 from __future__ import annotations
 
 import copy
-import functools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -150,8 +149,7 @@ class Room:
 
     def runs(self, results: Results, experiment: str) -> Runs:
         """The runs of an experiment, the same ones for claims that follow each other."""
-        results.need(experiment)  # says that it has been read
-        return _made(self, results, experiment)
+        return Runs.of(results, experiment, self)
 
     def all(self, *what: Any, **how: Any) -> Compare:
         """Check that a comparison, a judge, or each of several by name, holds in all tasks; see Compare."""
@@ -165,7 +163,7 @@ class Room:
 class Runs(scores.Runs):
     """The runs of an experiment as a room reads them."""
 
-    def __init__(self, room: Room, results: Results, experiment: str):
+    def __init__(self, results: Results, experiment: str, room: Room):
         super().__init__(results, experiment)
         self.room, self.prefix = room, ""
         self.frame = room.rows(self.frame)
@@ -241,11 +239,6 @@ class Runs(scores.Runs):
         methods = {method for method, _ in sides}
         name = self.room.label if len(methods) == len(sides) else None  # else one method on two tasks
         return {name(method) if name else env: self.learns(method, env) for method, env in sides}
-
-
-@functools.lru_cache(maxsize=4)
-def _made(room: Room, results: Results, experiment: str) -> Runs:
-    return Runs(room, results, experiment)
 
 
 @dataclass(frozen=True, eq=False)

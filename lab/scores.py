@@ -15,10 +15,7 @@ from lab.verdicts import Learning, learning
 
 
 class Runs:
-    """All rows of an experiment. Every method raises MissingData where there are none.
-
-    A room that knows more of its runs makes a subclass.
-    """
+    """All rows of an experiment. Every method raises MissingData where there are none."""
 
     def __init__(self, results: Results, experiment: str):
         self.experiment = experiment
@@ -29,10 +26,10 @@ class Runs:
         self.envs: list[str] = sorted(self.frame["env"].unique())
 
     @classmethod
-    def of(cls, results: Results, experiment: str) -> Self:
+    def of(cls, results: Results, experiment: str, *more: Any) -> Self:
         """The runs of an experiment, the same ones for claims that follow each other."""
         results.need(experiment)  # says that it has been read
-        return _made(cls, results, experiment)  # type: ignore[arg-type]  # classes are hashable
+        return _made(cls, results, experiment, *more)  # type: ignore[arg-type]  # classes are hashable
 
     def rows(self, method: str, env: str) -> pd.DataFrame:
         """All rows of a method on a task."""
@@ -85,11 +82,7 @@ class Runs:
             raise MissingData(f"{methods} have no seed in common on {tasks}")
         return [scores[[mine.index(seed) for seed in both]] for scores, mine in zip(values, seeds)]
 
-    def pairs(self, x: np.ndarray, y: np.ndarray, methods: tuple[str, str], env: str) -> list[np.ndarray]:
-        """The same of two methods on one task."""
-        return self.common([x, y], [(method, env) for method in methods])
-
 
 @functools.lru_cache(maxsize=4)
-def _made(kind: type[Any], results: Results, experiment: str) -> Any:
-    return kind(results, experiment)
+def _made(kind: type[Any], *how: Any) -> Any:
+    return kind(*how)

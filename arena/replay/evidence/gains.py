@@ -39,7 +39,7 @@ def runs_of(results: Results, env: str) -> Runs:
 def gain(runs: Runs, idea: str, env: str) -> Gain:
     """MissingData where either side has no runs, or where they have no seed in common."""
     ours, base = (runs.area(TASKS[env].score, method, env) for method in (idea, BASE))
-    estimate = difference(*runs.pairs(ours, base, (idea, BASE), env), paired=True)
+    estimate = difference(*runs.common([ours, base], [(idea, env), (BASE, env)]), paired=True)
     return Gain(idea, env, estimate, p_value(estimate, above()))
 
 
