@@ -6,8 +6,6 @@ next, and the committed evidence must not change because somebody tried the code
 Exit codes: 0, 1 when runs failed or were refused, 2 for a mistake in the command or in a file, 130 after Ctrl-C.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 """Claims of the papers, checked against results: a Claim's check reads tidy data and returns a Verdict. Most checks are
 data, see lab/comparisons.py; the others are functions."""
 
-from __future__ import annotations
-
 import functools
 import os
 import textwrap

@@ -6,8 +6,6 @@ another tree. Beside each CSV lies `<experiment>.provenance.json`: where each ru
 Who changes a tree holds the lock of its file `.lock`, so that two processes lose nothing of each other.
 """
 
-from __future__ import annotations
-
 import csv
 import fcntl
 import io

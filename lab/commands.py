@@ -1,7 +1,5 @@
 """What the commands of `python -m lab` do: train, collect, draw, judge."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import sys
@@ -52,13 +50,7 @@ def placed(entry: Any, device: str) -> Any:
 
 
 def run(
-    wanted: Mapping[Paper, Choice],
-    *,
-    scale: str,
-    seeds: Sequence[int] | None,
-    device: str,
-    stale: str,
-    **sweeping: Any,
+    wanted: Mapping[Paper, Choice], *, scale: str, seeds: Sequence[int] | None, device: str, stale: str, **sweeping: Any
 ) -> int:
     """Train what the wanted figures need, once each, in one sweep; draw them, all below runs/. Returns the exit code.
 
@@ -120,10 +112,9 @@ def share(paper: Paper, scale: str, wanted: Iterable[str] | None = None) -> None
     from lab import collecting
     from lab.results import EVIDENCE
 
-    planned = {at: entries_of(paper, None, at) for at in EVIDENCE}
-    everything = {(name, at): of_it for at, of_all in planned.items() for name, of_it in of_all.items()}
-    for name in planned[scale] if wanted is None else wanted:
-        if brought := collecting.share(name, scale, planned[scale][name], everything, paper.results):
+    everything = {(name, at): of_it for at in EVIDENCE for name, of_it in entries_of(paper, None, at).items()}
+    for name in paper.experiments if wanted is None else wanted:
+        if brought := collecting.share(name, scale, everything[name, scale], everything, paper.results):
             print(f"{paper.name} {name}: {len(brought)} runs are committed runs of other experiments or scales")
 
 
@@ -146,11 +137,8 @@ def redraw(paper: Paper, scale: str | None) -> None:
     """Draw every figure at `scale`, or each at the scales that have results for it; pictures without data at quick."""
     for each in [scale] if scale else SCALES:
         there = {path.stem for path in paper.results.glob(f"{each}/*.csv")}
-        wanted = [
-            name
-            for name, figure in paper.figures.items()
-            if scale or there & set(figure.experiments) or (each == "quick" and not figure.experiments)
-        ]
+        needs = {name: set(figure.experiments) for name, figure in paper.figures.items()}
+        wanted = [name for name in needs if scale or there & needs[name] or (each == "quick" and not needs[name])]
         draw(paper, wanted, each)
 
 
@@ -178,11 +166,11 @@ def write_claims(house: House, *, show: bool = False) -> None:
     write_if_changed(page, claims.results_markdown(by_paper, linked, house.package, inside).encode())
     if show:
         print(claims.judged_text(by_paper))
-    if not house.committed:
+    if house.committed:
+        claims.update_readme(house.root / "README.md", claims.readme_markdown(by_paper))
+        print(f"written: {shown(page)} and the table in {shown(house.root / 'README.md')}")
+    else:
         print(f"written: {shown(page)}; the pictures are in {shown(house.runs / 'figures')}")
-        return
-    claims.update_readme(house.root / "README.md", claims.readme_markdown(by_paper))
-    print(f"written: {shown(page)} and the table in {shown(house.root / 'README.md')}")
 
 
 def shown(path: Path) -> str:

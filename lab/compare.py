@@ -1,7 +1,5 @@
 """Two runs, or two sets of seeds, side by side: where their settings differ, and their curves in one picture."""
 
-from __future__ import annotations
-
 import glob
 import io
 import json

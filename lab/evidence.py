@@ -4,11 +4,9 @@ A claim is undecided when it is "not run" or "inconclusive", and can be helped w
 are not among the committed results, unless only `full` can decide it.
 """
 
-from __future__ import annotations
-
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,16 +58,12 @@ def _gaps_of(paper: Paper, judged: list[tuple[Any, Any]], device: str) -> Iterat
     prices = Prices(paper)
     for claim, verdict in judged:
         if verdict.status in UNDECIDED and claim.scale == SCALE and claim.kind != "wiring":
-            entries = [placed(entry, device) for entry in prices.missing(claim, SCALE)]
-            runs = {entry.run_dir(paper.runs).name: entry for entry in entries}
-            yield Gap(paper, claim, verdict.status, runs, {name: _hours(entry, prices) for name, entry in runs.items()})
-
-
-def _hours(entry: Any, prices: Prices) -> float:
-    """Of a run that is to be made; one that is finished here costs nothing."""
-    usual = prices.hours(entry)
-    done = entry.state(prices.paper.runs).stage == "finished"
-    return 0.0 if done else UNKNOWN_HOURS if usual is None else usual
+            runs, hours = {}, {}
+            for entry in (placed(entry, device) for entry in prices.missing(claim, SCALE)):
+                name, usual = entry.run_dir(paper.runs).name, prices.hours(entry)
+                done = entry.state(paper.runs).stage == "finished"
+                runs[name], hours[name] = entry, 0.0 if done else UNKNOWN_HOURS if usual is None else usual
+            yield Gap(paper, claim, verdict.status, runs, hours)
 
 
 def gather(
@@ -80,6 +74,7 @@ def gather(
     What is half-done when the time is over, or at Ctrl-C, goes on from its checkpoint next time. dry: only say what
     would be run. sweeping: see lab.sweep.sweep. Raises UserError for a checkout whose sources are not committed.
     """
+    from lab.provenance import take
     from lab.sweep import sweep
 
     if not dry:
@@ -100,7 +95,10 @@ def gather(
     )
     if dry:
         return 0
-    _check_sources(entry.module for gap in chosen for entry in gap.runs.values())
+    for module, seen in take(entry.module for gap in chosen for entry in gap.runs.values()).items():
+        if seen["dirty"] is not False:
+            why = "outside git nobody knows its commit" if seen["dirty"] is None else "its sources are not committed"
+            raise UserError(f"runs of {module} would be refused as evidence, because {why}; use a clean checkout")
     end, code = time.monotonic() + 3600 * hours, 0
     for gap in chosen:
         left = end - time.monotonic()
@@ -114,17 +112,15 @@ def gather(
             break
     if time.monotonic() >= end:
         print(f"the {hours:g} hours are over; the same command goes on with what is half-done")
-    _tell_changes(before)
+    changed = 0
+    for paper, judged in before.items():
+        for (claim, old), (_, new) in zip(judged, judge(paper)):
+            if old.status != new.status:
+                changed += 1
+                what = f"{old.status} -> {new.status}: {claim.text} ({new.effect} {new.interval})"
+                print(f"{paper.name} {claim.figure}: {what}")
+    print(f"{changed} verdicts changed; `make figures claims` draws and writes what is in the results now")
     return code
-
-
-def _check_sources(modules: Iterable[str]) -> None:
-    from lab.provenance import take
-
-    for module, code in take(sorted(set(modules))).items():
-        if code["dirty"] is not False:
-            why = "outside git nobody knows its commit" if code["dirty"] is None else "its sources are not committed"
-            raise UserError(f"runs of {module} would be refused as evidence, because {why}; use a clean checkout")
 
 
 def _collect(gap: Gap, device: str, stale: str) -> list[str]:
@@ -134,14 +130,3 @@ def _collect(gap: Gap, device: str, stale: str) -> list[str]:
         for experiment, entries in entries_of(gap.paper, None, SCALE, device).items()
     }
     return collect(gap.paper, {name: of_gap for name, of_gap in wanted.items() if of_gap}, SCALE, stale)[1]
-
-
-def _tell_changes(before: Verdicts) -> None:
-    changed = 0
-    for paper, judged in before.items():
-        for (claim, old), (_, new) in zip(judged, judge(paper)):
-            if old.status != new.status:
-                changed += 1
-                what = f"{old.status} -> {new.status}: {claim.text} ({new.effect} {new.interval})"
-                print(f"{paper.name} {claim.figure}: {what}")
-    print(f"{changed} verdicts changed; `make figures claims` draws and writes what is in the results now")

@@ -3,8 +3,6 @@
 Those for clusters are in cluster_ray.py and cluster_slurm.py. Importing this file does not load torch.
 """
 
-from __future__ import annotations
-
 import contextlib
 import faulthandler
 import multiprocessing

@@ -4,8 +4,6 @@ caption with budget, seeds and what is missing.
 Nothing goes through pyplot or a display, and a figure drawn twice from the same data is the same file, byte for byte.
 """
 
-from __future__ import annotations
-
 import importlib
 import io
 import math

@@ -1,7 +1,5 @@
 """What runs that claims lack would cost, by what the most similar of the committed ones took."""
 
-from __future__ import annotations
-
 import re
 import statistics
 from collections.abc import Callable, Iterable, Sequence

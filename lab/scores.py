@@ -1,7 +1,5 @@
 """The runs of one experiment at one scale, and the numbers per run that verdicts are made of."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from typing import Any, Self

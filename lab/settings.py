@@ -23,6 +23,12 @@ class Range:
     right: Callable[[float], bool]
     infinite: bool = False
 
+    def apply(self, name: str, value: float) -> None:
+        if not self.right(value):
+            raise UserError(f"{name} must {self.text}, not {value}")
+        if not (self.infinite or math.isfinite(value)):
+            raise UserError(f"{name} must be finite, not {value}")
+
 
 def at_least(least: int) -> Range:
     return Range(f"be at least {least}", lambda value: value >= least)
@@ -52,7 +58,10 @@ def check(config: Any) -> None:
             check(value)
         elif value is not None:
             for rule in _rules(hints[field.name]):
-                _apply(rule, field.name, value)
+                if isinstance(rule, Range):
+                    rule.apply(field.name, value)
+                elif value not in (known := get_args(rule)):
+                    raise UserError(f"unknown {field.name} {value!r}; right are: {', '.join(known)}")
     if hasattr(config, "check"):
         config.check()
 
@@ -64,16 +73,6 @@ def _rules(hint: Any) -> Iterator[Any]:
     else:
         for part in get_args(hint):
             yield from _rules(part)
-
-
-def _apply(rule: Any, name: str, value: Any) -> None:
-    if not isinstance(rule, Range):
-        if value not in (known := get_args(rule)):
-            raise UserError(f"unknown {name} {value!r}; right are: {', '.join(known)}")
-    elif not rule.right(value):
-        raise UserError(f"{name} must {rule.text}, not {value}")
-    elif not (rule.infinite or math.isfinite(value)):
-        raise UserError(f"{name} must be finite, not {value}")
 
 
 def check_device(device: str) -> None:

@@ -1,7 +1,5 @@
 """Statistics that figures show: bands around curves, and the mean height of a curve. For verdicts see verdicts.py."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats

@@ -5,8 +5,6 @@
 Nothing is trained or drawn; the page holds its pictures and needs neither a server nor the net.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -6,8 +6,6 @@ It is made of the committed results, figures and READMEs; nothing is trained or 
 page.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

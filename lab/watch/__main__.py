@@ -8,8 +8,6 @@
 Exit codes: 0, 2 for a mistake in the command or in a file, 130 after Ctrl-C.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ method) of the agent shown when none is named; CONFIGS, the dataclasses of the r
 weights), which returns the environment and act(observation, info, rng) -> action, as the paper evaluates.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import json

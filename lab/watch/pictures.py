@@ -1,7 +1,5 @@
 """Pictures of an environment with captions, in a window or on their way into a GIF."""
 
-from __future__ import annotations
-
 import math
 import os
 import sys
@@ -51,8 +49,8 @@ def no_display() -> bool:
 def picture(env: Any) -> np.ndarray:
     """The environment as uint8 [height, width, 3]. UserError where MuJoCo, which draws with OpenGL, cannot."""
     if no_display():  # pygame and MuJoCo can draw without one
-        for name, value in (("SDL_VIDEODRIVER", "dummy"), ("MUJOCO_GL", "egl")):
-            os.environ.setdefault(name, value)
+        os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+        os.environ.setdefault("MUJOCO_GL", "egl")
     try:
         return env.render()
     except Exception as error:
