@@ -94,23 +94,24 @@ def commit_sources(patch: pytest.MonkeyPatch, changed: Collection[str] | None = 
     patch.setattr(provenance, "_taken", {})
 
 
-def build(root: Path, patch: pytest.MonkeyPatch) -> House:
-    """The papers, and a folder that is no paper, below root/house_of_tests, importable in place of any before."""
+COINS = {"experiments": EXPERIMENTS, "figures": FIGURES, "claims": CLAIMS}
+DICE = {"experiments": "EXPERIMENTS = {}\n", "figures": "FIGURES = {}\n", "claims": "CLAIMS = []\n"}
+
+
+def build(root: Path, patch: pytest.MonkeyPatch, **papers: dict[str, str]) -> House:
+    """The papers (name -> files of evidence), or coins and dice, and a folder that is no paper, below
+    root/house_of_tests, importable in place of any before."""
     for module in [name for name in sys.modules if name.partition(".")[0] == "house_of_tests"]:
         patch.delitem(sys.modules, module)
     patch.syspath_prepend(str(root))
     package = root / "house_of_tests"
-    for name in ("coins", "dice", "not_a_paper"):
+    for name, files in ((papers or {"coins": COINS, "dice": DICE}) | {"not_a_paper": {}}).items():
         (package / name / "evidence").mkdir(parents=True)
         (package / name / "__init__.py").touch()
+        for file, text in files.items():
+            (package / name / f"evidence/{file}.py").write_text(text)
     (package / "__init__.py").touch()
-    (package / "coins/train.py").write_text(TRAIN)
-    for name, text, empty in (
-        ("experiments", EXPERIMENTS, "EXPERIMENTS = {}\n"),
-        ("figures", FIGURES, "FIGURES = {}\n"),
-        ("claims", CLAIMS, "CLAIMS = []\n"),
-    ):
-        (package / f"coins/evidence/{name}.py").write_text(text)
-        (package / f"dice/evidence/{name}.py").write_text(empty)
+    if not papers:
+        (package / "coins/train.py").write_text(TRAIN)
     (root / "README.md").write_text("above\n<!-- claims:begin -->\n<!-- claims:end -->\nbelow\n")
     return House(package="house_of_tests", root=root, runs=root / "runs")

@@ -11,8 +11,10 @@ import pytest
 
 from lab.pages import report as module
 from lab.pages.report import SIGNS, data, main, report
+from lab.results import COLUMNS
 from lab.rooms import House
 from lab.verdicts import STATUSES, Verdict
+from tests.lab import toy_house
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -149,24 +151,20 @@ ORIGIN = {
 @pytest.fixture
 def house(tmp_path, monkeypatch):
     """A house of one paper: experiments a (two runs) and c, which shares a's first run."""
-    folder = tmp_path / f"house_{tmp_path.name}" / "tiny"
-    for part in ("evidence/results/quick", "evidence/figures/quick"):
-        (folder / part).mkdir(parents=True)
-    for name, text in (("experiments", "EXPERIMENTS = {}"), ("figures", FIGURES), ("claims", CLAIMS), ("__init__", "")):
-        (folder / f"evidence/{name}.py").write_text(text)
-    (folder / "README.md").write_text(README)
-    (folder / "evidence/figures/quick/fig_1.png").write_bytes(b"a picture")
-    shared = {**ORIGIN, "config": {"seed": 0}}
+    evidence = {"experiments": "EXPERIMENTS = {}", "figures": FIGURES, "claims": CLAIMS}
+    house = toy_house.build(tmp_path, monkeypatch, tiny=evidence)
+    for part in ("results/quick", "figures/quick"):
+        (folder(house) / "evidence" / part).mkdir(parents=True)
+    (folder(house) / "README.md").write_text(README)
+    (folder(house) / "evidence/figures/quick/fig_1.png").write_bytes(b"a picture")
     for name, origins in (
-        ("a", {"m|e|0": shared, "m|e|1": {**ORIGIN, "config": {"seed": 1}}}),
-        ("c", {"m|e|0": shared}),
+        ("a", {"m|e|0": ORIGIN, "m|e|1": {**ORIGIN, "config": {"seed": 1}}}),
+        ("c", {"m|e|0": ORIGIN}),
     ):
         rows = [f"{name},quick,{run.replace('|', ',')},{s},x,0.5,{s / 1000}" for run in origins for s in (500, 1000)]
-        header = "experiment,scale,method,env,seed,step,metric,value,hours"
-        (folder / f"evidence/results/quick/{name}.csv").write_text("\n".join([header, *rows]) + "\n")
-        (folder / f"evidence/results/quick/{name}.provenance.json").write_text(json.dumps(origins))
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return House(package=folder.parent.name, root=tmp_path)
+        (results(house) / f"quick/{name}.csv").write_text("\n".join([",".join(COLUMNS), *rows, ""]))
+        (results(house) / f"quick/{name}.provenance.json").write_text(json.dumps(origins))
+    return house
 
 
 def folder(house):
