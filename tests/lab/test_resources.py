@@ -111,10 +111,3 @@ def test_jobs_where_nobody_says(device, launcher, cores, jobs, monkeypatch):
     monkeypatch.setattr(resources, "count_gpus", lambda: 2)
     monkeypatch.setattr(resources.os, "cpu_count", lambda: cores)
     assert default_jobs(device, launcher) == jobs
-
-
-def test_too_little_memory_is_one_line(one_line):
-    def command() -> None:
-        raise MemoryError("the replay needs 9 GB")
-
-    assert one_line(command) == "error: the replay needs 9 GB"

@@ -197,11 +197,12 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 
 def test_a_run_that_is_open_cannot_be_opened_again(tmp_path, one_line):
+    (tmp_path / "checkpoint.pkl.0123.tmp").touch()  # by a writer that was killed
     with Run.open(Config(), tmp_path):
+        assert not list(tmp_path.glob("*.tmp"))
         before = contents(tmp_path)
         for config in (Config(), Config(seed=9)):
-            error = one_line(lambda config=config: main(config, tmp_path))
-            assert "is being written by another process" in error
+            assert "is being written by another process" in one_line(main, config, tmp_path)
         assert contents(tmp_path) == before
     Run.open(Config(), tmp_path).close()
 
@@ -257,11 +258,13 @@ def test_full_disk_while_logging(tmp_path, one_line):
         assert "metrics.csv: No space left on device" in one_line(run.log, 1, {"a": 1.0})
 
 
-def test_guard_turns_a_raw_disk_error_into_a_line_and_leaves_bugs_alone(one_line):
-    def full() -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "table.csv")
+def test_expected_errors_are_a_line_and_bugs_are_not(one_line):
+    def fails(error: Exception) -> None:
+        raise error
 
-    assert "cannot write table.csv: No space left on device" in one_line(full)
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "table.csv")
+    assert "cannot write table.csv: No space left on device" in one_line(fails, full)
+    assert one_line(fails, MemoryError("the replay needs 9 GB")) == "error: the replay needs 9 GB"
     with pytest.raises(FileNotFoundError):
         guard(open)("/nowhere/at/all")
 
@@ -348,12 +351,6 @@ def test_a_directory_is_set_aside_unless_it_is_in_use(tmp_path, monkeypatch):
         set_aside(run_dir)
     seeds = [json.loads((tmp_path / "stale" / name / "config.json").read_text()) for name in ("run", "run.2")]
     assert [content["config"]["seed"] for content in seeds] == [0, 1] and not run_dir.exists()
-
-
-def test_what_a_killed_writer_has_left_goes_with_the_next_start(tmp_path):
-    (tmp_path / "checkpoint.pkl.0123.tmp").touch()
-    Run.open(Config(), tmp_path).close()
-    assert not list(tmp_path.glob("*.tmp"))
 
 
 # ------------------------------------------------------------------------------------------------ command line

@@ -115,16 +115,14 @@ def test_a_second_sweep_and_ctrl_c(tmp_path, capsys):
     assert sum(start != "plain starts at step 0" for start in last_starts) >= 2
 
 
-def test_a_place_that_cannot_be_written(tmp_path):
+def test_places_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="Not a directory; choose another place for runs"):
         sweep({tmp_path / "file" / "runs": [entry()]}, jobs=1)
-
-
-def test_run_directory_that_cannot_be_made(tmp_path):
     entry().run_dir(tmp_path).write_text("a file in the way")
     report = sweep({tmp_path: [entry(), entry(seed=1)]}, jobs=2)
     assert report.finished == [name(entry(seed=1))] and list(report.failed) == [name(entry())]
+    assert "File exists" in report.failed[name(entry())]
 
 
 def test_progress_counts_the_work_of_all_runs(tmp_path):
@@ -155,16 +153,13 @@ def test_the_longest_runs_come_first(tmp_path):
 
 def test_one_sweep_over_two_directories_trains_in_both(tmp_path, capsys):
     first, second = entry(seed=1), entry("raises", seed=2)
-    report = sweep({tmp_path / "x": [first], tmp_path / "y": [second, first]}, jobs=2, hours={name(first): 0.01})
+    work = {tmp_path / "x": [first], tmp_path / "y": [second, first]}
+    report = sweep(work, jobs=2, hours={name(first): 0.01}, tensorboard=True)
     assert sorted(report.finished) == [f"x/{name(first)}", f"y/{name(first)}"]
     assert list(report.failed) == [f"y/{name(second)}"]
     assert metrics(first.run_dir(tmp_path / "x")) == metrics(first.run_dir(tmp_path / "y"))
     assert str(tmp_path / "y" / name(second) / "log.txt") in capsys.readouterr().err
-
-
-def test_tensorboard_reaches_the_run(tmp_path):
-    sweep({tmp_path: [entry()]}, jobs=1, tensorboard=True)
-    assert list(entry().run_dir(tmp_path).glob("tensorboard/events.*"))
+    assert list(first.run_dir(tmp_path / "x").glob("tensorboard/events.*"))
 
 
 def old(entry: Entry, root: Path, monkeypatch: pytest.MonkeyPatch, *, whole: bool = True, **stored: object) -> Path:
