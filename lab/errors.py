@@ -34,7 +34,7 @@ def expected(error: BaseException) -> tuple[str, int] | None:
         return f"error: {str(error) or 'out of memory'}", 1 if isinstance(error, NonFiniteLoss) else 2
     if isinstance(error, OSError) and error.errno in UNWRITABLE:
         where = f" {error.filename}" if error.filename else ""
-        return f"error: cannot write{where}: {error.strerror}; make it writable or choose another place", 2
+        return f"error: cannot write{where}: {error.strerror}; start again when it can be written", 2
     return None
 
 
