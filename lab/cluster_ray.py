@@ -104,7 +104,7 @@ def needs_of(entry: Entry, replay: int) -> dict[str, float]:
     A train script that starts Ray actors, for which it must ask, has a function `ray_actors(config)`, their number.
     """
     module = sys.modules.get(entry.module)  # imported for its Config
-    processes = 1 + (int(module.ray_actors(entry.config)) if module and hasattr(module, "ray_actors") else 0)
+    processes = 1 + int(getattr(module, "ray_actors", lambda config: 0)(entry.config))
     gpus = 1 / JOBS_PER_GPU if wants_gpu(entry) else 0
     return {"num_cpus": processes, "num_gpus": gpus, "memory": processes * BASE_BYTES + replay}
 

@@ -3,7 +3,7 @@
 import dataclasses
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from lab.rooms import ROOT, Choice, House, Paper, every, judge, plain
 
 Entries = dict[str, list[Any]]
 """Experiment -> its runs, as lab.entry.Entry."""
+Wanted = Callable[[Any], bool]
 
 
 def entries_of(
@@ -22,7 +23,7 @@ def entries_of(
 
     seeds: train every wanted method, task and setting with these instead of the seeds that the experiment names.
     """
-    choices = {name: [every] for name in paper.experiments} if wanted is None else {}
+    choices: dict[str, list[Wanted]] = {name: [every] for name in paper.experiments} if wanted is None else {}
     for figure, choice in (wanted or {}).items():
         for name in paper.figures[figure].experiments:
             choices.setdefault(name, []).append(choice)

@@ -46,7 +46,7 @@ def replay_needs(entries: Iterable[Entry]) -> list[int]:
                 module = sys.modules.get(entry.module)  # imported for its Config; else there is nothing to ask
                 known[key] = 0
                 with contextlib.suppress(Exception):  # settings that cannot work: the run itself will say so
-                    known[key] = module.replay_bytes(entry.config) if hasattr(module, "replay_bytes") else 0
+                    known[key] = getattr(module, "replay_bytes", lambda config: 0)(entry.config)
             needs.append(known[key])
     return needs
 
