@@ -64,7 +64,7 @@ def test_what_is_in_range_passes():
         (dict(part=Part(0)), "depth must be at least 1, not 0"),
         (dict(k=3), "k must be at most atoms (2), not 3"),
         (dict(k=3, share=2.0), "share must lie in [0, 1], not 2.0"),
-        (dict(device="tpu"), "unknown device 'tpu'; right are: cpu, cuda, cuda:0, cuda:1, ..."),
+        (dict(device="tpu"), "device 'tpu' is not one of cpu, cuda, cuda:0, cuda:1, ..."),
     ],
 )
 def test_what_is_wrong_is_one_line(changes, message):
