@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from lab import provenance
 from lab.rooms import House
+from lab.run import provenance
 
 TRAIN = """
 import time
 from dataclasses import dataclass
-from lab.runs import Run
+from lab.run.runs import Run
 
 @dataclass(frozen=True)
 class Config:
@@ -37,7 +37,7 @@ def main(config, run_dir, *, tensorboard=False, progress=False):
         return run.finish({"score": 1.0})
 """
 EXPERIMENTS = """
-from lab.entry import Entry
+from lab.sweep.entry import Entry
 from house_of_tests.coins.train import Config
 
 STEPS = {"smoke": 1, "quick": 10, "full": 100}
@@ -55,7 +55,7 @@ EXPERIMENTS = {
 HEADLINE = {"fig-1": lambda entry: entry.method == "flip" or entry.seed < 2}
 """
 FIGURES = """
-from lab.plotting import Figure
+from lab.judge.plotting import Figure
 
 def chart(experiment):
     def draw(results, scale, out):
@@ -71,9 +71,9 @@ FIGURES = {
 }
 """
 CLAIMS = """
-from lab.claims import Claim
-from lab.verdicts import Verdict, above, decide, difference
-from lab.results import final
+from lab.judge.claims import Claim
+from lab.judge.verdicts import Verdict, above, decide, difference
+from lab.judge.results import final
 
 def check(results):
     frame, scale = results.need("compare")

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.claims import Verdict, evaluate
-from lab.comparisons import Runs
-from lab.results import COLUMNS, Results
+from lab.judge.claims import Verdict, evaluate
+from lab.judge.comparisons import Runs
+from lab.judge.results import COLUMNS, Results
+from lab.judge.verdicts import NOBODY
 from lab.rooms import House
-from lab.verdicts import NOBODY
 from papers.ners.evidence.claims import CLAIMS
 from papers.ners.evidence.claims_law import explained, left_uniform
 from papers.ners.evidence.claims_runs import ROOM, THROUGHOUT, beyond, early, ero_apart, height, late, ordering, score
