@@ -181,7 +181,7 @@ $(VENV)/.%: pyproject.toml $(VENV)/.run
 	@touch $@
 
 # DreamerV2 runs in a process and an environment of its own.
-.venv-dreamer/.ready: papers/ter/requirements-dreamer.txt
+.venv-dreamer/.ready: papers/ter/agents/requirements-dreamer.txt
 	@echo "Installing $< into .venv-dreamer (once; a few minutes, 2 GB)"
 	@$(PYTHON) -m venv .venv-dreamer
 	@.venv-dreamer/bin/python -m pip install --quiet --disable-pip-version-check -r $<
@@ -256,7 +256,7 @@ report: $(VENV)/.run
 	@$(PY) -m lab.pages.report
 
 watch: $(VENV)/.run
-	@$(PY) -m lab.watch --paper "$(PAPER)" --env "$(ENV)" --method "$(METHOD)" $(if $(OUT),--out "$(OUT)")
+	@$(PY) -m lab.pages.watch --paper "$(PAPER)" --env "$(ENV)" --method "$(METHOD)" $(if $(OUT),--out "$(OUT)")
 
 read: $(VENV)/.run
 	@$(PY) -m lab.pages.read

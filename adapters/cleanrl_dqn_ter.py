@@ -17,7 +17,7 @@ from torch import nn
 
 from common.replay.protocol import Step
 from common.replay.samplers import PrioritizedSampler
-from papers.ter.graph import RandomProjection, TransitionGraph
+from papers.ter.replay.graph import RandomProjection, TransitionGraph
 from papers.ter.topological import TER
 
 

@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 from benchmarks.rows import Row, summary, table
-from lab.errors import UserError, guard
-from lab.provenance import surroundings
-from lab.threads import one_thread
+from lab.run.errors import UserError, guard
+from lab.run.provenance import surroundings
+from lab.run.threads import one_thread
 
 TOPICS = {
     "minigrid": "A step of the MiniGrid tasks, picture included",

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.goal_tasks import random_actions
 from benchmarks.rows import Row
 from benchmarks.timing import clock, interleaved
-from envs.ant_maze import AntMaze
+from envs.ant.ant_maze import AntMaze
 
 LAYOUTS = {"half the maze, implicitfast": "small U", "the paper's maze, RK4": "U"}
 ENVS = {"half the maze, implicitfast": "AntMazeSmall-v0", "the paper's maze, RK4": "AntMaze-v0"}

@@ -19,10 +19,10 @@ import torch
 
 from benchmarks.rows import Row
 from benchmarks.timing import Stopwatch, clock, interleaved, per_call
-from papers.sibling_rivalry.build import Config, Trainer, make_player
-from papers.sibling_rivalry.build_players import Alone, Players
-from papers.sibling_rivalry.ray_players import RayPlayers
-from papers.sibling_rivalry.vtrace import vtrace
+from papers.sibling_rivalry.agents.vtrace import vtrace
+from papers.sibling_rivalry.construction.players import Alone, Players
+from papers.sibling_rivalry.construction.ray_players import RayPlayers
+from papers.sibling_rivalry.train_build import Config, Trainer, make_player
 
 CONFIG = Config(env="VoxelBuildSmall", lag=7)
 LIMIT = 20 * 60 / 6_250 * 1e3  # ms: 100,000 episodes in 20 minutes of a core

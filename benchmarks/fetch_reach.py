@@ -23,7 +23,7 @@ from importlib.metadata import version
 import gymnasium
 import torch
 
-from lab.errors import UserError, guard
+from lab.run.errors import UserError, guard
 from papers.bias_reduced_her.train import Config, Trainer
 
 ENV = "FetchReach-v4"

@@ -13,8 +13,8 @@ import numpy as np
 from benchmarks.rows import Row
 from benchmarks.timing import clock, interleaved, per_call
 from envs.goal_task import GoalTask
-from papers.sibling_rivalry.rollouts import Rollouts, play
-from papers.sibling_rivalry.tasks import make_task
+from papers.sibling_rivalry.agents.rollouts import Rollouts, play
+from papers.sibling_rivalry.agents.tasks import make_task
 
 TASKS = {"point maze": ("PointMaze", "PointMaze-v0"), "13 x 13 pixel grid": ("PixelGrid-13", "PixelGrid-v0")}
 BATCH = 80  # rollouts of an update

@@ -31,10 +31,10 @@ import gymnasium
 import numpy as np
 from scipy import stats
 
-from envs import sokoban_levels as levels
-from envs.sokoban import COLOURS, PIXELS, Sokoban
-from lab.errors import UserError, guard
-from lab.threads import one_thread
+from envs.sokoban import levels as levels
+from envs.sokoban.game import COLOURS, PIXELS, Sokoban
+from lab.run.errors import UserError, guard
+from lab.run.threads import one_thread
 
 NAME, VERSION = "gym-sokoban", "0.0.6"
 CONFIGURATIONS = [((5, 5), 1), ((5, 5), 2), ((6, 6), 1), ((6, 6), 2), ((6, 6), 3), ((7, 7), 1), ((7, 7), 2)]

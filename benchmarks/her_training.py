@@ -22,11 +22,11 @@ from torch import nn
 from benchmarks.floor import matmul_rate
 from benchmarks.rows import Row
 from benchmarks.timing import Stopwatch, clock, interleaved, per_call
-from lab.errors import UserError
-from papers.bias_reduced_her.ddpg import DDPG, Batch
-from papers.bias_reduced_her.fast_ddpg import FastDDPG
+from lab.run.errors import UserError
+from papers.bias_reduced_her.agents.ddpg import DDPG, Batch
+from papers.bias_reduced_her.agents.fast_ddpg import FastDDPG
 from papers.bias_reduced_her.train import Config, Trainer
-from papers.bias_reduced_her.worlds import TASKS
+from papers.bias_reduced_her.worlds.tasks import TASKS
 
 try:
     with contextlib.redirect_stderr(io.StringIO()):  # gym, which it looks for, prints that it has a successor

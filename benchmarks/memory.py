@@ -96,7 +96,7 @@ def weigh_minigrid_peer() -> dict[str, float]:
 
 
 def weigh_sokoban_peer() -> dict[str, float]:
-    from envs.sokoban import Sokoban
+    from envs.sokoban.game import Sokoban
     from papers.ter.train_sokoban import TASKS
 
     size, boxes = TASKS[SOKOBAN]

@@ -7,7 +7,7 @@ samplers learn from them, are left out: there is one in 1,000 steps.
 
 Rainbow is compared with its prioritised replay, as pfrl has it; so are duelling, noisy and distributional networks,
 double Q-learning and returns of 20 steps. The peer gets our network: its own has no version of this size, and ours is
-the faster one (see Convolutions in papers/ners/rainbow.py). Both learn from stored frames of random pixels.
+the faster one (see Convolutions in papers/ners/agents/rainbow.py). Both learn from stored frames of random pixels.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from benchmarks.rows import Row
 from benchmarks.timing import Stopwatch, interleaved, per_call
 from common.replay.samplers import PrioritizedSampler
 from envs.atari import REPEAT, Atari
-from lab.errors import UserError
+from lab.run.errors import UserError
 from papers.ners import train, train_rainbow
-from papers.ners.rainbow import Network, NoisyLinear
-from papers.ners.sac import LR as SAC_LR
-from papers.ners.samplers import Settings
-from papers.ners.tasks import make_env
-from papers.ners.td3 import LR as TD3_LR
+from papers.ners.agents.rainbow import Network, NoisyLinear
+from papers.ners.agents.sac import LR as SAC_LR
+from papers.ners.agents.tasks import make_env
+from papers.ners.agents.td3 import LR as TD3_LR
+from papers.ners.samplers.samplers import Settings
 
 try:
     with contextlib.redirect_stderr(io.StringIO()):  # gym, which it looks for, prints that it has a successor

@@ -18,15 +18,15 @@ import pandas as pd
 from torch import nn
 
 from benchmarks.rows import aligned
-from lab.colours import BLUE, VERMILLION
-from lab.errors import UserError, guard
-from lab.plotting import curves, legend, new_figure, save
-from lab.threads import one_thread
-from lab.verdicts import Estimate, difference, mean_of, number
+from lab.judge.colours import BLUE, VERMILLION
+from lab.judge.plotting import curves, legend, new_figure, save
+from lab.judge.verdicts import Estimate, difference, mean_of, number
+from lab.run.errors import UserError, guard
+from lab.run.threads import one_thread
 from papers.ners import train
-from papers.ners.sac import LR as SAC_LR
-from papers.ners.tasks import make_env
-from papers.ners.td3 import LR as TD3_LR
+from papers.ners.agents.sac import LR as SAC_LR
+from papers.ners.agents.tasks import make_env
+from papers.ners.agents.td3 import LR as TD3_LR
 
 ENV = "Hopper-v5"
 AGENTS = {"sac": "SAC", "td3": "TD3"}

@@ -3,7 +3,7 @@
 import contextlib
 import io
 
-from lab.errors import UserError
+from lab.run.errors import UserError
 
 try:
     with contextlib.redirect_stderr(io.StringIO()):  # gym, which pfrl imports, prints that it has a successor

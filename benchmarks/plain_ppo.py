@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.distributions import Beta
 
-from envs.point_maze import PointMaze
+from envs.maze.point_maze import PointMaze
 
 ROLLOUTS, STEPS, EPOCHS, MINIBATCHES = 80, 50, 4, 4
 LR, ADAM_EPS = 1e-3, 1e-3

@@ -22,9 +22,9 @@ from torch import nn
 from benchmarks.floor import matmul_rate
 from benchmarks.rows import Row
 from benchmarks.timing import Stopwatch, clock, interleaved, per_call
-from lab.errors import UserError
-from papers.ref_er.episode import Episode
-from papers.ref_er.tasks import make_env
+from lab.run.errors import UserError
+from papers.ref_er.agents.tasks import make_env
+from papers.ref_er.memory.episode import Episode
 from papers.ref_er.train import Config, Trainer, batch_size
 
 try:

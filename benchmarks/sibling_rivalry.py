@@ -26,8 +26,8 @@ from benchmarks.floor import matmul_rate
 from benchmarks.plain_ppo import PlainRivalry
 from benchmarks.rows import Row
 from benchmarks.timing import Stopwatch, clock, interleaved
-from envs.point_maze import point_maze
-from lab.errors import UserError
+from envs.maze.point_maze import point_maze
+from lab.run.errors import UserError
 from papers.sibling_rivalry.train import Config, Trainer, of_task
 
 try:

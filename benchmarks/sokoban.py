@@ -21,8 +21,8 @@ from benchmarks.gym_sokoban import (
 )
 from benchmarks.rows import Row
 from benchmarks.timing import clock, interleaved, per_call
-from envs import sokoban_levels as levels
-from envs.sokoban import Sokoban
+from envs.sokoban import levels as levels
+from envs.sokoban.game import Sokoban
 
 STEP_LIMIT = 20.0  # us: 50,000 steps per second
 LEVEL_LIMIT = 1.0  # ms

@@ -8,9 +8,9 @@ from numba import njit
 
 from benchmarks.rows import Row
 from benchmarks.timing import clock, interleaved, per_call
-from envs.throwing import MAX_STEPS
-from envs.throwing_physics import NO_WALL, hand_step
-from envs.throwing_vector import HandVector
+from envs.throwing.physics import NO_WALL, hand_step
+from envs.throwing.tasks import MAX_STEPS
+from envs.throwing.vector import HandVector
 
 KERNEL_LIMIT, STEP_LIMIT, LOCK_STEP_LIMIT = 10.0, 50.0, 1.0  # us: 100,000, 20,000 and 1,000,000 steps per second
 EPISODES, ROUNDS = 40, 11

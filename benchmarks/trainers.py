@@ -7,7 +7,7 @@ from typing import Any
 
 from papers.ter import train as minigrid
 from papers.ter import train_sokoban as sokoban
-from papers.ter.settings import METHODS
+from papers.ter.agents.settings import METHODS
 from papers.ter.train import Trainer
 
 __all__ = ["ENV", "METHODS", "ROOM", "make", "train", "warmed_up"]

@@ -20,7 +20,7 @@ from benchmarks.timing import Stopwatch, interleaved, per_call
 from benchmarks.trainers import ENV, METHODS, ROOM, train, warmed_up
 from common.networks import NatureConv
 from envs.minigrid_tasks import SIZE, TASKS, MiniGridTask
-from papers.ter.discor import DisCor
+from papers.ter.agents.discor import DisCor
 from papers.ter.train import Config, Trainer
 
 LIMITS = {"uer": 0.5, "per": 0.5, "ebu": 0.5, "discor": 0.95, "ter": 0.5}  # of pfrl with prioritised replay

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.rows import Row
 from benchmarks.timing import clock, interleaved
-from envs.voxel_build_vector import VoxelBuildVector
+from envs.voxel.vector import VoxelBuildVector
 
 ARENAS = {"11 x 11 x 3": "VoxelBuild", "7 x 7 x 2": "VoxelBuildSmall"}
 SIDE_BY_SIDE = 64  # 32 pairs of siblings

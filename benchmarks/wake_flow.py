@@ -13,10 +13,10 @@ import torch
 
 from benchmarks.rows import Row
 from benchmarks.timing import interleaved, per_call
-from envs.wake_flow import PLACE, WakeFlow
-from papers.ref_er.episode import Episode
-from papers.ref_er.fast import FastVRACER
-from papers.ref_er.recurrent import LSTM, WindowMemory
+from envs.wake.flow import PLACE, WakeFlow
+from papers.ref_er.agents.fast import FastVRACER
+from papers.ref_er.memory.episode import Episode
+from papers.ref_er.recurrent.recurrent import LSTM, WindowMemory
 from papers.ref_er.refer import ReFER
 
 GRIDS = {16: 1e6 / 3000, 32: None}

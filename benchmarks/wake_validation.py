@@ -1,4 +1,4 @@
-"""Does the flow of envs/wake_flow.py behave as fluids do? Cases with known answers, at several grids.
+"""Does the flow of envs/wake/flow.py behave as fluids do? Cases with known answers, at several grids.
 
     .venv/bin/python -m benchmarks.wake_validation [--cells 16 32] [--courant 0.4] [--out benchmarks/wake_validation]
 
@@ -22,12 +22,12 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.rows import aligned, number
-from envs.wake_bodies import Ellipse, Obstacle, disc, half_disc
-from envs.wake_flow import HALF_AXES, KICK, PLACE, WakeFlow, new_flow, pass_by
-from envs.wake_solver import COURANT, Flow
-from lab.errors import UserError, guard
-from lab.plotting import legend, new_figure, save
-from lab.threads import one_thread
+from envs.wake.bodies import Ellipse, Obstacle, disc, half_disc
+from envs.wake.flow import HALF_AXES, KICK, PLACE, WakeFlow, new_flow, pass_by
+from envs.wake.solver import COURANT, Flow
+from lab.judge.plotting import legend, new_figure, save
+from lab.run.errors import UserError, guard
+from lab.run.threads import one_thread
 
 OUT = Path("benchmarks/wake_validation")
 CHANNEL, WIDE = (14.0, 4.1), (24, 16)

@@ -6,7 +6,7 @@ for _name in ("Hand", "HandWall", "Robot"):
     register(
         id=f"{_name}-v1",
         entry_point=f"envs.throwing:{_name}",
-        vector_entry_point=f"envs.throwing_vector:{_name}Vector",
+        vector_entry_point=f"envs.throwing.vector:{_name}Vector",
         max_episode_steps=50,
     )
 register(id="Atari-v0", entry_point="envs.atari:Atari")
@@ -15,15 +15,15 @@ register(id="SparsePendulum-v0", entry_point="envs.sparse_pendulum:SparsePendulu
 for _name in ("BitFlip", "BitFlipBox"):
     register(id=f"{_name}-v0", entry_point=f"envs.bitflip:{_name}")
 for _name, _maker in {
-    "PointMaze": "envs.point_maze:point_maze_env",
-    "Corridor": "envs.point_maze:corridor_env",
-    "UMaze": "envs.point_maze:u_maze_env",
-    "TreeMaze": "envs.point_maze:tree_maze_env",
+    "PointMaze": "envs.maze.point_maze:point_maze_env",
+    "Corridor": "envs.maze.point_maze:corridor_env",
+    "UMaze": "envs.maze.point_maze:u_maze_env",
+    "TreeMaze": "envs.maze.point_maze:tree_maze_env",
     "PixelGrid": "envs.pixel_grid:pixel_grid_env",
     "CircularTrack": "envs.circular_track:circular_track_env",
-    "AntMaze": "envs.ant_maze:ant_maze_env",
-    "AntMazeSmall": "envs.ant_maze:small_ant_maze_env",
-    "AntArena": "envs.ant_maze:ant_arena_env",
+    "AntMaze": "envs.ant.ant_maze:ant_maze_env",
+    "AntMazeSmall": "envs.ant.ant_maze:small_ant_maze_env",
+    "AntArena": "envs.ant.ant_maze:ant_arena_env",
 }.items():
     register(id=f"{_name}-v0", entry_point=_maker)
 for _name, _maker, _vector in (
@@ -32,8 +32,8 @@ for _name, _maker, _vector in (
 ):
     register(
         id=f"{_name}-v0",
-        entry_point=f"envs.voxel_build:{_maker}",
-        vector_entry_point=f"envs.voxel_build_vector:{_vector}",
+        entry_point=f"envs.voxel.build:{_maker}",
+        vector_entry_point=f"envs.voxel.vector:{_vector}",
     )
 for _name, _cells in (("WakeFlow", 16), ("WakeFlow32", 32), ("WakeFlow64", 64)):
-    register(id=f"{_name}-v0", entry_point="envs.wake_flow:WakeFlow", max_episode_steps=400, kwargs={"cells": _cells})
+    register(id=f"{_name}-v0", entry_point="envs.wake.flow:WakeFlow", max_episode_steps=400, kwargs={"cells": _cells})

@@ -16,10 +16,10 @@ from typing import Annotated, Any, Union
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 from lab import commands
-from lab.arguments import parse
-from lab.errors import UserError, guard
 from lab.options import check, read_seeds
 from lab.rooms import Choice, House, Paper, choose, every, plain
+from lab.run.arguments import parse
+from lab.run.errors import UserError, guard
 
 PaperName = Annotated[str, arg(metavar="PAPER")]
 Directory = Annotated[Path, arg(metavar="DIR")]
@@ -68,13 +68,13 @@ class _Training(_Place):
     """Also write TensorBoard files into the run directories."""
 
     def sweeping(self) -> dict[str, Any]:
-        """Device and arguments of lab.sweep.sweep, checked."""
-        from lab.resources import default_jobs
+        """Device and arguments of lab.sweep.sweep.sweep, checked."""
+        from lab.sweep.resources import default_jobs
 
         launcher = check("launcher", self.launcher)
         check("jobs", "" if self.jobs is None else str(self.jobs))
         if self.device != "cpu" and launcher == "local":  # a cluster has its own devices
-            from lab.settings import check_device  # loads torch, of no use to the commands that do not train
+            from lab.run.settings import check_device  # loads torch, of no use to the commands that do not train
 
             check_device(self.device)
         return {
@@ -139,7 +139,7 @@ class Evidence(_Training):
     """Only say what would be run."""
 
     def __call__(self, house: House) -> int:
-        from lab import evidence
+        from lab.sweep import evidence
 
         check("hours", str(self.hours))
         papers = self.papers(house, self.paper, committed=True)
@@ -209,7 +209,7 @@ class Compare:
     """Where the picture goes, if not to runs/compare.png."""
 
     def __call__(self, house: House) -> int:
-        from lab.compare import compare
+        from lab.judge.compare import compare
 
         compare(self.a, self.b, self.out or house.runs / "compare.png", metrics=self.metrics)
         return 0
@@ -225,7 +225,7 @@ class Merge:
     """Where they go, e.g. papers/ter/evidence/results."""
 
     def __call__(self, house: House) -> int:
-        from lab.collecting import merge_trees
+        from lab.judge.collecting import merge_trees
 
         for path in merge_trees(self.source, self.target):
             print(f"merged: {commands.shown(path)}")

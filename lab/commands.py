@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lab.errors import UserError
 from lab.options import SCALES
 from lab.rooms import ROOT, Choice, House, Paper, every, judge, plain
+from lab.run.errors import UserError
 
 Entries = dict[str, list[Any]]
-"""Experiment -> its runs, as lab.entry.Entry."""
+"""Experiment -> its runs, as lab.sweep.entry.Entry."""
 Wanted = Callable[[Any], bool]
 
 
@@ -56,10 +56,10 @@ def run(
     """Train what the wanted figures need, once each, in one sweep; draw them, all below runs/. Returns the exit code.
 
     A failed run leaves the rest alone: the other runs are collected, and figures and verdicts say what is missing.
-    stale and sweeping: how they are trained; see lab.sweep.sweep.
+    stale and sweeping: how they are trained; see lab.sweep.sweep.sweep.
     """
-    from lab.prices import Prices
-    from lab.sweep import sweep
+    from lab.sweep.prices import Prices
+    from lab.sweep.sweep import sweep
 
     work: dict[Path, list[Any]] = {}
     hours: dict[str, float] = {}
@@ -90,7 +90,7 @@ def collect(paper: Paper, entries: Entries, scale: str, stale: str = "again") ->
 
     Committed results are merged with, and shared among experiments; a machine's own are a function of its runs.
     """
-    from lab import collecting
+    from lab.judge import collecting
 
     committed = paper.house.committed
     if scale == "smoke" and committed:
@@ -110,8 +110,8 @@ def collect(paper: Paper, entries: Entries, scale: str, stale: str = "again") ->
 def share(paper: Paper, scale: str, wanted: Iterable[str] | None = None) -> None:
     """Let experiments (None: all) have the committed runs of the paper's other ones, and of other scales, that are
     theirs, too; one line for each that has got some."""
-    from lab import collecting
-    from lab.results import EVIDENCE
+    from lab.judge import collecting
+    from lab.judge.results import EVIDENCE
 
     everything = {(name, at): of_it for at in EVIDENCE for name, of_it in entries_of(paper, None, at).items()}
     for name in paper.experiments if wanted is None else wanted:
@@ -121,7 +121,7 @@ def share(paper: Paper, scale: str, wanted: Iterable[str] | None = None) -> None
 
 def draw(paper: Paper, figures: Iterable[str], scale: str) -> None:
     """Draw `figures` from the results at `scale`; one line for each, also for one whose results are not there."""
-    from lab.results import MissingData, Results
+    from lab.judge.results import MissingData, Results
 
     for name in figures:
         out = paper.picture(name, scale)
@@ -145,7 +145,7 @@ def redraw(paper: Paper, scale: str | None) -> None:
 
 def print_verdicts(paper: Paper, figures: Iterable[str]) -> None:
     """Print what became of the claims about `figures`."""
-    from lab.claims import judged_text
+    from lab.judge.claims import judged_text
 
     wanted = {plain(figure) for figure in figures}
     print(judged_text({paper.name: [pair for pair in judge(paper) if plain(pair[0].figure) in wanted]}))
@@ -156,9 +156,9 @@ def write_claims(house: House, *, show: bool = False) -> None:
 
     Of a machine's own results (not `house.committed`): runs/RESULTS.md alone.
     """
-    from lab import claims
-    from lab.prices import priced
-    from lab.results import write_if_changed
+    from lab.judge import claims
+    from lab.judge.results import write_if_changed
+    from lab.sweep.prices import priced
 
     by_paper = {name: priced(paper, judge(paper)) for name, paper in house.papers().items()}
     page = (house.root if house.committed else house.runs) / "RESULTS.md"

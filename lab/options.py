@@ -8,8 +8,8 @@
 import re
 import sys
 
-from lab.errors import UserError
 from lab.rooms import choose
+from lab.run.errors import UserError
 
 SCALES = ("smoke", "quick", "full")
 LAUNCHERS = ("local", "ray", "slurm")

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lab.errors import UserError
+from lab.run.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = ("experiments.py", "figures.py", "claims.py")  # in a paper's evidence/
@@ -94,8 +94,8 @@ class Paper:
 
 def judge(paper: Paper) -> list[tuple[Any, Any]]:
     """All claims of the paper with their verdicts, from the best scale that has results."""
-    from lab import claims
-    from lab.results import Results
+    from lab.judge import claims
+    from lab.judge.results import Results
 
     return claims.evaluate(paper.claims, Results(paper.results))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lab.__main__ import read_command
-from lab.cli import cli
+from lab.run.cli import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 OTHERS = {".venv", ".venv-dreamer", "runs", "GUIDE.md"}  # test_guide.py follows the guide, with the files that it adds

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from arena.__main__ import HOUSE as ARENA
-from lab.claims import is_current, readme_markdown, results_markdown
 from lab.commands import write_claims
-from lab.prices import priced
+from lab.judge.claims import is_current, readme_markdown, results_markdown
 from lab.rooms import House, judge
+from lab.sweep.prices import priced
 from tests.processes import fresh
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,10 +37,6 @@ def project_files() -> list[Path]:
 
 
 # ---- imports go one way ----------------------------------------------------------------------------------------------
-FOR_TRAINING = {"cli", "entry", "errors", "runs", "settings", "threads"}
-"""The modules of the lab that a train script or a method may know."""
-
-
 def modules() -> dict[str, Path]:
     """Every module of the product by its name."""
     files = [
@@ -75,15 +71,15 @@ def allowed(path: Path, module: str) -> bool:
     if top not in ("adapters", "arena", "papers", "common", "envs", "lab", "tests", "benchmarks"):
         return True
     evidence = below[1] == "evidence" if len(below) > 2 else False
-    of_the_lab = top == "lab" and (evidence or rest[0] in FOR_TRAINING)
+    of_the_lab = top == "lab" and (evidence or rest[0] == "run")
     if place == "arena":  # methods of all rooms, no evidence but its own; it starts as the lab does
         starts = below == ["__main__.py"] and top == "lab"
         own = top == "arena" and (evidence or rest[1:2] != ["evidence"])
         return own or starts or of_the_lab or top in ("common", "envs") or (top == "papers" and "evidence" not in rest)
     if place == "adapters":  # methods and what they stand on, no evidence
         return top in ("adapters", "common") or (top == "papers" and rest[1:2] != ["evidence"])
-    if place in ("common", "envs"):  # nothing of the house
-        return top == place
+    if place in ("common", "envs"):  # nothing of the house; environments may use what is common
+        return top in (place, "common")
     if place == "lab":
         return top in ("lab", "common", "envs")
     if top == "papers":  # its own room; what is not evidence never looks at evidence
@@ -103,15 +99,15 @@ def test_imports_go_one_way():
 
 def test_the_rule_of_imports_itself():
     right = [
-        ("papers/ter/train.py", "lab.runs.Run"),
+        ("papers/ter/train.py", "lab.run.runs.Run"),
         ("papers/ter/train.py", "papers.ter.topological"),
-        ("papers/ter/evidence/figures.py", "lab.plotting.save"),
+        ("papers/ter/evidence/figures.py", "lab.judge.plotting.save"),
         ("papers/ter/evidence/figures.py", "papers.ter.train"),
         ("lab/watch/film.py", "envs.window"),
         ("adapters/torchrl.py", "papers.ter.topological"),
         ("arena/__main__.py", "lab.rooms.House"),
-        ("arena/replay/tasks.py", "papers.ners.sac"),
-        ("arena/replay/evidence/claims.py", "lab.verdicts.decide"),
+        ("arena/replay/tasks.py", "papers.ners.agents.sac"),
+        ("arena/replay/evidence/claims.py", "lab.judge.verdicts.decide"),
     ]
     wrong = [
         ("papers/ter/train.py", "lab.rooms.House"),
@@ -119,9 +115,9 @@ def test_the_rule_of_imports_itself():
         ("papers/ter/train.py", "papers.ners.train"),
         ("papers/ter/evidence/figures.py", "papers.ners.train"),
         ("lab/pages/report.py", "papers.ter.train"),
-        ("lab/runs.py", "papers.ter.train"),
-        ("envs/minigrid_tasks.py", "common.pixels"),
-        ("common/replay/storage.py", "lab.errors.UserError"),
+        ("lab/run/runs.py", "papers.ter.train"),
+        ("common/pixels.py", "envs.minigrid_tasks"),
+        ("common/replay/storage.py", "lab.run.errors.UserError"),
         ("adapters/torchrl.py", "papers.ter.evidence.experiments"),
         ("papers/ter/train.py", "adapters.torchrl"),
         ("papers/ter/train.py", "arena.replay.ideas"),
@@ -319,6 +315,16 @@ def test_equations_of_the_table_are_in_the_code_it_names(room):
         text = "\n".join(part for path, node in nodes for part in (ast.get_docstring(node) or "", comments(path, node)))
         missing = references(cell) - references(text)
         assert not missing, f"not in {[path.name for path, _ in places]}, where the table of papers/{room} sends them"
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_is_seen_at_a_glance(room):
+    """At most twelve entries, and every script that trains is called so."""
+    folder = ROOT / "papers" / room
+    entries = {path.name for path in folder.iterdir()} - {"__init__.py", "__pycache__"}
+    assert len(entries) <= 12, sorted(entries)
+    scripts = {path.name for path in folder.glob("*.py") if "cli(Config, main" in path.read_text()}
+    assert scripts == {name for name in entries if re.fullmatch(r"train(_\w+)?\.py", name)}
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------

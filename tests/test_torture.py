@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.entry import Entry
+from lab.sweep.entry import Entry
 from tests.lab import forgetful_train, toy_train
 from tests.torture import runs
 from tests.torture.__main__ import torture

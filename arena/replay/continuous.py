@@ -11,8 +11,8 @@ from arena.replay.refer_sac import ReferSAC
 from arena.replay.tile_dqn import Join
 from common.replay.protocol import Step
 from papers.ners import train
-from papers.ners.batch import Batch
-from papers.ners.sac import LR, SAC
+from papers.ners.agents.sac import LR, SAC
+from papers.ners.samplers.batch import Batch
 
 TOLD = frozenset({"td_error", "target"})
 """Signals of the loop itself."""

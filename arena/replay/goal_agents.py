@@ -13,8 +13,8 @@ import torch
 
 from arena.replay.tile_dqn import Join
 from common.replay.protocol import Step
-from papers.bias_reduced_her import bitflip, train
-from papers.bias_reduced_her.ddpg import Batch
+from papers.bias_reduced_her import train, train_bitflip
+from papers.bias_reduced_her.agents.ddpg import Batch
 
 TOLD = frozenset({"td_error"})
 """Signals of the loops themselves."""
@@ -63,7 +63,7 @@ class GoalTrainer:
         return self.agent.targets(self.batch(slots)).numpy()
 
 
-class BitFlipTrainer(GoalTrainer, bitflip.Trainer):
+class BitFlipTrainer(GoalTrainer, train_bitflip.Trainer):
     """A run on bit flipping."""
 
     def __init__(self, config: Any, join: Join):

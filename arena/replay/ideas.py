@@ -16,21 +16,21 @@ import numpy as np
 
 from arena.replay.joined import Seen, td_errors
 from arena.replay.refer_sac import Behaviour
-from common.replay.introspective import IER
-from common.replay.large_batch import LaBER
+from common.replay.not_in_the_papers.introspective import IER
+from common.replay.not_in_the_papers.large_batch import LaBER
+from common.replay.not_in_the_papers.reducible import ReLo
+from common.replay.not_in_the_papers.reshuffled import RRC, RRM
 from common.replay.protocol import Sampler, missing
 from common.replay.rank_based import RankBasedSampler
-from common.replay.reducible import ReLo
-from common.replay.reshuffled import RRC, RRM
 from common.replay.samplers import PrioritizedSampler, StratifiedSampler, UniformSampler
-from lab.runs import Streams
-from papers.ners.ero import ERO
+from lab.run.runs import Streams
 from papers.ners.ners import NERS
-from papers.ners.samplers import Settings
+from papers.ners.samplers.ero import ERO
+from papers.ners.samplers.samplers import Settings
 from papers.ref_er.refer import ReFER
-from papers.ter.discor import DisCor
-from papers.ter.ebu import EBU
-from papers.ter.graph import RandomProjection, TransitionGraph
+from papers.ter.agents.discor import DisCor
+from papers.ter.replay.ebu import EBU
+from papers.ter.replay.graph import RandomProjection, TransitionGraph
 from papers.ter.topological import TER
 
 CANDIDATES = 20_000

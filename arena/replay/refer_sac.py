@@ -16,9 +16,9 @@ from torch import Tensor
 
 from common.replay.protocol import Step
 from common.replay.samplers import UniformSampler
-from papers.ners.batch import Batch, Signals, signals_of
-from papers.ners.networks import descend
-from papers.ners.sac import LOG_STD, SAC
+from papers.ners.agents.networks import descend
+from papers.ners.agents.sac import LOG_STD, SAC
+from papers.ners.samplers.batch import Batch, Signals, signals_of
 from papers.ref_er.refer import ReFER
 
 EDGE = 1.0 - 1e-6

@@ -14,9 +14,9 @@ from arena.replay import continuous, goal_agents, tile_dqn
 from arena.replay.ideas import IDEAS, Joining
 from arena.replay.joined import Joined, Seen
 from common.replay.protocol import Sampler
-from lab.runs import Run
-from papers.bias_reduced_her import bitflip
+from lab.run.runs import Run
 from papers.bias_reduced_her import train as throwing
+from papers.bias_reduced_her import train_bitflip
 from papers.ners import train as sac
 from papers.ter import train as dqn
 from papers.ter import train_sokoban as sokoban
@@ -50,7 +50,7 @@ class Agent:
 DQN = Agent("double DQN", dqn.train, dqn.replay_bytes, tile_dqn.PROVIDES, tile_dqn.TOLD, True)
 PUSHER = replace(DQN, replay_bytes=sokoban.replay_bytes)
 GOAL_DQN = Agent(
-    "double DQN", bitflip.train, bitflip.replay_bytes, goal_agents.PROVIDES, goal_agents.TOLD, False,
+    "double DQN", train_bitflip.train, train_bitflip.replay_bytes, goal_agents.PROVIDES, goal_agents.TOLD, False,
     "episode",
 )  # fmt: skip
 SAC = Agent("SAC", sac.train, sac.replay_bytes, continuous.PROVIDES, continuous.TOLD, False)
@@ -112,7 +112,8 @@ TASKS: dict[str, Task] = {
     ),
     "BitFlip-6": Task(
         GOAL_DQN, goal_agents.BitFlipTrainer,
-        bitflip.Config("BitFlip-6", "none", epochs=10, epsilon_decay=0.75, capacity=100_000), SMALL_HER, "success",
+        train_bitflip.Config("BitFlip-6", "none", epochs=10, epsilon_decay=0.75, capacity=100_000), SMALL_HER,
+        "success",
     ),
     "SparsePendulum": Task(SAC, continuous.SACTrainer, _sac("SparsePendulum", 15_000), SMALL_SAC, "score"),
     "Hopper-v4": Task(SAC, continuous.SACTrainer, _sac("Hopper-v4", 10_000), SMALL_SAC, "score"),

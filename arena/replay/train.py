@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from arena.replay.ideas import IDEAS, refusal
 from arena.replay.tasks import BUDGETS, TASKS, make, room_config
-from lab.cli import cli
-from lab.errors import UserError
-from lab.runs import execute
-from lab.settings import Count, check
+from lab.run.cli import cli
+from lab.run.errors import UserError
+from lab.run.runs import execute
+from lab.run.settings import Count, check
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def replay_bytes(config: Config) -> int:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
     check(config)
     task, room = TASKS[config.env], _room(config)
     return execute(

@@ -12,8 +12,8 @@ from latex2mathml.converter import convert
 from markdown import markdown
 from markupsafe import Markup
 
-from lab.errors import UserError
 from lab.pages.html import sections
+from lab.run.errors import UserError
 
 # Elements of MathML that draw nothing sensible unless they have this many parts.
 PARTS = dict.fromkeys(("mfrac", "msub", "msup", "munder", "mover", "mroot"), 2) | {"msubsup": 3, "munderover": 3}

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lab.arguments import parse
-from lab.claims import ours_of
 from lab.commands import SCALES, shown
-from lab.errors import UserError, guard
+from lab.judge.claims import ours_of
+from lab.judge.results import EVIDENCE, write_if_changed
+from lab.judge.verdicts import STATUSES, Verdict
 from lab.pages import html
-from lab.results import EVIDENCE, write_if_changed
 from lab.rooms import House, Paper, choose, judge
-from lab.verdicts import STATUSES, Verdict
+from lab.run.arguments import parse
+from lab.run.errors import UserError, guard
 
 
 @dataclass(frozen=True)

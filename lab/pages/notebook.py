@@ -16,10 +16,10 @@ from typing import Any
 
 from tyro.conf import Positional
 
-from lab.arguments import parse
-from lab.errors import UserError, guard
 from lab.pages.html import sections, title, without_links
 from lab.rooms import ROOT, House, Paper, choose
+from lab.run.arguments import parse
+from lab.run.errors import UserError, guard
 
 SCALES = ("smoke", "quick")
 START = """import inspect, os, subprocess, sys

@@ -21,14 +21,14 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from tyro.conf import arg
 
-from lab.arguments import parse
-from lab.errors import UserError, guard
 from lab.pages.equations import load, render, tagged
 from lab.pages.html import page, title
 from lab.pages.sections import Section, split
 from lab.rooms import ROOT, House
+from lab.run.arguments import parse
+from lab.run.errors import UserError, guard
 
-SHARED = (ROOT / "common", ROOT / "common" / "replay")
+SHARED = (ROOT / "common",)
 PATH = "## Read it in five minutes"
 START = """# The papers, to be read
 
@@ -52,7 +52,8 @@ class Options:
 def sources(folder: Path) -> list[Path]:
     """Files of a folder that get a page: README, EQUATIONS and a paper's method, without its evidence."""
     texts = [path for path in (folder / "README.md", folder / "EQUATIONS.md") if path.exists()]
-    return texts + [path for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
+    found = [path for path in folder.rglob("*.py") if path.name != "__init__.py" and "evidence" not in path.parts]
+    return texts + sorted(found, key=lambda path: (len(path.parts), path))
 
 
 def prose(text: str) -> str:

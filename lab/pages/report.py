@@ -17,16 +17,16 @@ from typing import Annotated, Any
 
 from tyro.conf import arg
 
-from lab.arguments import parse
-from lab.claims import Claim, explanation, ours_of, scale_of, sentences, threshold
-from lab.collecting import read_provenance
-from lab.errors import UserError, guard
-from lab.identity import attempts
+from lab.judge.claims import Claim, explanation, ours_of, scale_of, sentences, threshold
+from lab.judge.collecting import read_provenance
+from lab.judge.results import EVIDENCE, read, write_if_changed
+from lab.judge.verdicts import STATUSES, Verdict, number, status_after
 from lab.pages import html
-from lab.prices import priced
-from lab.results import EVIDENCE, read, write_if_changed
 from lab.rooms import House, Paper, judge, plain
-from lab.verdicts import STATUSES, Verdict, number, status_after
+from lab.run.arguments import parse
+from lab.run.errors import UserError, guard
+from lab.run.identity import attempts
+from lab.sweep.prices import priced
 
 SIGNS = dict(zip(STATUSES, "✓◐✗?–", strict=True))  # a colour alone would not tell a verdict
 OPEN = ("The idea", "What came out")  # sections of a README that are not folded
@@ -62,7 +62,7 @@ def report(house: House) -> str:
 
 
 def content(paper: Paper, judged: Sequence[tuple[Claim, Verdict]], limit: float) -> dict[str, Any]:
-    """All that the page says about a paper. limit: the p value of `lab.claims.threshold`."""
+    """All that the page says about a paper. limit: the p value of `lab.judge.claims.threshold`."""
     readme, notes = paper.folder / "README.md", paper.folder / "NOTEBOOK.md"
     try:
         parts = html.sections(readme.read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 from numba import njit
 
-from lab.errors import UserError
+from lab.run.errors import UserError
 from papers.bias_reduced_her.filtered import Reward, misleading
 from papers.bias_reduced_her.instructional import Instruction, Proposal
 

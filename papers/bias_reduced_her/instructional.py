@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import erf
 
-from lab.errors import UserError
+from lab.run.errors import UserError
 
 Density = Callable[[np.ndarray], np.ndarray]
 """A goal density, not necessarily normalised: points [n, 2] -> values [n]."""

@@ -18,18 +18,18 @@ from gymnasium.vector import VectorEnv
 
 from common.replay.samplers import PrioritizedSampler
 from common.replay.storage import Ring, announce, ring_bytes
-from lab.cli import cli
-from lab.errors import UserError
-from lab.runs import Run, Streams, execute
-from lab.settings import Count, NotNegative, Positive, Range, Share
-from papers.bias_reduced_her import measure
-from papers.bias_reduced_her.ddpg import DDPG, Batch, replay_fields
-from papers.bias_reduced_her.fast_ddpg import FastDDPG
-from papers.bias_reduced_her.goals import Goals
+from lab.run.cli import cli
+from lab.run.errors import UserError
+from lab.run.runs import Run, Streams, execute
+from lab.run.settings import Count, NotNegative, Positive, Range, Share
+from papers.bias_reduced_her.agents.ddpg import DDPG, Batch, replay_fields
+from papers.bias_reduced_her.agents.fast_ddpg import FastDDPG
+from papers.bias_reduced_her.agents.scaling import Scaler
 from papers.bias_reduced_her.hindsight import Hindsight, Keep
 from papers.bias_reduced_her.instructional import Grid, Instruction, Proposal
-from papers.bias_reduced_her.scaling import Scaler
-from papers.bias_reduced_her.worlds import TASKS, make_env, make_worlds
+from papers.bias_reduced_her.worlds import measure
+from papers.bias_reduced_her.worlds.goals import Goals
+from papers.bias_reduced_her.worlds.tasks import TASKS, make_env, make_worlds
 
 METHODS: dict[str, Keep] = {
     "her": "all", "filtered-her": "filtered", "her-ibs": "all", "filtered-her-ibs": "filtered", "her-thinned": "thinned"
@@ -339,7 +339,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
     total = config.epochs * config.cycles * config.episodes
     return execute(config, run_dir, train, Trainer, total=lambda _: total, unit="episode", score="success", **options)
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from common.networks import mlp
 from common.replay.protocol import Signals, Step
-from papers.ners.samplers import Proportional, Settings, Transitions
+from papers.ners.samplers.samplers import Proportional, Settings, Transitions
 
 WIDTHS = {"paper": ((256, 512, 256, 128), (256, 128, 64)), "code": ((128, 256, 128, 64), (128, 64))}
 """Layers of the local and global networks, the last of which is their output, and hidden layers of the score network:

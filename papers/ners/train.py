@@ -16,20 +16,20 @@ import numpy as np
 import torch
 
 from common.replay.storage import Fields, Ring, announce, ring_bytes
-from lab.cli import cli
-from lab.errors import UserError
-from lab.runs import Run, Streams, execute
-from lab.settings import Count, NotNegative, Positive, Share
-from papers.ners.batch import Batch, Signals
-from papers.ners.diagnostics import Diagnostics
-from papers.ners.features import Clock, VectorTransitions
-from papers.ners.methods import METHODS, make_sampler
-from papers.ners.sac import LR as SAC_LR
-from papers.ners.sac import SAC
-from papers.ners.samplers import Settings
-from papers.ners.tasks import make_env
-from papers.ners.td3 import LR as TD3_LR
-from papers.ners.td3 import TD3
+from lab.run.cli import cli
+from lab.run.errors import UserError
+from lab.run.runs import Run, Streams, execute
+from lab.run.settings import Count, NotNegative, Positive, Share
+from papers.ners.agents.sac import LR as SAC_LR
+from papers.ners.agents.sac import SAC
+from papers.ners.agents.tasks import make_env
+from papers.ners.agents.td3 import LR as TD3_LR
+from papers.ners.agents.td3 import TD3
+from papers.ners.samplers.batch import Batch, Signals
+from papers.ners.samplers.diagnostics import Diagnostics
+from papers.ners.samplers.features import Clock, VectorTransitions
+from papers.ners.samplers.methods import METHODS, make_sampler
+from papers.ners.samplers.samplers import Settings
 
 AGENTS = ("sac", "td3")
 PER_EPSILON = 1e-6
@@ -297,7 +297,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
     return execute(config, run_dir, train, Trainer, **options)
 
 

@@ -17,16 +17,16 @@ import numpy as np
 from common.replay.frames import FrameMemory, layout
 from common.replay.storage import ring_bytes
 from envs.atari import MAX_FRAMES, REPEAT, Atari
-from lab.cli import cli
-from lab.errors import UserError
-from lab.runs import Run, Streams, execute
-from lab.settings import Count, NotNegative, Positive, Share, at_least
-from papers.ners.diagnostics import Diagnostics
-from papers.ners.features import Clock
-from papers.ners.frame_features import FrameTransitions
-from papers.ners.methods import METHODS, make_sampler
-from papers.ners.rainbow import Rainbow
-from papers.ners.samplers import Settings
+from lab.run.cli import cli
+from lab.run.errors import UserError
+from lab.run.runs import Run, Streams, execute
+from lab.run.settings import Count, NotNegative, Positive, Share, at_least
+from papers.ners.agents.rainbow import Rainbow
+from papers.ners.samplers.diagnostics import Diagnostics
+from papers.ners.samplers.features import Clock
+from papers.ners.samplers.frame_features import FrameTransitions
+from papers.ners.samplers.methods import METHODS, make_sampler
+from papers.ners.samplers.samplers import Settings
 
 LIMIT = MAX_FRAMES // REPEAT
 """Steps after which a game is cut, 27,000 (Table B.1)."""
@@ -247,7 +247,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
     return execute(config, run_dir, train, Trainer, **options)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lab.errors import UserError
+from lab.run.errors import UserError
 
 RULES = {"refer": (True, True), "refer-1": (True, False), "refer-2": (False, True), "er": (False, False)}
 """Kinds of replay -> (Rule 1, Rule 2)."""

@@ -23,16 +23,14 @@ import numpy as np
 
 from common.replay.rank_based import RankBasedSampler
 from common.replay.storage import ring_bytes
-from lab.cli import cli
-from lab.errors import UserError
-from lab.runs import Run, Streams, execute
-from lab.settings import Count, NotNegative, Positive, Share
-from papers.ref_er.advantages import Gaussian, Quadratic
-from papers.ref_er.episode import Episode
-from papers.ref_er.fast import FastDDPG, FastNAF, FastVRACER
-from papers.ref_er.memory import EpisodeMemory, layout
-from papers.ref_er.networks import MLP, subnormals_as_zero
-from papers.ref_er.player import (
+from lab.run.cli import cli
+from lab.run.errors import UserError
+from lab.run.runs import Run, Streams, execute
+from lab.run.settings import Count, NotNegative, Positive, Share
+from papers.ref_er.agents.advantages import Gaussian, Quadratic
+from papers.ref_er.agents.fast import FastDDPG, FastNAF, FastVRACER
+from papers.ref_er.agents.networks import MLP, subnormals_as_zero
+from papers.ref_er.agents.player import (
     OrnsteinUhlenbeck,
     Player,
     WhiteNoise,
@@ -40,11 +38,13 @@ from papers.ref_er.player import (
     return_statistics,
     sizes,
 )
-from papers.ref_er.progress import after_step, finish
-from papers.ref_er.racer import RACER
-from papers.ref_er.recurrent import LSTM, WindowMemory
+from papers.ref_er.agents.progress import after_step, finish
+from papers.ref_er.agents.racer import RACER
+from papers.ref_er.agents.tasks import FLOW, make_env
+from papers.ref_er.memory.episode import Episode
+from papers.ref_er.memory.memory import EpisodeMemory, layout
+from papers.ref_er.recurrent.recurrent import LSTM, WindowMemory
 from papers.ref_er.refer import RULES, ReFER
-from papers.ref_er.tasks import FLOW, make_env
 
 METHODS = ("vracer", "ddpg", "naf")
 REPLAYS = (*RULES, "per")
@@ -287,7 +287,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
     return execute(config, run_dir, train, Trainer, **options)
 
 

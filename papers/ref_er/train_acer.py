@@ -16,18 +16,18 @@ from typing import Any, Literal
 import numpy as np
 
 from common.replay.storage import ring_bytes
-from lab.cli import cli
-from lab.errors import UserError
-from lab.runs import Run, Streams, execute
-from lab.settings import Count, NotNegative, Positive, Share
-from papers.ref_er.acer import ACER, SegmentMemory
-from papers.ref_er.episode import Episode
-from papers.ref_er.memory import layout
-from papers.ref_er.networks import MLP
-from papers.ref_er.player import Player, WhiteNoise, ending_statistics, return_statistics, sizes
-from papers.ref_er.progress import after_step, finish
-from papers.ref_er.recurrent import LSTM, WindowSegments
-from papers.ref_er.tasks import FLOW, make_env
+from lab.run.cli import cli
+from lab.run.errors import UserError
+from lab.run.runs import Run, Streams, execute
+from lab.run.settings import Count, NotNegative, Positive, Share
+from papers.ref_er.agents.acer import ACER, SegmentMemory
+from papers.ref_er.agents.networks import MLP
+from papers.ref_er.agents.player import Player, WhiteNoise, ending_statistics, return_statistics, sizes
+from papers.ref_er.agents.progress import after_step, finish
+from papers.ref_er.agents.tasks import FLOW, make_env
+from papers.ref_er.memory.episode import Episode
+from papers.ref_er.memory.memory import layout
+from papers.ref_er.recurrent.recurrent import LSTM, WindowSegments
 
 RESCALE_EVERY = 1000
 """Gradient steps between two updates of the rewards' scale (App. B)."""
@@ -186,7 +186,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
     return execute(config, run_dir, train, Trainer, **options)
 
 

@@ -13,14 +13,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lab.cli import cli
-from lab.errors import UserError
-from lab.runs import Run, Streams, execute
-from lab.settings import Count, NotNegative, Positive, Share
-from papers.ref_er.memory import EpisodeMemory
-from papers.ref_er.player import Player, WhiteNoise, return_statistics
-from papers.ref_er.ppo import PPO, Rollout
-from papers.ref_er.progress import after_step, finish
+from lab.run.cli import cli
+from lab.run.errors import UserError
+from lab.run.runs import Run, Streams, execute
+from lab.run.settings import Count, NotNegative, Positive, Share
+from papers.ref_er.agents.player import Player, WhiteNoise, return_statistics
+from papers.ref_er.agents.ppo import PPO, Rollout
+from papers.ref_er.agents.progress import after_step, finish
+from papers.ref_er.memory.memory import EpisodeMemory
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
     return execute(config, run_dir, train, Trainer, **options)
 
 

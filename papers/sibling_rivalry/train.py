@@ -23,19 +23,19 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 
 from envs.goal_task import GoalTask
-from lab.cli import cli
-from lab.errors import UserError
-from lab.runs import Run, Streams, execute
-from lab.settings import Count, NotNegative, Positive, Range
-from papers.sibling_rivalry.grid_oracle import grid_oracle_reward, regions_visited
-from papers.sibling_rivalry.hierarchy import Hierarchy, with_low_level
-from papers.sibling_rivalry.icm import Icm
-from papers.sibling_rivalry.ppo import PPO, Experience, gae
-from papers.sibling_rivalry.rewards import naive_reward, sparse_reward
-from papers.sibling_rivalry.rnd import Rnd
-from papers.sibling_rivalry.rollouts import Rollouts, play, terminal_states
+from lab.run.cli import cli
+from lab.run.errors import UserError
+from lab.run.runs import Run, Streams, execute
+from lab.run.settings import Count, NotNegative, Positive, Range
+from papers.sibling_rivalry.agents.grid_oracle import grid_oracle_reward, regions_visited
+from papers.sibling_rivalry.agents.hierarchy import Hierarchy, with_low_level
+from papers.sibling_rivalry.agents.icm import Icm
+from papers.sibling_rivalry.agents.ppo import PPO, Experience, gae
+from papers.sibling_rivalry.agents.rewards import naive_reward, sparse_reward
+from papers.sibling_rivalry.agents.rnd import Rnd
+from papers.sibling_rivalry.agents.rollouts import Rollouts, play, terminal_states
+from papers.sibling_rivalry.agents.tasks import make_task
 from papers.sibling_rivalry.sibling_rivalry import rivalry, siblings
-from papers.sibling_rivalry.tasks import make_task
 
 METHODS = ("ppo", "ppo-sr", "ppo-icm", "ppo-rnd", "ppo-go")
 CURIOUS: dict[str, type[Icm] | type[Rnd]] = {"ppo-icm": Icm, "ppo-rnd": Rnd}
@@ -309,7 +309,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
     return execute(
         config, run_dir, train, Trainer, total=lambda one: one.total, unit="episode", score="success", **options
     )

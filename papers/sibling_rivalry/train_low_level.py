@@ -14,13 +14,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lab.cli import cli
-from lab.errors import UserError
-from lab.runs import Run, Streams, execute
-from lab.settings import Count
-from papers.sibling_rivalry.hierarchy import Hierarchy, joined
-from papers.sibling_rivalry.rollouts import Rollouts, play
-from papers.sibling_rivalry.tasks import make_task
+from lab.run.cli import cli
+from lab.run.errors import UserError
+from lab.run.runs import Run, Streams, execute
+from lab.run.settings import Count
+from papers.sibling_rivalry.agents.hierarchy import Hierarchy, joined
+from papers.sibling_rivalry.agents.rollouts import Rollouts, play
+from papers.sibling_rivalry.agents.tasks import make_task
 
 SAVE_EVERY = 5
 """Evaluations between two checkpoints."""
@@ -126,7 +126,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
     return execute(
         config, run_dir, train, Trainer, score="success",
         total=lambda one: config.updates * one.steps_per_update, **options,

@@ -24,18 +24,18 @@ import torch
 
 from common.replay.storage import Fields, Ring, announce, ring_bytes
 from envs.goal_task import GoalTask
-from lab.cli import cli
-from lab.errors import UserError
-from lab.runs import Run, Streams, execute
-from lab.settings import Count, Natural, NotNegative, Positive, Share
-from papers.sibling_rivalry.ddpg import DDPG, Batch
-from papers.sibling_rivalry.dqn import DQN
-from papers.sibling_rivalry.fast_ddpg import FastDDPG
-from papers.sibling_rivalry.hierarchy import Hierarchy, with_low_level
-from papers.sibling_rivalry.hindsight import relabel
-from papers.sibling_rivalry.rewards import naive_reward, sparse_reward
-from papers.sibling_rivalry.rollouts import Rollouts, play, terminal_states
-from papers.sibling_rivalry.tasks import make_task
+from lab.run.cli import cli
+from lab.run.errors import UserError
+from lab.run.runs import Run, Streams, execute
+from lab.run.settings import Count, Natural, NotNegative, Positive, Share
+from papers.sibling_rivalry.agents.ddpg import DDPG, Batch
+from papers.sibling_rivalry.agents.dqn import DQN
+from papers.sibling_rivalry.agents.fast_ddpg import FastDDPG
+from papers.sibling_rivalry.agents.hierarchy import Hierarchy, with_low_level
+from papers.sibling_rivalry.agents.hindsight import relabel
+from papers.sibling_rivalry.agents.rewards import naive_reward, sparse_reward
+from papers.sibling_rivalry.agents.rollouts import Rollouts, play, terminal_states
+from papers.sibling_rivalry.agents.tasks import make_task
 
 METHODS = ("ddpg-her", "dqn-her", "dqn")
 SAVE_EVERY = 5
@@ -294,7 +294,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
     return execute(
         config, run_dir, train, Trainer, unit="episode", score="success",
         total=lambda one: config.epochs * one.settings.cycles * config.episodes, **options,

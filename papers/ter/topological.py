@@ -18,7 +18,7 @@ import numpy as np
 
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 from common.replay.samplers import PrioritizedSampler
-from papers.ter.graph import TransitionGraph, Vertex
+from papers.ter.replay.graph import TransitionGraph, Vertex
 
 
 def terminal_roots(graph: TransitionGraph, n: int, rng: random.Random) -> list[Vertex]:

@@ -21,15 +21,15 @@ from common.replay.protocol import Step
 from common.replay.storage import ring_bytes
 from common.schedules import linear
 from envs.minigrid_tasks import SIZE, TASKS, MiniGridTask
-from lab.cli import cli
-from lab.errors import UserError
-from lab.runs import Run, Streams, execute
-from lab.settings import Count, Positive, Range, Share
-from papers.ter.dqn import DoubleDQN, Optimizer
-from papers.ter.memory import TileMemory, tile_fields
-from papers.ter.methods import make_sampler
-from papers.ter.networks import CodeTrunk, Network
-from papers.ter.settings import ReplaySettings, TileSettings
+from lab.run.cli import cli
+from lab.run.errors import UserError
+from lab.run.runs import Run, Streams, execute
+from lab.run.settings import Count, Positive, Range, Share
+from papers.ter.agents.dqn import DoubleDQN, Optimizer
+from papers.ter.agents.methods import make_sampler
+from papers.ter.agents.networks import CodeTrunk, Network
+from papers.ter.agents.settings import ReplaySettings, TileSettings
+from papers.ter.replay.memory import TileMemory, tile_fields
 from papers.ter.topological import PseudoTerminalRoots, terminal_roots
 
 # ---- settings of MiniGrid; what all worlds have is in settings.py ----------------------------------------------------
@@ -330,7 +330,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
     return execute(config, run_dir, train, Trainer, **options)
 
 

@@ -19,14 +19,14 @@ from common.networks import NatureTrunk
 from common.replay.frames import FrameMemory, layout
 from common.replay.storage import ring_bytes
 from envs.atari import MAX_FRAMES, REPEAT, SIZE, Atari
-from lab.cli import cli
-from lab.errors import UserError
-from lab.runs import execute
-from lab.settings import Count, Positive
+from lab.run.cli import cli
+from lab.run.errors import UserError
+from lab.run.runs import execute
+from lab.run.settings import Count, Positive
 from papers.ter import train
-from papers.ter.batch import Batch
-from papers.ter.networks import Network
-from papers.ter.settings import ReplaySettings, Settings
+from papers.ter.agents.networks import Network
+from papers.ter.agents.settings import ReplaySettings, Settings
+from papers.ter.replay.batch import Batch
 from papers.ter.topological import terminal_roots
 
 STACK = 4
@@ -76,7 +76,7 @@ class GameMemory(FrameMemory):
         return super().add(*step)
 
     def batch(self, indices: np.ndarray) -> Batch:  # type: ignore[override]
-        """As `papers.ter.memory.TileMemory.batch`."""
+        """As `papers.ter.replay.memory.TileMemory.batch`."""
         if self._last is None or self._last[0] is not indices:
             stored = super().batch(indices)
             absorbing = (stored.discount == 0).float()
@@ -146,7 +146,7 @@ class Trainer(train.Trainer):
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
     return execute(config, run_dir, train.train, Trainer, **options)
 
 

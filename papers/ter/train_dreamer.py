@@ -22,11 +22,11 @@ from typing import Any, Literal
 import numpy as np
 
 from envs import minigrid_tasks
-from lab.cli import cli
-from lab.errors import UserError
-from lab.runs import Run, execute
-from lab.settings import Count, Natural, Positive, Share
-from papers.ter.dreamer import SIZES, task_of
+from lab.run.cli import cli
+from lab.run.errors import UserError
+from lab.run.runs import Run, execute
+from lab.run.settings import Count, Natural, Positive, Share
+from papers.ter.agents.dreamer import SIZES, task_of
 from papers.ter.train_sokoban import TASKS as SOKOBAN
 
 ENVS = (*minigrid_tasks.TASKS, *SOKOBAN)
@@ -84,7 +84,7 @@ def replay_bytes(config: Config) -> int:
 def episodes(config: Config, logs: Path) -> Iterator[tuple[int, float, bool]]:
     """Steps so far, return and success of each episode of training, as they are played. UserError if that fails."""
     settings = dataclasses.asdict(config) | {"logs": str(logs), "accelerator": config.device.partition(":")[0]}
-    command = [str(PYTHON), "-m", "papers.ter.dreamer", json.dumps(settings)]
+    command = [str(PYTHON), "-m", "papers.ter.agents.dreamer", json.dumps(settings)]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
     last = ""
     with subprocess.Popen(
@@ -139,7 +139,7 @@ def train(run: Run, config: Config) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
     return execute(config, run_dir, train, ready, **options)
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from common.replay.storage import ring_bytes
-from envs.sokoban import BOX_REWARD, SOLVED_REWARD, Sokoban
-from lab.cli import cli
-from lab.runs import execute
-from lab.settings import Count, Range
+from envs.sokoban.game import BOX_REWARD, SOLVED_REWARD, Sokoban
+from lab.run.cli import cli
+from lab.run.runs import execute
+from lab.run.settings import Count, Range
 from papers.ter import train
-from papers.ter.memory import tile_fields
-from papers.ter.settings import ReplaySettings, TileSettings
+from papers.ter.agents.settings import ReplaySettings, TileSettings
+from papers.ter.replay.memory import tile_fields
 from papers.ter.topological import terminal_roots
 
 TASKS = {
@@ -76,7 +76,7 @@ class Trainer(train.Trainer):
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.runs.execute`."""
+    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
     return execute(config, run_dir, train.train, Trainer, **options)
 
 

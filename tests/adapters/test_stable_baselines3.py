@@ -11,11 +11,11 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 from adapters.stable_baselines3 import SampledDQN, SampledReplayBuffer
 from adapters.stable_baselines3_sac import SampledSAC
+from common.replay.not_in_the_papers.reducible import ReLo
 from common.replay.protocol import Chosen
-from common.replay.reducible import ReLo
 from common.replay.samplers import PrioritizedSampler, UniformSampler
-from papers.ter.ebu import EBU
-from papers.ter.graph import TransitionGraph
+from papers.ter.replay.ebu import EBU
+from papers.ter.replay.graph import TransitionGraph
 from papers.ter.topological import TER
 
 

@@ -11,7 +11,7 @@ from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
 
 from adapters.torchrl import FromProtocol
 from common.replay.samplers import PrioritizedSampler, UniformSampler
-from papers.ter.graph import TransitionGraph
+from papers.ter.replay.graph import TransitionGraph
 from papers.ter.topological import TER
 
 

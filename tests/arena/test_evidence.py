@@ -13,8 +13,8 @@ from arena.replay.evidence.experiments import EXPERIMENTS, NAMES, legal
 from arena.replay.evidence.figures import FIGURES
 from arena.replay.ideas import IDEAS
 from arena.replay.tasks import TASKS
-from lab.claims import evaluate
-from lab.results import COLUMNS, MissingData, Results
+from lab.judge.claims import evaluate
+from lab.judge.results import COLUMNS, MissingData, Results
 from tests.papers.judged import read_elsewhere
 
 README = (Path(__file__).parents[2] / "arena/README.md").read_text()

@@ -14,10 +14,10 @@ from arena.replay.evidence.experiments import legal
 from arena.replay.ideas import IDEAS
 from arena.replay.tasks import TASKS, make, room_config
 from arena.replay.train import Config
-from lab.cli import cli
-from lab.errors import UserError
-from papers.bias_reduced_her import bitflip
+from lab.run.cli import cli
+from lab.run.errors import UserError
 from papers.bias_reduced_her import train as throwing
+from papers.bias_reduced_her import train_bitflip
 from papers.ners import train as sac
 from tests.papers.runs import assert_resumes
 
@@ -207,7 +207,7 @@ RESUMED = {
 @pytest.mark.parametrize("env", RESUMED)
 def test_interrupted_and_resumed_equals_uninterrupted(env, tmp_path, monkeypatch):
     idea, when = RESUMED[env]
-    for script in (bitflip, throwing, sac):
+    for script in (train_bitflip, throwing, sac):
         monkeypatch.setattr(script, "SAVE_EVERY", 1)
     monkeypatch.setattr(continuous.train, "TICK", 100)
     # the goal tasks have 2 cycles of 4 episodes per epoch, and tick after each

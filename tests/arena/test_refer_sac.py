@@ -10,8 +10,8 @@ from torch.distributions.transforms import TanhTransform
 
 from arena.replay.refer_sac import Behaviour, ReferSAC
 from common.replay.protocol import Step
-from papers.ners.batch import Batch
-from papers.ners.sac import SAC
+from papers.ners.agents.sac import SAC
+from papers.ners.samplers.batch import Batch
 from papers.ref_er.refer import ReFER
 
 N, STATES, ACTIONS = 12, 3, 2

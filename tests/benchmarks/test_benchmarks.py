@@ -15,7 +15,7 @@ from benchmarks.rows import Row, number, summary, table
 from benchmarks.timing import Stopwatch
 from common.networks import NatureConv
 from common.replay.sum_tree import SumTree
-from lab.errors import UserError
+from lab.run.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from benchmarks import construction
-from papers.sibling_rivalry.build import Config
+from papers.sibling_rivalry.train_build import Config
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from benchmarks import fetch_reach
-from papers.bias_reduced_her.ddpg import DDPG
+from papers.bias_reduced_her.agents.ddpg import DDPG
 from papers.bias_reduced_her.train import Config
 
 

@@ -11,9 +11,9 @@ import torch
 
 from benchmarks import goal_tasks, plain_ppo
 from benchmarks.plain_ppo import PlainRivalry
+from envs.maze.point_maze import corridor, point_maze, tree_maze
 from envs.pixel_grid import PixelGrid
-from envs.point_maze import corridor, point_maze, tree_maze
-from papers.sibling_rivalry.rollouts import Rollouts
+from papers.sibling_rivalry.agents.rollouts import Rollouts
 from papers.sibling_rivalry.sibling_rivalry import rivalry
 from papers.sibling_rivalry.train import Config, Trainer, of_task
 

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from benchmarks import gym_sokoban, sokoban
-from envs import sokoban_levels as levels
-from envs.sokoban import COLOURS
+from envs.sokoban import levels as levels
+from envs.sokoban.game import COLOURS
 from tests.envs.plain_sokoban import PlainSokoban
 
 

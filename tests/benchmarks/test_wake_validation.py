@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.wake_validation import REFERENCES, Forces, main, off, page, strouhal
-from lab.errors import UserError
+from lab.run.errors import UserError
 
 PAGE = Path(__file__).resolve().parents[2] / "benchmarks/wake_validation.md"
 

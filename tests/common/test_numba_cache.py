@@ -44,7 +44,7 @@ def test_every_kernel_that_calls_one_of_another_file_is_compiled_anew_with_it():
                 if isinstance(kernel, Dispatcher) and kernel.py_func.__module__ == module.__name__ and calls(kernel):
                     stamp = kernel._cache._cache_file._source_stamp  # njit_calling puts a digest behind numba's own
                     (careful if isinstance(stamp[-1], str) else careless).append(f"{module.__name__}.{name}")
-    assert {"envs.throwing_vector._advance_hands", "papers.bias_reduced_her.fast_ddpg.update"} <= set(careful)
+    assert {"envs.throwing.vector._advance_hands", "papers.bias_reduced_her.agents.fast_ddpg.update"} <= set(careful)
     assert not careless, "use njit_calling"
 
 

@@ -1,4 +1,4 @@
-"""Sokoban by its public rules in plain Python, for comparison with `envs.sokoban`.
+"""Sokoban by its public rules in plain Python, for comparison with `envs.sokoban.game`.
 
 As in the package gym-sokoban there are two matrices: `fixed` has what cannot move, `state` what is seen. Their codes
 are written out here once more. Boxes on targets are counted anew after every step.
@@ -19,7 +19,7 @@ class PlainSokoban:
         self.max_steps, self.steps = max_steps, 0
 
     def codes(self):
-        """The level as `envs.sokoban` writes it: a player on a target has a code of its own."""
+        """The level as `envs.sokoban.game` writes it: a player on a target has a code of its own."""
         return [
             [PLAYER_ON_TARGET if (seen, still) == (PLAYER, TARGET) else seen for seen, still in zip(*rows)]
             for rows in zip(self.state, self.fixed)

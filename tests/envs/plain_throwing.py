@@ -1,6 +1,6 @@
 """The ball-throwing tasks in plain Python, for comparison with the numba kernels: every contact is an event in a list.
 
-States are those of `envs.throwing_physics`; a wall is (x, top) or None. The tests of the physics use its constants, so
+States are those of `envs.throwing.physics`; a wall is (x, top) or None. The tests of the physics use its constants, so
 these are written out here once more.
 """
 

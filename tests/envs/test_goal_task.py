@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from envs.goal_task import GoalEnv
-from envs.point_maze import point_maze
+from envs.maze.point_maze import point_maze
 from tests.papers.sibling_rivalry.fake_tasks import Hook, Line, Plane
 
 TASKS = {"plane": lambda: Plane(noise=0.1), "line": Line, "hook": Hook}

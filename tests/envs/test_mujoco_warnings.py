@@ -4,8 +4,8 @@ import mujoco
 import pytest
 
 from envs.mujoco_warnings import MASSES, quiet_masses
-from papers.ners.tasks import make_env as make_ners
-from papers.ref_er.tasks import make_env as make_ref_er
+from papers.ners.agents.tasks import make_env as make_ners
+from papers.ref_er.agents.tasks import make_env as make_ref_er
 
 
 @pytest.mark.parametrize(("make", "name"), [(make_ners, "HalfCheetah-v4"), (make_ref_er, "HalfCheetah-v5")])

@@ -8,9 +8,9 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from envs.throwing_experts import HandExpert, RobotExpert
-from envs.throwing_physics import WALL
-from envs.voxel_builder import plan
+from envs.throwing.experts import HandExpert, RobotExpert
+from envs.throwing.physics import WALL
+from envs.voxel.builder import plan
 from tests.envs.test_contract import equal
 
 EXPERTS = {"Hand-v1": HandExpert(), "HandWall-v1": HandExpert(WALL), "Robot-v1": RobotExpert()}

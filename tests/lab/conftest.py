@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.errors import guard
+from lab.run.errors import guard
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.runs import Run, Streams
+from lab.run.runs import Run, Streams
 from tests.lab import toy_train
 
 

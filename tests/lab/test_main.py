@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from lab import results
 from lab.__main__ import main
 from lab.commands import entries_of, write_claims
+from lab.judge import results
 from lab.rooms import every
-from lab.sweep import Report
+from lab.sweep.sweep import Report
 from tests.lab import toy_house
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -122,7 +122,7 @@ def test_how_to_train_reaches_the_sweep(house, monkeypatch):
         seen.update(how)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lab.sweep.sweep", sweep)
+    monkeypatch.setattr("lab.sweep.sweep.sweep", sweep)
     with pytest.raises(SystemExit) as stop:
         main(["run", "coins", "--jobs", "3", "--launcher", "Ray", "--stale", "keep", "--tensorboard"], house)
     assert stop.value.code == 130
@@ -130,7 +130,7 @@ def test_how_to_train_reaches_the_sweep(house, monkeypatch):
 
 
 def test_ctrl_c_ends_a_command_with_130_and_draws_nothing(house, tmp_path, monkeypatch):
-    monkeypatch.setattr("lab.sweep.sweep", lambda work, **how: Report(interrupted=True))
+    monkeypatch.setattr("lab.sweep.sweep.sweep", lambda work, **how: Report(interrupted=True))
     fresh = dataclasses.replace(house, runs=tmp_path / "runs")
     assert main(["run", "coins", "fig-1", "fig-3"], fresh) == 130
     assert not (tmp_path / "runs").exists()
@@ -148,7 +148,7 @@ def test_usual_hours_come_from_the_committed_results(after_run, monkeypatch):
         seen[scale] = hours
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lab.sweep.sweep", sweep)
+    monkeypatch.setattr("lab.sweep.sweep.sweep", sweep)
     for scale in ("quick", "smoke"):
         with pytest.raises(SystemExit):
             main(["run", "coins", "fig-1", "--scale", scale], house)
@@ -238,7 +238,8 @@ def test_mistakes_cost_one_line(house, one_line, command, words):
 
 
 def test_list_loads_no_torch():
-    code = "import sys\nimport lab.launchers, lab.resources\nfrom lab.__main__ import main\nmain(['list'])\n"
+    code = "import sys\nimport lab.sweep.launchers, lab.sweep.resources\nfrom lab.__main__ import main\n"
+    code += "main(['list'])\n"
     code += "sys.exit('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr or "`python -m lab list` has loaded torch"

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from lab import provenance
 from lab.rooms import House
+from lab.run import provenance
 
 TRAIN = """
 import time
 from dataclasses import dataclass
-from lab.runs import execute
+from lab.run.runs import execute
 
 @dataclass(frozen=True)
 class Config:
@@ -38,7 +38,7 @@ def main(config, run_dir, **how):
 """
 EXPERIMENTS = """
 from house_of_tests.coins import train
-from lab.grid import Scales, grid
+from lab.sweep.grid import Scales, grid
 
 def of(*methods, seeds=3):
     return grid(train, "Coin", methods, seeds, {"steps": Scales(1, 10, 100)})
@@ -52,7 +52,7 @@ EXPERIMENTS = {
 HEADLINE = {"fig-1": lambda entry: entry.method == "flip" or entry.seed < 2}
 """
 FIGURES = """
-from lab.plotting import Figure
+from lab.judge.plotting import Figure
 
 def chart(experiment):
     def draw(results, scale, out):
@@ -68,9 +68,9 @@ FIGURES = {
 }
 """
 CLAIMS = """
-from lab.claims import Claim
-from lab.verdicts import Verdict, above, decide, difference
-from lab.results import final
+from lab.judge.claims import Claim
+from lab.judge.verdicts import Verdict, above, decide, difference
+from lab.judge.results import final
 
 def check(results):
     frame, scale = results.need("compare")

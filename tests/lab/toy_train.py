@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from common.replay.storage import announce
-from lab.cli import cli
-from lab.runs import Run, Streams
+from lab.run.cli import cli
+from lab.run.runs import Run, Streams
 
 
 @dataclass(frozen=True)

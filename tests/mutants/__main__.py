@@ -19,8 +19,8 @@ from pathlib import Path
 
 from tyro.conf import Positional
 
-from lab.arguments import parse
-from lab.errors import UserError, guard
+from lab.run.arguments import parse
+from lab.run.errors import UserError, guard
 from tests.mutants.mutant import FOLDER, Mutant, read_all
 from tests.mutants.trial import Outcome, copy_of, tried, with_kernels, without_faults
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from lab.errors import UserError
+from lab.run.errors import UserError
 
 FOLDER = Path(__file__).parent
 
@@ -55,7 +55,7 @@ def read(name: str, entry: dict) -> Mutant:
     if not changes or any(set(change) != set(Change._fields) for change in changes):
         raise UserError(f"each of the changes of {name} is to be {{ file, replace, by }}")
     if not tests or not all(re.fullmatch(r"\S+\.py::\w+", test) for test in tests):
-        raise UserError(f"the tests of {name} are to be such as tests/lab/test_runs.py::test_x")
+        raise UserError(f"the tests of {name} are to be such as tests/lab/run/test_runs.py::test_x")
     return Mutant(name, str(fault), tuple(Change(**change) for change in changes), tuple(tests))
 
 

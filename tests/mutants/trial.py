@@ -15,9 +15,9 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
-from lab.errors import UserError
-from lab.launchers import ONE_THREAD
-from lab.sources import sources
+from lab.run.errors import UserError
+from lab.run.sources import sources
+from lab.sweep.launchers import ONE_THREAD
 from tests.mutants.mutant import Mutant, faulty
 from tests.processes import fresh
 

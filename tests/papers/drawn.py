@@ -5,9 +5,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from lab import plotting
-from lab.plotting import Figure
-from lab.results import Results
+from lab.judge import plotting
+from lab.judge.plotting import Figure
+from lab.judge.results import Results
 
 
 def draw(figure: Figure, results: Results | None = None, scale: str = "smoke") -> Canvas:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from lab.claims import Claim, evaluate
-from lab.prices import Prices
-from lab.results import Results
+from lab.judge.claims import Claim, evaluate
+from lab.judge.results import Results
+from lab.judge.verdicts import Verdict
 from lab.rooms import Paper
-from lab.verdicts import Verdict
+from lab.sweep.prices import Prices
 
 
 class Judged(Mapping[str, Verdict]):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from lab.runs import Run
+from lab.run.runs import Run
 
 
 class Killed(Exception):

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from arena.__main__ import HOUSE as ARENA
-from lab import results
-from lab.identity import difference
+from lab.judge import results
 from lab.rooms import House
+from lab.run.identity import difference
 
 PAPERS = House().papers() | ARENA.papers()
 FILES = [

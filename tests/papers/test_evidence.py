@@ -15,13 +15,13 @@ from matplotlib.figure import Figure as Canvas
 from PIL import Image
 
 from arena.__main__ import HOUSE as ARENA
-from lab.claims import evaluate, judge_of
-from lab.comparisons import Compare
-from lab.plotting import DPI
-from lab.prices import Prices
-from lab.results import EVIDENCE, MissingData, Results
+from lab.judge.claims import evaluate, judge_of
+from lab.judge.comparisons import Compare
+from lab.judge.plotting import DPI
+from lab.judge.results import EVIDENCE, MissingData, Results
 from lab.rooms import ROOT, House, judge
-from lab.settings import check
+from lab.run.settings import check
+from lab.sweep.prices import Prices
 from tests.papers.judged import read_elsewhere
 
 PAPERS = House().papers()

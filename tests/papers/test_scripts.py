@@ -18,11 +18,11 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 import torch
 
-from lab import runs
-from lab.cli import cli
-from lab.errors import UserError
 from lab.rooms import House
-from lab.settings import Range
+from lab.run import runs
+from lab.run.cli import cli
+from lab.run.errors import UserError
+from lab.run.settings import Range
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(
@@ -31,9 +31,9 @@ NAMES = sorted(
     if "    cli(Config, main, __doc__)\n" in path.read_text()
 )
 ON_THE_CPU_ALONE = {
-    "papers.bias_reduced_her.appendix_a", "papers.ter.nchain", "papers.ter.sweeps",  # no networks
-    "papers.ter.batch_time",  # its network only prepares the batches of EBU
-    "papers.bias_reduced_her.bitflip", "papers.sibling_rivalry.track",  # networks of 64 units, runs of a minute
+    "papers.bias_reduced_her.worlds.appendix_a", "papers.ter.train_nchain", "papers.ter.measures.sweeps",  # no networks
+    "papers.ter.measures.batch_time",  # its network only prepares the batches of EBU
+    "papers.bias_reduced_her.train_bitflip", "papers.sibling_rivalry.train_track",  # 64 units, runs of a minute
 }  # fmt: skip
 
 
@@ -178,11 +178,11 @@ def short(monkeypatch, script) -> None:
 
 
 UNITS = {
-    "papers.bias_reduced_her.appendix_a": "sample", "papers.bias_reduced_her.bitflip": "episode",
-    "papers.bias_reduced_her.train": "episode", "papers.sibling_rivalry.build": "episode",
-    "papers.sibling_rivalry.track": "episode", "papers.sibling_rivalry.train": "episode",
+    "papers.bias_reduced_her.worlds.appendix_a": "sample", "papers.bias_reduced_her.train_bitflip": "episode",
+    "papers.bias_reduced_her.train": "episode", "papers.sibling_rivalry.train_build": "episode",
+    "papers.sibling_rivalry.train_track": "episode", "papers.sibling_rivalry.train": "episode",
     "papers.sibling_rivalry.train_off_policy": "episode",
-    "papers.ter.nchain": "backup", "papers.ter.sweeps": "copy",
+    "papers.ter.train_nchain": "backup", "papers.ter.measures.sweeps": "copy",
 }  # fmt: skip
 """What a bar counts, where it is not environment steps."""
 SCORES = {"return", "success", "error", "batch_seconds_mean", "grounded", "tv_replayed"}

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lab.entry import Entry
-from lab.runs import Run
-from lab.sweep import sweep as sweep_over
+from lab.run.runs import Run
+from lab.sweep.entry import Entry
+from lab.sweep.sweep import sweep as sweep_over
 from papers.bias_reduced_her.evidence import experiments as bias_reduced_her
 from papers.ter.evidence import experiments as ter
 

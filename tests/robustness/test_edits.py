@@ -14,7 +14,7 @@ FILES = {
     "train.py": """
 import time
 from dataclasses import dataclass
-from lab.runs import Run
+from lab.run.runs import Run
 from papers.coins.method import VALUE
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def main(config, run_dir, *, tensorboard=False, progress=False):
         return run.finish({"score": VALUE})
 """,
     "evidence/experiments.py": """
-from lab.entry import Entry
+from lab.sweep.entry import Entry
 from papers.coins.train import Config
 
 def entries(scale):
@@ -46,7 +46,7 @@ def entries(scale):
 EXPERIMENTS = {"flips": entries}
 """,
     "evidence/figures.py": """
-from lab.plotting import Figure
+from lab.judge.plotting import Figure
 
 def draw(results, scale, out):
     out.write_text(str(sorted(results.at("flips", scale)["value"])))

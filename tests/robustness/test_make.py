@@ -11,7 +11,7 @@ import pytest
 from tests.processes import fresh, started, wait_until
 
 ROOT = Path(__file__).parents[2]
-DREAMER = "papers/ter/requirements-dreamer.txt"
+DREAMER = "papers/ter/agents/requirements-dreamer.txt"
 
 
 def make(venv: Path, *arguments: str) -> subprocess.CompletedProcess:
@@ -115,7 +115,7 @@ def test_the_variables_reach_the_command(tmp_path):
     assert called("torture") == "-m tests.torture --n 100"
     assert called("torture", "N=7", "JOBS=3", "SEED=5") == "-m tests.torture --n 7 --jobs 3 --seed 5"
     given = ["PAPER=ter", "ENV=5x5-1", "METHOD=uer"]
-    assert called("watch", *given) == "-m lab.watch --paper ter --env 5x5-1 --method uer"
+    assert called("watch", *given) == "-m lab.pages.watch --paper ter --env 5x5-1 --method uer"
     assert called("compare", "A=one", "B=two", "OUT=c.png") == "-m lab compare one two --out c.png"
 
 
@@ -123,7 +123,7 @@ def test_a_shell_has_an_env_of_its_own(tmp_path):
     command = [*installed(tmp_path / "venv", 'echo "$@"'), "watch"]
     shell = {**fresh(), "ENV": "/etc/profile", "OUT": "/tmp/out", "N": "ten"}
     done = subprocess.run(command, cwd=ROOT, env=shell, capture_output=True, text=True)
-    assert done.stdout.split() == "-m lab.watch --paper --env --method".split()
+    assert done.stdout.split() == "-m lab.pages.watch --paper --env --method".split()
 
 
 def test_a_makefile_below_a_folder_with_a_space_lists_its_targets(tmp_path):

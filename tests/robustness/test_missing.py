@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.errors import UserError
-from papers.bias_reduced_her import appendix_a
+from lab.run.errors import UserError
+from papers.bias_reduced_her.worlds import appendix_a
 
 ROOT = Path(__file__).parents[2]
 

@@ -16,11 +16,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.arguments import parse
-from lab.entry import Entry
-from lab.errors import UserError, guard
-from lab.resources import default_jobs
 from lab.rooms import ROOT
+from lab.run.arguments import parse
+from lab.run.errors import UserError, guard
+from lab.sweep.entry import Entry
+from lab.sweep.resources import default_jobs
 from tests.torture.kills import Case, Torturer
 from tests.torture.runs import kind, longer, rotation, smoke
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.entry import Entry, Job
-from lab.identity import CHECKPOINTS, run_name
-from lab.launchers import Local
-from lab.provenance import take
+from lab.run.identity import CHECKPOINTS, run_name
+from lab.run.provenance import take
+from lab.sweep.entry import Entry, Job
+from lab.sweep.launchers import Local
 from tests.torture import runs
 from tests.torture.compare import differences, evaluations
 

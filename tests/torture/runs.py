@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from arena.__main__ import HOUSE as ARENA
-from lab.entry import Entry
-from lab.identity import run_name
 from lab.rooms import House
-from papers.sibling_rivalry import build
+from lab.run.identity import run_name
+from lab.sweep.entry import Entry
+from papers.sibling_rivalry import train_build
 from papers.ter import train_dreamer
 
 LONGER: dict[str, dict[str, Any]] = {
-    "papers.bias_reduced_her.bitflip": dict(epochs=6),
+    "papers.bias_reduced_her.train_bitflip": dict(epochs=6),
     "papers.bias_reduced_her.train": dict(epochs=6),
     "papers.ners.train": dict(steps=480),
     "papers.ref_er.train": dict(bins=6),
     "papers.ref_er.train_acer": dict(bins=6),
     "papers.ref_er.train_ppo": dict(bins=6),
-    "papers.sibling_rivalry.build": dict(episodes=96, log_every=8),
-    "papers.sibling_rivalry.track": dict(updates=8, log_every=1),
+    "papers.sibling_rivalry.train_build": dict(episodes=96, log_every=8),
+    "papers.sibling_rivalry.train_track": dict(updates=8, log_every=1),
     "papers.sibling_rivalry.train": dict(epochs=5),
     "papers.sibling_rivalry.train_low_level": dict(updates=4),
     "papers.sibling_rivalry.train_off_policy": dict(epochs=5),
@@ -33,7 +33,7 @@ LONGER: dict[str, dict[str, Any]] = {
     "papers.ter.train_sokoban": dict(eval_every=70),
 }
 """What differs from scale smoke, where a run of two evaluations would mostly be killed before its first checkpoint."""
-SAVE_EVERY = {"papers.ter.nchain": 20}
+SAVE_EVERY = {"papers.ter.train_nchain": 20}
 """What a script's constant of this name is set to in runs that are killed, if not 1."""
 
 
@@ -46,8 +46,8 @@ def smoke() -> Iterator[Entry]:
                 for entry in experiment("smoke"):
                     if not isinstance(entry.config, train_dreamer.Config) or train_dreamer.PYTHON.exists():
                         yield entry
-                    if isinstance(entry.config, build.Config) and importlib.util.find_spec("ray"):
-                        config = dataclasses.replace(entry.config, actors=build.RAY_ACTORS)
+                    if isinstance(entry.config, train_build.Config) and importlib.util.find_spec("ray"):
+                        config = dataclasses.replace(entry.config, actors=train_build.RAY_ACTORS)
                         yield dataclasses.replace(entry, method=f"{entry.method} on Ray", config=config)
 
 

@@ -10,9 +10,9 @@ from functools import partial
 from arena.replay.evidence.experiments import NAMES, legal
 from arena.replay.evidence.gains import BASE, gain, runs_of
 from arena.replay.tasks import TASKS
-from lab.claims import Claim
-from lab.results import Results
-from lab.verdicts import Rule, Verdict, above, all_of, decide, gated, judged, margin_of
+from lab.judge.claims import Claim
+from lab.judge.results import Results
+from lab.judge.verdicts import Rule, Verdict, above, all_of, decide, gated, judged, margin_of
 
 
 def no_gain(margin: float) -> Rule:

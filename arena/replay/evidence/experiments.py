@@ -7,8 +7,8 @@ registers. There is no `full`: the arena's budget is its own.
 from arena.replay import train
 from arena.replay.ideas import IDEAS, refusal
 from arena.replay.tasks import TASKS
-from lab.grid import Experiment, Scales, grid
 from lab.rooms import plain
+from lab.sweep.grid import Experiment, Scales, grid
 
 SEEDS = Scales(1, range(10, 20), 0)
 """At quick lower ones were used to see what runs cost."""

@@ -14,9 +14,9 @@ import numpy as np
 
 from arena.replay.evidence.experiments import NAMES, legal
 from arena.replay.tasks import TASKS
-from lab.results import MissingData, Results
-from lab.scores import Runs
-from lab.verdicts import Estimate, above, difference, false_discovery_threshold, p_value
+from lab.judge.results import MissingData, Results
+from lab.judge.scores import Runs
+from lab.judge.verdicts import Estimate, above, difference, false_discovery_threshold, p_value
 
 BASE = "uniform"
 

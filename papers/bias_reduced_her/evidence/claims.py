@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lab.claims import Claim, full_only
-from lab.comparisons import Judge, Runs, Score, last
-from lab.results import MissingData
-from lab.verdicts import (
+from lab.judge.claims import Claim, full_only
+from lab.judge.comparisons import Judge, Runs, Score, last
+from lab.judge.results import MissingData
+from lab.judge.verdicts import (
     NOBODY,
     Verdict,
     above,
@@ -184,7 +184,7 @@ def both(
     on: str | tuple[str, ...] = TASKS, counted_with: str = "", **how: Any,
 ) -> Iterator[Claim]:  # fmt: skip
     """A claim, for each reading of a virtual success. success: whether it is about that, and decided only where some
-    method has any. how: see lab.comparisons.Compare."""
+    method has any. how: see lab.judge.comparisons.Compare."""
     own = name.startswith("own-")
     for reading, (suffix, gate, other) in ARMS.items():
         yield Claim(

@@ -5,13 +5,13 @@ from functools import partial
 
 import numpy as np
 
-from lab.claims import Claim
-from lab.comparisons import Place, Room, Runs, Score, last
-from lab.results import Results
-from lab.verdicts import MIN_SEEDS, Verdict, number
-from papers.bias_reduced_her.appendix_a import METHODS, Config
+from lab.judge.claims import Claim
+from lab.judge.comparisons import Place, Room, Runs, Score, last
+from lab.judge.results import Results
+from lab.judge.verdicts import MIN_SEEDS, Verdict, number
 from papers.bias_reduced_her.evidence.claims_runs import OTHER
 from papers.bias_reduced_her.evidence.labels import SIGMA2, SMALL_FLOOR, env_label
+from papers.bias_reduced_her.worlds.appendix_a import METHODS, Config
 
 EXPERIMENT = "appendix-a"
 WITHIN = 2.0

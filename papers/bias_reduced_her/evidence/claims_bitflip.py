@@ -7,10 +7,10 @@ seed: they see the same starts and begin with one network.
 
 from dataclasses import replace
 
-from lab.claims import Claim
-from lab.comparisons import Place, Runs, Score, area, last
-from lab.results import Results
-from lab.verdicts import Verdict
+from lab.judge.claims import Claim
+from lab.judge.comparisons import Place, Runs, Score, area, last
+from lab.judge.results import Results
+from lab.judge.verdicts import Verdict
 from papers.bias_reduced_her.evidence.claims_runs import OTHER
 from papers.bias_reduced_her.evidence.labels import PLAIN, READINGS
 

@@ -14,9 +14,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from lab.comparisons import Room, Runs, Score, Side, area, last
-from lab.results import MissingData
-from lab.verdicts import Learning, number
+from lab.judge.comparisons import Room, Runs, Score, Side, area, last
+from lab.judge.results import MissingData
+from lab.judge.verdicts import Learning, number
 from papers.bias_reduced_her.evidence.labels import SUCCESS, TABLE_2, label, with_bias
 
 TASKS = tuple(TABLE_2)

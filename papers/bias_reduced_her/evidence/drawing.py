@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from lab import plotting
-from lab.colours import BLACK, GREEN, OWN_METHOD, PURPLE, SKY, UNIFORM
-from lab.results import MissingData, Results
+from lab.judge import plotting
+from lab.judge.colours import BLACK, GREEN, OWN_METHOD, PURPLE, SKY, UNIFORM
+from lab.judge.results import MissingData, Results
 from papers.bias_reduced_her.evidence.labels import BOOTSTRAPPED, CONTROLS, SUCCESS, TRAINING, label
 
 COLOURS = {

@@ -8,11 +8,12 @@ original HER.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from lab.entry import Entry
-from lab.grid import Experiment, Scales, grid
-from papers.bias_reduced_her import appendix_a, bitflip, train
+from lab.sweep.entry import Entry
+from lab.sweep.grid import Experiment, Scales, grid
+from papers.bias_reduced_her import train, train_bitflip
 from papers.bias_reduced_her.evidence.labels import NAMES, PLAIN, READINGS, SIGMA2, SMALL_FLOOR, env_label
-from papers.bias_reduced_her.worlds import TASKS
+from papers.bias_reduced_her.worlds import appendix_a
+from papers.bias_reduced_her.worlds.tasks import TASKS
 
 FIRST_SEED = 5
 """Lower ones were used to look at first editions and are not used again."""
@@ -77,8 +78,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         for task in ("Hand", "Robot", "HandWall")
     },
     # the plain task with and without hindsight; the useless action in both readings with and without the filter
-    "bitflip": grid(bitflip, PLAIN, ["none", "her"], **BITFLIP)
-    + grid(bitflip, list(READINGS), HER, **BITFLIP),
+    "bitflip": grid(train_bitflip, PLAIN, ["none", "her"], **BITFLIP)
+    + grid(train_bitflip, list(READINGS), HER, **BITFLIP),
     # goals that move without the largest sigma^2, which makes q* almost flat
     "appendix-a": grid(appendix_a, sigmas("mixture", SIGMA2), appendix_a.METHODS["mixture"], **APPENDIX_A)
     + grid(

@@ -13,8 +13,8 @@ from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Rectangle
 
-from lab.plotting import Figure, fill_with_table, later, left_labels, not_run, share_y
-from lab.results import MissingData, final
+from lab.judge.plotting import Figure, fill_with_table, later, left_labels, not_run, share_y
+from lab.judge.results import MissingData, final
 from papers.bias_reduced_her.evidence import figures_bitflip
 from papers.bias_reduced_her.evidence.drawing import HOW, Data, styles
 from papers.bias_reduced_her.evidence.labels import (
@@ -77,7 +77,7 @@ def heat_map(data: Data, method: str, env: str, cells: int) -> np.ndarray:
 
 def table1(data: Data) -> Canvas:
     """Table 1: where the virtual goals of each method lie in each task."""
-    from envs.throwing import GOAL_BOX
+    from envs.throwing.tasks import GOAL_BOX
     from papers.bias_reduced_her.train import Config
 
     cells, readings = Config().grid, data.readings()

@@ -7,14 +7,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from lab.colours import BLACK, GREEN, ORANGE, PURPLE, UNIFORM
-from lab.results import MissingData, matrix
-from lab.stats import band
-from papers.bias_reduced_her.appendix_a import GOALS, PER_SIDE
+from lab.judge.colours import BLACK, GREEN, ORANGE, PURPLE, UNIFORM
+from lab.judge.results import MissingData, matrix
+from lab.judge.stats import band
 from papers.bias_reduced_her.evidence.drawing import Data
 from papers.bias_reduced_her.evidence.labels import SIGMA2, SMALL_FLOOR, env_label
-from papers.bias_reduced_her.goal_mixture import variances
 from papers.bias_reduced_her.instructional import Grid
+from papers.bias_reduced_her.worlds.appendix_a import GOALS, PER_SIDE
+from papers.bias_reduced_her.worlds.goal_mixture import variances
 
 LABELS = {
     "monte-carlo": "uniform samples",

@@ -4,7 +4,7 @@ from copy import copy
 
 from matplotlib.figure import Figure as Canvas
 
-from lab.colours import GREEN, UNIFORM
+from lab.judge.colours import GREEN, UNIFORM
 from papers.bias_reduced_her.evidence.drawing import HOW, Data
 from papers.bias_reduced_her.evidence.labels import PLAIN, READINGS
 

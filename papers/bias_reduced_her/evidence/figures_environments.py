@@ -7,13 +7,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from envs.throwing import GOAL_BOX, MAX_STEPS, Hand, HandWall, Robot, ThrowingTask
-from envs.throwing_experts import HandExpert, RobotExpert
-from envs.throwing_physics import WALL
-from envs.throwing_view import BOTTOM, LEFT, SIDE
-from lab.colours import VERMILLION
-from lab.plotting import new_figure, save
-from lab.results import Results
+from envs.throwing.experts import HandExpert, RobotExpert
+from envs.throwing.physics import WALL
+from envs.throwing.tasks import GOAL_BOX, MAX_STEPS, Hand, HandWall, Robot, ThrowingTask
+from envs.throwing.view import BOTTOM, LEFT, SIDE
+from lab.judge.colours import VERMILLION
+from lab.judge.plotting import new_figure, save
+from lab.judge.results import Results
 from papers.bias_reduced_her.instructional import Grid, UniformGoals, target_distribution
 
 Policy = Callable[[np.ndarray, np.ndarray], np.ndarray]

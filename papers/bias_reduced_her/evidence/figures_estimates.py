@@ -5,8 +5,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from scipy.stats import t
 
-from lab.plotting import not_run
-from lab.results import MissingData, final
+from lab.judge.plotting import not_run
+from lab.judge.results import MissingData, final
 from papers.bias_reduced_her.evidence.drawing import Data, styles
 from papers.bias_reduced_her.evidence.labels import label
 

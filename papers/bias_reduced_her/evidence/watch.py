@@ -1,4 +1,4 @@
-"""How `lab.watch` plays what this paper's DDPG has learnt on goal environments."""
+"""How `lab.pages.watch` plays what this paper's DDPG has learnt on goal environments."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from lab.watch.agents import part
+from lab.pages.watch.agents import part
 from papers.bias_reduced_her import train
-from papers.bias_reduced_her.ddpg import DDPG
-from papers.bias_reduced_her.scaling import Scaler
-from papers.bias_reduced_her.worlds import make_env
+from papers.bias_reduced_her.agents.ddpg import DDPG
+from papers.bias_reduced_her.agents.scaling import Scaler
+from papers.bias_reduced_her.worlds.tasks import make_env
 
 HEADLINE = ("Hand", "filtered-her")
 CONFIGS = (train.Config,)

@@ -9,9 +9,9 @@ paper's text and its own tables disagree, the column of the paper's values says 
 
 from functools import partial
 
-from lab.claims import Claim, full_only
-from lab.comparisons import Score, last
-from lab.verdicts import MARGIN, number
+from lab.judge.claims import Claim, full_only
+from lab.judge.comparisons import Score, last
+from lab.judge.verdicts import MARGIN, number
 from papers.ners.evidence import claims_law as law
 from papers.ners.evidence.claims_runs import (
     CLOSE,

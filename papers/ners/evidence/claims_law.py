@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from lab.comparisons import TINY, Compare, Judge, Measure, Runs, Score
-from lab.results import MissingData
-from lab.verdicts import MIN_SEEDS, Verdict, all_of, below, difference, number
+from lab.judge.comparisons import TINY, Compare, Judge, Measure, Runs, Score
+from lab.judge.results import MissingData
+from lab.judge.verdicts import MIN_SEEDS, Verdict, all_of, below, difference, number
 from papers.ners.evidence.claims_runs import ROOM, beyond, early, fifth, late, places, together
 from papers.ners.evidence.labels import SAMPLERS, split
 from papers.ners.evidence.paper_values import BASELINES, FIG5, STATISTICS, STEPS, TABLE3, TIME_LIMITS, scorer_updates
@@ -197,7 +197,7 @@ def of_the_bonus(runs: Runs, method: str, env: str) -> np.ndarray:
     return np.array(found)
 
 
-# ---- NERS's networks alone: the runs of shrinkage.py -----------------------------------------------------------------
+# ---- NERS's networks alone: the runs of train_scorer.py --------------------------------------------------------------
 
 UNTRAINED = replace(ROOM, steps=lambda runs, sides: 0)
 TIMES = ("share", "episode", "environment")

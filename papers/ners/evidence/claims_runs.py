@@ -25,9 +25,9 @@ from functools import partial
 
 import numpy as np
 
-from lab.comparisons import Comparison, Judge, Measure, Place, Room, Runs, Score
-from lab.results import MissingData
-from lab.verdicts import MIN_SEEDS, Learning, Verdict, all_of, learning
+from lab.judge.comparisons import Comparison, Judge, Measure, Place, Room, Runs, Score
+from lab.judge.results import MissingData
+from lab.judge.verdicts import MIN_SEEDS, Learning, Verdict, all_of, learning
 from papers.ners.evidence.labels import AGENTS, SAMPLERS, cell, label, score_metric, split, task
 from papers.ners.evidence.paper_values import BASELINES, RANDOM_STEPS, STEPS, TABLE1, TABLE2, margin
 from papers.ners.evidence.paper_values import SAMPLERS as FOUR

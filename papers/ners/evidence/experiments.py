@@ -10,12 +10,12 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from lab.entry import Entry
-from lab.grid import Experiment, Scales, each, grid
-from papers.ners import pendulum_draws, shrinkage, train, train_rainbow
+from lab.sweep.entry import Entry
+from lab.sweep.grid import Experiment, Scales, each, grid
+from papers.ners import train, train_pendulum_draws, train_rainbow, train_scorer
+from papers.ners.agents.td3 import LR as TD3_LR
 from papers.ners.evidence.plan import FIRST_SEED, HOPPER, LANDER, PLANS, SEEDS_PER_FILE, files
-from papers.ners.samplers import Settings
-from papers.ners.td3 import LR as TD3_LR
+from papers.ners.samplers.samplers import Settings
 
 
 def _law(entry: Entry) -> bool:
@@ -128,11 +128,11 @@ EXPERIMENTS: dict[str, Experiment] = {
             for time in ("share", "episode", "environment")
             for rewards in ("signs", "positive")
         },
-        shrinkage, Scales(smoke=dict(transitions=300, updates=(0, 3, 6))),
+        train_scorer, Scales(smoke=dict(transitions=300, updates=(0, 3, 6))),
     ),
     # the figure shows one run of each kind; the claims look at all
     "fig1": grid(
-        pendulum_draws, PLANS["fig1"].tasks,
+        train_pendulum_draws, PLANS["fig1"].tasks,
         {"sac random": dict(method="random"), "sac random terminal": dict(method="random", timeout_terminal=True)},
         PLANS["fig1"].seeds, Scales(smoke=dict(steps=300)),
     ),

@@ -6,8 +6,8 @@ the experiment is missing.
 
 from matplotlib.figure import Figure as Canvas
 
-from lab.colours import OTHERS
-from lab.plotting import Figure, left_labels, places
+from lab.judge.colours import OTHERS
+from lab.judge.plotting import Figure, left_labels, places
 from papers.ners.evidence.figures_data import HOW, RETURN, SAC, Data, panel, solid
 from papers.ners.evidence.figures_draws import fig1
 from papers.ners.evidence.figures_law import fig5, own_distance, own_law, own_time

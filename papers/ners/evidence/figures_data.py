@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from lab import plotting
-from lab.entry import Entry
-from lab.results import Results
+from lab.judge import plotting
+from lab.judge.results import Results
+from lab.sweep.entry import Entry
 from papers.ners.evidence.labels import AGENTS, COLOURS, SAMPLERS, cell, label, split, task
 
 RETURN = "mean return of a policy"

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Circle, Rectangle
 
-from lab.plotting import new_figure
-from lab.results import MissingData, matrix
+from lab.judge.plotting import new_figure
+from lab.judge.results import MissingData, matrix
 from papers.ners.evidence.figures_data import Data
 from papers.ners.evidence.postures import EXCESSIVE, posture
 

@@ -5,8 +5,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import PercentFormatter
 
-from lab.plotting import left_labels
-from lab.results import MissingData, matrix
+from lab.judge.plotting import left_labels
+from lab.judge.results import MissingData, matrix
 from papers.ners.evidence.figures_data import HOW, RETURN, Data, panel, solid
 from papers.ners.evidence.labels import AGENTS, COLOURS, READING_COLOURS, READINGS, SAMPLERS, cell, task
 from papers.ners.evidence.paper_values import FIG5, scorer_updates
@@ -97,7 +97,7 @@ def own_distance(data: Data) -> Canvas:
 
 def own_law(data: Data) -> Canvas:
     """Not in the paper: NERS by every reading of what the paper leaves open; a panel for each measure."""
-    from papers.ners.diagnostics import bonus_distance  # loads torch
+    from papers.ners.samplers.diagnostics import bonus_distance  # loads torch
 
     [(agent, env)] = data.cells
     shown = [metric for metric in MEASURES if metric in LOGARITHMIC]

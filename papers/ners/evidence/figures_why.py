@@ -3,9 +3,9 @@
 import numpy as np
 from matplotlib.figure import Figure as Canvas
 
-from lab.colours import BLUE, ORANGE, VERMILLION
-from lab.plotting import not_run
-from lab.results import MissingData, matrix
+from lab.judge.colours import BLUE, ORANGE, VERMILLION
+from lab.judge.plotting import not_run
+from lab.judge.results import MissingData, matrix
 from papers.ners.evidence.figures_data import Data
 
 TIMES = {

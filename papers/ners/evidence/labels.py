@@ -1,6 +1,6 @@
 """Names, colours and orders of what was run, for figures and claims alike. Nothing is drawn here."""
 
-from lab.colours import OTHERS, OWN_METHOD, PRIORITISED, UNIFORM
+from lab.judge.colours import OTHERS, OWN_METHOD, PRIORITISED, UNIFORM
 
 AGENTS = {"td3": "TD3", "sac": "SAC", "rainbow": "Rainbow", "none": "no agent"}
 SAMPLERS = {

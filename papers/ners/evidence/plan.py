@@ -5,7 +5,7 @@ Nothing here loads torch, so that listing the figures does not.
 
 from typing import NamedTuple
 
-from lab.grid import Scales
+from lab.sweep.grid import Scales
 
 PENDULUM, LANDER, WALKER, HOPPER = "SparsePendulum", "LunarLanderContinuous-v3", "BipedalWalker-v3", "Hopper-v4"
 GAMES = (
@@ -70,5 +70,5 @@ def files(experiment: str) -> tuple[str, ...]:
 
 
 def read_as(*experiments: str) -> str:
-    """All parts of some experiments, as lab.results reads them as one."""
+    """All parts of some experiments, as lab.judge.results reads them as one."""
     return "+".join(part for experiment in experiments for part in files(experiment))

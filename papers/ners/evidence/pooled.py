@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lab.results import MissingData
+from lab.judge.results import MissingData
 
 METRICS = ("draws", "td2_mean", "td2_sd", "q_mean", "q_sd")
 

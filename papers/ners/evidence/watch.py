@@ -1,4 +1,4 @@
-"""How `lab.watch` plays what this paper's SAC and TD3 have learnt."""
+"""How `lab.pages.watch` plays what this paper's SAC and TD3 have learnt."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from lab.watch.agents import part
+from lab.pages.watch.agents import part
 from papers.ners import train
-from papers.ners.sac import SAC
-from papers.ners.tasks import make_env
-from papers.ners.td3 import TD3
+from papers.ners.agents.sac import SAC
+from papers.ners.agents.tasks import make_env
+from papers.ners.agents.td3 import TD3
 
 HEADLINE = ("SparsePendulum", "sac-ners")
 CONFIGS = (train.Config,)

@@ -12,7 +12,7 @@ is 5) but learning need not have.
 Left out: "competitive with the best published results", for which the paper gives no number.
 """
 
-from lab.claims import full_only
+from lab.judge.claims import full_only
 from papers.ref_er.evidence import claims_ddpg, claims_flow, claims_own, claims_sensitivity, claims_vracer
 
 FULL_ONLY = ("fig1-bang-bang", "fig2-level", "fig7-f-humanoid")

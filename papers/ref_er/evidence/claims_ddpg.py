@@ -4,10 +4,10 @@ from functools import partial
 
 import numpy as np
 
-from lab.claims import Claim
-from lab.comparisons import Runs
-from lab.results import MissingData, Results
-from lab.verdicts import MIN_SEEDS, NOBODY, Verdict, above, all_of, difference, judged, most_of
+from lab.judge.claims import Claim
+from lab.judge.comparisons import Runs
+from lab.judge.results import MissingData, Results
+from lab.judge.verdicts import MIN_SEEDS, NOBODY, Verdict, above, all_of, difference, judged, most_of
 from papers.ref_er.evidence.before_learning import before
 from papers.ref_er.evidence.claims_runs import (
     AWAY,

@@ -6,9 +6,9 @@ costs as much as hundreds of actions: exits per action and squared actions are c
 
 from functools import partial
 
-from lab.claims import Claim
-from lab.comparisons import Runs, Score
-from lab.verdicts import MARGIN, Verdict, below, gated, mean_of
+from lab.judge.claims import Claim
+from lab.judge.comparisons import Runs, Score
+from lab.judge.verdicts import MARGIN, Verdict, below, gated, mean_of
 from papers.ref_er.evidence.before_learning import before
 from papers.ref_er.evidence.claims_runs import ROOM, bins, late, mean, score
 from papers.ref_er.evidence.claims_vracer import SEGMENTS

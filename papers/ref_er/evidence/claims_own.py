@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from lab.claims import Claim
-from lab.comparisons import Runs, Score
+from lab.judge.claims import Claim
+from lab.judge.comparisons import Runs, Score
 from papers.ref_er.evidence.before_learning import before
 from papers.ref_er.evidence.claims_ddpg import NEAR_MAXIMUM, largest_divergence
 from papers.ref_er.evidence.claims_runs import DIVERGENCE, LAST, ROOM, score, settled

@@ -32,9 +32,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import digamma, polygamma
 
-from lab.comparisons import TINY, Compare, Measure, Room, Runs, Score, Side
-from lab.results import MissingData
-from lab.verdicts import Estimate, number
+from lab.judge.comparisons import TINY, Compare, Measure, Room, Runs, Score, Side
+from lab.judge.results import MissingData
+from lab.judge.verdicts import Estimate, number
 from papers.ref_er.evidence.before_learning import before
 from papers.ref_er.evidence.experiments import entries_of
 from papers.ref_er.evidence.implied_kl import implied_kl

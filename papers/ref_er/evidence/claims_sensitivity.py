@@ -8,10 +8,10 @@ import re
 from functools import partial
 from itertools import combinations
 
-from lab.claims import Claim
-from lab.comparisons import Runs
-from lab.results import MissingData, Results
-from lab.verdicts import Verdict
+from lab.judge.claims import Claim
+from lab.judge.comparisons import Runs
+from lab.judge.results import MissingData, Results
+from lab.judge.verdicts import Verdict
 from papers.ref_er.evidence.claims_runs import BETA, ROOM, SPREAD, TRAINING, score
 from papers.ref_er.evidence.paper_values import FIG7, FIG8
 

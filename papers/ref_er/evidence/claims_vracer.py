@@ -5,10 +5,10 @@ from functools import partial
 
 import numpy as np
 
-from lab.claims import Claim
-from lab.comparisons import Runs
-from lab.results import MissingData, Results
-from lab.verdicts import Verdict, above, difference, gated, judged, most_of
+from lab.judge.claims import Claim
+from lab.judge.comparisons import Runs
+from lab.judge.results import MissingData, Results
+from lab.judge.verdicts import Verdict, above, difference, gated, judged, most_of
 from papers.ref_er.evidence.claims_runs import (
     AWAY,
     DECLINE,

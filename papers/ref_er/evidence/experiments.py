@@ -10,10 +10,10 @@ in the paper, at quick 50,000 actions and a memory of 8,192, at full a million a
 from collections.abc import Iterable
 from typing import Any
 
-from lab.entry import Entry
-from lab.grid import Experiment, Scales, each, grid
+from lab.sweep.entry import Entry
+from lab.sweep.grid import Experiment, Scales, each, grid
 from papers.ref_er import train, train_acer, train_ppo
-from papers.ref_er.tasks import TASKS
+from papers.ref_er.agents.tasks import TASKS
 
 SEEDS = Scales(1, 5, 5)
 FEW = Scales(1, 3, 5)

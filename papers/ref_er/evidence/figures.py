@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from lab.plotting import Figure, left_labels, places
+from lab.judge.plotting import Figure, left_labels, places
 from papers.ref_er.evidence.figures_flow import fig6
 from papers.ref_er.evidence.figures_panels import (
     BAND,

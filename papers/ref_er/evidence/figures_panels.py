@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 from numpy.typing import ArrayLike
 
-from lab import plotting
-from lab.colours import BLACK, GREEN, OWN_METHOD, PRIORITISED, PURPLE, SKY, UNIFORM
-from lab.results import MissingData, Results, matrix
+from lab.judge import plotting
+from lab.judge.colours import BLACK, GREEN, OWN_METHOD, PRIORITISED, PURPLE, SKY, UNIFORM
+from lab.judge.results import MissingData, Results, matrix
 from papers.ref_er.evidence.implied_kl import implied_kl
 from papers.ref_er.evidence.paper_values import ACTIONS, NOISE, TOLERANCE
 
@@ -94,7 +94,7 @@ class Data(plotting.Data):
 
 def versions(envs: Sequence[str]) -> str:
     """Which versions of the tasks the runs have, and which of them differ from the paper's in more than that."""
-    from papers.ref_er.tasks import FLOW, TASKS, Task
+    from papers.ref_er.agents.tasks import FLOW, TASKS, Task
 
     if grids := [str(FLOW[env]) for env in envs if env in FLOW]:
         return f"task: our own solver of the flow, with {' and '.join(grids)} cells per diameter"

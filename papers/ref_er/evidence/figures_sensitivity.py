@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure as Canvas
 
-from lab.plotting import left_labels, shown
+from lab.judge.plotting import left_labels, shown
 from papers.ref_er.evidence.figures_panels import SYMBOLS, XLABEL, Data, cut_below, short
 
 HYPERPARAMETERS = {  # as methods are labelled -> field of a config, text of a legend

@@ -4,7 +4,7 @@ from lab.pages.notebook import Notebook
 
 NOTEBOOK = Notebook(
     equations=("Eq. (6)", "Eq. (7)", "Eq. (8)"),
-    code=("papers.ref_er.refer:ReFER", "papers.ref_er.retrace:retrace_as_printed"),
+    code=("papers.ref_er.refer:ReFER", "papers.ref_er.agents.retrace:retrace_as_printed"),
     about=(
         "A run each with ReF-ER and without, with seed 0, on a task that is soon learnt: an example. The "
         "figures have harder tasks and more seeds."

@@ -1,4 +1,4 @@
-"""How `lab.watch` plays what this paper's five learners have learnt."""
+"""How `lab.pages.watch` plays what this paper's five learners have learnt."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,11 +7,11 @@ import gymnasium
 import numpy as np
 import torch
 
-from lab.errors import UserError
+from lab.run.errors import UserError
 from papers.ref_er import train, train_acer, train_ppo
-from papers.ref_er.episode import seen
-from papers.ref_er.player import WhiteNoise
-from papers.ref_er.tasks import to_env
+from papers.ref_er.agents.player import WhiteNoise
+from papers.ref_er.agents.tasks import to_env
+from papers.ref_er.memory.episode import seen
 
 HEADLINE = ("Hopper-v5", "vracer-refer")
 SCRIPTS: dict[type, Any] = {script.Config: script for script in (train, train_ppo, train_acer)}

@@ -13,9 +13,9 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from lab.claims import Claim
-from lab.comparisons import Runs, Score, last
-from lab.verdicts import Verdict, all_of, below, mean_of, number, same
+from lab.judge.claims import Claim
+from lab.judge.comparisons import Runs, Score, last
+from lab.judge.verdicts import Verdict, all_of, below, mean_of, number, same
 from papers.sibling_rivalry import train_low_level
 from papers.sibling_rivalry.evidence import claims_appendix, claims_build, claims_track
 from papers.sibling_rivalry.evidence.claims_runs import (
@@ -54,7 +54,7 @@ ant_oracle = partial(ROOM.all, of="ant-oracle", on=ANT)
 
 def no_toggling(runs: Runs, env: str) -> Verdict:
     """PPO's final distance to the goal is the number of the goal's pixels, as of a policy that never toggles one."""
-    from papers.sibling_rivalry.tasks import make_task
+    from papers.sibling_rivalry.agents.tasks import make_task
 
     pixels = float(make_task(env).goals(20_000, np.random.default_rng(0)).sum(axis=(1, 2, 3)).mean())
     distances = runs.last("distance", "ppo", env, LAST)
@@ -65,7 +65,7 @@ def no_toggling(runs: Runs, env: str) -> Verdict:
 
 def before_the_bar(points: pd.DataFrame, env: str) -> pd.Series:
     """On this side of the wall, below the bar's far end."""
-    from papers.sibling_rivalry.tasks import make_task
+    from papers.sibling_rivalry.agents.tasks import make_task
 
     side = make_task(env).world.layout.side  # type: ignore[attr-defined]
     return (points["y"] < 0.5 * side) & (points["x"] < 1.5 * side)
@@ -73,7 +73,7 @@ def before_the_bar(points: pd.DataFrame, env: str) -> pd.Series:
 
 def trap(runs: Runs, env: str) -> Verdict:
     """PPO ends before the wall, and nearer to the goal than it began."""
-    from papers.sibling_rivalry.tasks import make_task
+    from papers.sibling_rivalry.agents.tasks import make_task
 
     task, rng = make_task(env), np.random.default_rng(0)
     began = float(task.distance(task.achieved(task.starts(20_000, rng)), task.goals(20_000, rng)).mean())

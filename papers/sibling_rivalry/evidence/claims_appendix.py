@@ -10,9 +10,9 @@ from functools import partial
 
 import numpy as np
 
-from lab.claims import Claim
-from lab.comparisons import Judge, Runs
-from lab.verdicts import Verdict, above, difference, gated
+from lab.judge.claims import Claim
+from lab.judge.comparisons import Judge, Runs
+from lab.judge.verdicts import Verdict, above, difference, gated
 from papers.sibling_rivalry.evidence.claims_runs import (
     FOUND,
     MAZE,

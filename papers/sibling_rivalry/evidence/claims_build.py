@@ -1,7 +1,7 @@
 """What Section 4 and Appendix F say about the construction task (Fig. 5), as checks.
 
-Metrics are those of build.py, of the episodes played in training since the row before; a run's score is the mean over
-its last LAST rows. The limits were written down before any run of either method was compared (README, "Registered
+Metrics are those of train_build.py, of the episodes played in training since the row before; a run's score is the mean
+over its last LAST rows. The limits were written down before any run of either method was compared (README, "Registered
 before the runs").
 
 *Another world.* The world is our own, the arena of `quick` smaller than the paper's, and its runs shorter. Where
@@ -14,10 +14,10 @@ from functools import partial
 
 import numpy as np
 
-from lab.claims import Claim
-from lab.comparisons import Judge, Runs, Score, last
-from lab.results import MissingData, Results
-from lab.verdicts import Verdict, controlled, gated, number
+from lab.judge.claims import Claim
+from lab.judge.comparisons import Judge, Runs, Score, last
+from lab.judge.results import MissingData, Results
+from lab.judge.verdicts import Verdict, controlled, gated, number
 from papers.sibling_rivalry.evidence.claims_runs import ROOM, may_yet
 
 SR, NAIVE = "impala-sr", "impala"

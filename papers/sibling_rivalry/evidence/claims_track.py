@@ -1,9 +1,10 @@
 """What Section 3 and Appendix A say about the circular track (Figs. 1 and 2), as checks.
 
-Metrics are those of track.py: where the episodes ended that were played since the row before. "Early" is the first
-quarter of these rows, "in the end" the last quarter; a run's score is the mean over them. When the limits below were
-written down, nothing had been seen of the runs but the last row of one per method. The claim on the closer sibling was
-made stricter afterwards, as a peak of a quarter of the ends is not concentrated: it has the limit of the naive reward.
+Metrics are those of train_track.py: where the episodes ended that were played since the row before. "Early" is the
+first quarter of these rows, "in the end" the last quarter; a run's score is the mean over them. When the limits below
+were written down, nothing had been seen of the runs but the last row of one per method. The claim on the closer sibling
+was made stricter afterwards, as a peak of a quarter of the ends is not concentrated: it has the limit of the naive
+reward.
 
 Siblings are compared within their run. That the local optimum is over-represented among the closer ones, which the
 paper offers as an explanation, is a prediction of ours for its first quarter.
@@ -15,12 +16,12 @@ from functools import partial
 import numpy as np
 
 from envs.circular_track import LOCAL_OPTIMUM
-from lab.claims import Claim
-from lab.comparisons import Compare, Runs, Score
-from lab.verdicts import Verdict, controlled, number
+from lab.judge.claims import Claim
+from lab.judge.comparisons import Compare, Runs, Score
+from lab.judge.verdicts import Verdict, controlled, number
 from papers.sibling_rivalry.evidence.claims_runs import ROOM
 from papers.sibling_rivalry.evidence.ends import histograms
-from papers.sibling_rivalry.track import BINS, ENV
+from papers.sibling_rivalry.train_track import BINS, ENV
 
 MOST = 0.5
 """Share of ends from which a place counts as where the policy goes: more than everywhere else together."""

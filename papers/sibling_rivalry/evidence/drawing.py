@@ -13,16 +13,16 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Rectangle
 
-from lab import plotting
-from lab.colours import BLACK, GREEN, OWN_METHOD, PURPLE, SKY, UNIFORM
-from lab.plotting import not_run, round_steps
-from lab.results import MissingData, Results, matrix
+from lab.judge import plotting
+from lab.judge.colours import BLACK, GREEN, OWN_METHOD, PURPLE, SKY, UNIFORM
+from lab.judge.plotting import not_run, round_steps
+from lab.judge.results import MissingData, Results, matrix
 from papers.sibling_rivalry.evidence.labels import NAMES, label
 from papers.sibling_rivalry.evidence.paper_values import EPISODES
 
 if TYPE_CHECKING:
-    from envs.ant_maze import AntMaze
-    from envs.point_maze import PointMaze
+    from envs.ant.ant_maze import AntMaze
+    from envs.maze.point_maze import PointMaze
 
 STYLES: dict[str, dict] = {  # dashes where several methods stay at 0, so that all of them can be seen there
     "ppo": {"color": UNIFORM, "linestyle": "-"},
@@ -89,7 +89,9 @@ class OfAgents(Data):
         adam = [f"{value:.0e}".replace("e-0", "e-") for value in sorted({e.config.adam_eps for e in self.entries})]
         note = f"{note}; Adam's epsilon {' and '.join(adam)}"
         if "AntMazeSmall" in self.there:
-            from papers.sibling_rivalry.tasks import SHORT_OF_STEPS  # here: a list of figures does without kernels
+            from papers.sibling_rivalry.agents.tasks import (
+                SHORT_OF_STEPS,  # here: a list of figures does without kernels
+            )
 
             note += f" (low level in half the ant maze {SHORT_OF_STEPS['adam_eps']:.0e})".replace("e-0", "e-")
         return super().caption(note, **names)
@@ -135,7 +137,7 @@ def draw_ant_maze(ax: Axes, world: AntMaze) -> None:
 
 def draw_world(ax: Axes, env: str) -> None:
     """The point maze or an ant maze from above."""
-    from papers.sibling_rivalry.tasks import make_task  # loads torch
+    from papers.sibling_rivalry.agents.tasks import make_task  # loads torch
 
     task: Any = make_task(env)
     if env.startswith("Ant"):

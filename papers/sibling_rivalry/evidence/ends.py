@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from lab.results import matrix
-from papers.sibling_rivalry.track import BINS, ENV
+from lab.judge.results import matrix
+from papers.sibling_rivalry.train_track import BINS, ENV
 
 
 def end_points(frame: pd.DataFrame) -> pd.DataFrame:

@@ -8,9 +8,9 @@ it"). Its lengths are not chosen on Sibling Rivalry's runs (README, "Registered 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from lab.entry import Entry
-from lab.grid import Experiment, Scales, each, grid
-from papers.sibling_rivalry import build, track, train, train_low_level, train_off_policy
+from lab.sweep.entry import Entry
+from lab.sweep.grid import Experiment, Scales, each, grid
+from papers.sibling_rivalry import train, train_build, train_low_level, train_off_policy, train_track
 
 HEADLINE: dict[str, Callable[[Entry], bool]] = {
     "fig1": lambda entry: True,
@@ -119,7 +119,7 @@ STARTS = each(GRID, lambda env: {"PointMaze": {}, env: SHORTER})
 
 EXPERIMENTS: dict[str, Experiment] = {
     # Figs. 1 and 2
-    "track": grid(track, track.ENV, track.METHODS, FEW, TRACK),
+    "track": grid(train_track, train_track.ENV, train_track.METHODS, FEW, TRACK),
     # Fig. 3. RND is in the paper's text only
     "maze": on_policy(MAZE, ["ppo", "ppo-sr", "ppo-icm", "ppo-rnd"]) + off_policy(MAZE, "ddpg-her"),
     # Fig. 4; and Sibling Rivalry without the closer of two siblings that end far apart
@@ -136,8 +136,10 @@ EXPERIMENTS: dict[str, Experiment] = {
     "dense-grid": off_policy(GRID, "dqn", budget=OFF_POLICY | CHEAP).full_as_quick(),
     # Fig. 5. The naive reward is in the paper's text only. And at quick five fresh seeds, added when the first had been
     # seen
-    "construction": grid(build, ARENA, build.METHODS, SEEDS, CONSTRUCTION).by("seed"),
-    "construction-fresh": grid(build, ARENA, build.METHODS, Scales((), range(5, 10), ()), CONSTRUCTION).by("seed"),
+    "construction": grid(train_build, ARENA, train_build.METHODS, SEEDS, CONSTRUCTION).by("seed"),
+    "construction-fresh": grid(
+        train_build, ARENA, train_build.METHODS, Scales((), range(5, 10), ()), CONSTRUCTION
+    ).by("seed"),
     # Fig. 6
     "corridors": growing("Corridor"),
     "u-mazes": growing("UMaze"),

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure as Canvas
 
-from lab.plotting import Figure, later
+from lab.judge.plotting import Figure, later
 from papers.sibling_rivalry.evidence.drawing import (
     APART,
     CHECKPOINTS,
@@ -32,7 +32,7 @@ from papers.sibling_rivalry.evidence.drawing import (
 from papers.sibling_rivalry.evidence.paper_values import ANT_CURVES, ANT_EPISODES, CURVES
 
 if TYPE_CHECKING:
-    from envs.point_maze import PointMaze
+    from envs.maze.point_maze import PointMaze
 
 PIXELS = "wrong pixels at the end"
 
@@ -68,7 +68,7 @@ def fig3(data: Data) -> Canvas:
 
 def fig4(data: Data) -> Canvas:
     """Fig. 4: the pixel grid."""
-    from papers.sibling_rivalry.tasks import make_task
+    from papers.sibling_rivalry.agents.tasks import make_task
 
     [env] = data.envs
     task, rng = make_task(env), np.random.default_rng(0)
@@ -84,8 +84,8 @@ def fig4(data: Data) -> Canvas:
 
 def fig6(data: Data) -> Canvas:
     """Fig. 6: corridors and U mazes of growing length; thresholds and other methods on the longest."""
+    from papers.sibling_rivalry.agents.tasks import make_task
     from papers.sibling_rivalry.evidence.experiments import LENGTHS
-    from papers.sibling_rivalry.tasks import make_task
 
     canvas, axes = data.canvas(2, 3, "Figure 6: corridors and U mazes", HOW, (4.0, 2.5))
     shades = dict(zip(LENGTHS, colormaps["viridis"](np.linspace(0, 0.9, len(LENGTHS)))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure as Canvas
 
-from lab.colours import OWN_METHOD, UNIFORM
+from lab.judge.colours import OWN_METHOD, UNIFORM
 from papers.sibling_rivalry.evidence.drawing import Data
 
 STYLES = {  # PPO with the naive reward and with Sibling Rivalry have these colours in other figures
@@ -46,8 +46,8 @@ def fig5(data: Data) -> Canvas:
 
 def strip(config) -> list[tuple[np.ndarray, int]]:
     """Pictures of a goal of the run's arena being built by a script, and the steps that have been taken."""
-    from envs.voxel_builder import plan
-    from papers.sibling_rivalry.build import make_task
+    from envs.voxel.builder import plan
+    from papers.sibling_rivalry.train_build import make_task
 
     task, rng = make_task(config), np.random.default_rng(0)
     state, goal = task.starts(1, rng)[0], task.goals(1, rng)[0]

@@ -2,8 +2,8 @@
 
 from matplotlib.figure import Figure as Canvas
 
-from lab.colours import BLACK, GREEN
-from lab.results import matrix
+from lab.judge.colours import BLACK, GREEN
+from lab.judge.results import matrix
 from papers.sibling_rivalry.evidence.drawing import Data
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import gymnasium
 
-from lab.plotting import new_figure, save
-from lab.results import Results
+from lab.judge.plotting import new_figure, save
+from lab.judge.results import Results
 
 TASKS: dict[str, tuple[str, dict]] = {
     "circular track": ("CircularTrack-v0", {}),

@@ -10,14 +10,14 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import EngFormatter
 
 from envs.circular_track import GOAL, LOCAL_OPTIMUM, CircularTrack, position
-from lab.colours import BLACK, GREEN, OWN_METHOD, UNIFORM
-from lab.plotting import not_run
-from lab.results import MissingData
+from lab.judge.colours import BLACK, GREEN, OWN_METHOD, UNIFORM
+from lab.judge.plotting import not_run
+from lab.judge.results import MissingData
+from papers.sibling_rivalry.agents.rewards import naive_reward
 from papers.sibling_rivalry.evidence.drawing import Data
 from papers.sibling_rivalry.evidence.ends import histograms
-from papers.sibling_rivalry.rewards import naive_reward
 from papers.sibling_rivalry.sibling_rivalry import self_balancing_reward
-from papers.sibling_rivalry.track import BINS, ENV
+from papers.sibling_rivalry.train_track import BINS, ENV
 
 NAMES = {"naive": "distance to the goal", "fixed": "fixed anti-goal", "sr": "Sibling Rivalry"}
 STYLES: dict[str, dict[str, Any]] = {  # PPO with the first and with Sibling Rivalry have these colours in other figures

@@ -1,4 +1,4 @@
-"""How `lab.watch` plays what the scripts of this room have trained: mazes, pixel grids, ants, and construction."""
+"""How `lab.pages.watch` plays what this room's scripts have trained: mazes, pixel grids, ants, and construction."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,19 +8,19 @@ import numpy as np
 import torch
 
 from envs.goal_task import GoalEnv, GoalTask
-from envs.voxel_build import VoxelBuildEnv
-from lab.watch.agents import part
-from papers.sibling_rivalry import build, train, train_off_policy
-from papers.sibling_rivalry.build_networks import BuildPolicy
-from papers.sibling_rivalry.ddpg import Actor
-from papers.sibling_rivalry.dqn import masked
-from papers.sibling_rivalry.hierarchy import Hierarchy
-from papers.sibling_rivalry.networks import input_shape, join, network
-from papers.sibling_rivalry.policies import make_policy
-from papers.sibling_rivalry.tasks import make_task
+from envs.voxel.build import VoxelBuildEnv
+from lab.pages.watch.agents import part
+from papers.sibling_rivalry import train, train_build, train_off_policy
+from papers.sibling_rivalry.agents.ddpg import Actor
+from papers.sibling_rivalry.agents.dqn import masked
+from papers.sibling_rivalry.agents.hierarchy import Hierarchy
+from papers.sibling_rivalry.agents.networks import input_shape, join, network
+from papers.sibling_rivalry.agents.policies import make_policy
+from papers.sibling_rivalry.agents.tasks import make_task
+from papers.sibling_rivalry.construction.networks import BuildPolicy
 
 HEADLINE = ("PointMaze", "ppo-sr")
-CONFIGS = (train.Config, train_off_policy.Config, build.Config)
+CONFIGS = (train.Config, train_off_policy.Config, train_build.Config)
 
 
 def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callable[..., Any]]:
@@ -28,7 +28,7 @@ def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callabl
 
     As in evaluation: drawn from the policy with PPO and IMPALA, greedy with DDPG and DQN, and so is a low level.
     """
-    if isinstance(config, build.Config):
+    if isinstance(config, train_build.Config):
         return _builder(config, weights)
     task = make_task(config.env)
     if isinstance(task, Hierarchy):
@@ -57,7 +57,7 @@ def _of_one_level(config: Any, task: GoalTask, weights: dict[str, Any]) -> Calla
 def _of_two_levels(config: Any, task: Hierarchy, weights: dict[str, Any]) -> Callable[..., Any]:
     """Steps of the world, one by one: a subgoal lasts for `interval` of them. Other than in evaluation, an episode ends
     as soon as the goal is touched, not at the end of a pursuit."""
-    from envs.ant_maze import CLOCK  # here: all other tasks do without MuJoCo
+    from envs.ant.ant_maze import CLOCK  # here: all other tasks do without MuJoCo
 
     decide, greedy = _of_one_level(config, task, part(weights, "high.")), not isinstance(config, train.Config)
     policy = make_policy(task.world)
@@ -73,8 +73,8 @@ def _of_two_levels(config: Any, task: Hierarchy, weights: dict[str, Any]) -> Cal
     return act
 
 
-def _builder(config: build.Config, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callable[..., Any]]:
-    task = build.make_task(config)
+def _builder(config: train_build.Config, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callable[..., Any]]:
+    task = train_build.make_task(config)
     policy = BuildPolicy(task)
     policy.load_state_dict(weights)
 

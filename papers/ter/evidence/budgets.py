@@ -4,8 +4,8 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from envs import minigrid_tasks
-from envs.sokoban import BOX_REWARD, SOLVED_REWARD
-from lab.grid import Scales
+from envs.sokoban.game import BOX_REWARD, SOLVED_REWARD
+from lab.sweep.grid import Scales
 from papers.ter import train, train_atari, train_sokoban
 
 TASKS = tuple(minigrid_tasks.TASKS)

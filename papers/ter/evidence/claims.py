@@ -1,7 +1,7 @@
 """The paper's statements about Figs. 3 to 6, Table B.1 and Figs. E.7 to M.15, as checks of tidy results.
 
-How runs are compared is said in `comparisons.py`, what the verdicts mean in `lab/verdicts.py`. The factor and the pairs
-of tasks below were fixed before the comparisons were run.
+How runs are compared is said in `comparisons.py`, what the verdicts mean in `lab/judge/verdicts.py`. The factor and the
+pairs of tasks below were fixed before the comparisons were run.
 
 On MiniGrid the paper's text and the scripts released with it are two different methods: each claim there about TER has
 a verdict as printed (3 predecessors) and one as released (1).
@@ -13,17 +13,17 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from lab.claims import Claim, full_only
-from lab.comparisons import Compare, Runs, Score, Side, last
-from lab.results import Results
-from lab.verdicts import Verdict, above, all_of, decide, difference, gated, judged, mean_of, number
-from papers.ter import batch_time
+from lab.judge.claims import Claim, full_only
+from lab.judge.comparisons import Compare, Runs, Score, Side, last
+from lab.judge.results import Results
+from lab.judge.verdicts import Verdict, above, all_of, decide, difference, gated, judged, mean_of, number
+from papers.ter.agents.settings import METHODS
 from papers.ter.evidence import claims_dreamer, claims_nchain
 from papers.ter.evidence.budgets import GAMES, LARGEST_RETURN, QUICK, SOKOBAN, TASKS
 from papers.ter.evidence.comparisons import LAST, METRIC, OVERESTIMATION, ROOM, contest, places
 from papers.ter.evidence.experiments import RELEASED
 from papers.ter.evidence.labels import label
-from papers.ter.settings import METHODS
+from papers.ter.measures import batch_time
 
 BASELINES = METHODS[:-1]
 FACTOR = 2.0

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from lab.claims import Claim
-from lab.comparisons import Judge, Runs, Score, last
-from lab.verdicts import Verdict, mean_of
+from lab.judge.claims import Claim
+from lab.judge.comparisons import Judge, Runs, Score, last
+from lab.judge.verdicts import Verdict, mean_of
 from papers.ter.evidence.budgets import TASKS
 from papers.ter.evidence.comparisons import LAST, METRIC, ROOM
 from papers.ter.evidence.experiments import RELEASED

@@ -8,9 +8,9 @@ from functools import partial
 
 import numpy as np
 
-from lab.claims import Claim
-from lab.comparisons import Judge, Runs, Score, area, last
-from lab.verdicts import Verdict, controlled, number
+from lab.judge.claims import Claim
+from lab.judge.comparisons import Judge, Runs, Score, area, last
+from lab.judge.verdicts import Verdict, controlled, number
 from papers.ter.evidence.comparisons import ROOM
 from papers.ter.evidence.labels import NCHAIN
 

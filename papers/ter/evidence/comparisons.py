@@ -19,7 +19,7 @@ paper's, so that the rest counts as not run. Comparisons that are not planned in
 import functools
 from collections.abc import Iterable
 
-from lab.comparisons import Compare, Place, Room, Score, Side, area, last
+from lab.judge.comparisons import Compare, Place, Room, Score, Side, area, last
 from papers.ter.evidence.experiments import EXPERIMENTS
 from papers.ter.evidence.labels import label
 
@@ -61,5 +61,5 @@ returns are small, too."""
 
 
 def contest(of: str, sign: str, pairs: Iterable[tuple[str, str]], **how) -> Compare:
-    """Check that x `sign` y for each pair of methods, in every task; how: see lab.comparisons.Compare."""
+    """Check that x `sign` y for each pair of methods, in every task; how: see lab.judge.comparisons.Compare."""
     return ROOM.all({f"{label(x)} vs {label(y)}": (x, sign, y) for x, y in pairs}, of=of, **how)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from lab import colours, plotting
-from lab.plotting import left_labels, share_y
+from lab.judge import colours, plotting
+from lab.judge.plotting import left_labels, share_y
 from papers.ter.evidence.labels import label, place
 
 COLOURS = {

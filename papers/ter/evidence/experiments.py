@@ -14,11 +14,12 @@ from functools import reduce
 from operator import add, or_
 from typing import Any
 
-from lab.entry import Entry
-from lab.grid import Experiment, Scales, each, grid
-from papers.ter import batch_time, nchain, sweeps, train_dreamer
+from lab.sweep.entry import Entry
+from lab.sweep.grid import Experiment, Scales, each, grid
+from papers.ter import train_dreamer, train_nchain
+from papers.ter.agents.settings import METHODS
 from papers.ter.evidence.budgets import GAMES, MINIGRID, QUICK, SOKOBAN, TASKS, WORLDS, World
-from papers.ter.settings import METHODS
+from papers.ter.measures import batch_time, sweeps
 
 FRESH = 10
 """First seed at quick: lower ones have been seen while its settings were chosen."""
@@ -127,7 +128,7 @@ HARD = simple(EASY, ["SimpleCrossing-Hard", "LavaCrossing-Hard"])
 
 EXPERIMENTS: dict[str, Experiment] = {
     # NChain: backups needed from one fixed data set
-    "fig2": grid(nchain, "NChain-20", list(nchain.METHODS), Scales(2, 10, 20)),
+    "fig2": grid(train_nchain, "NChain-20", list(train_nchain.METHODS), Scales(2, 10, 20)),
     # learning curves on MiniGrid and on Sokoban, and Q-values (Fig. E.7)
     "fig3a": on(fig3(TASKS), PLAIN),
     "fig3b": on(fig3(SOKOBAN), PLAIN),

@@ -10,8 +10,8 @@ from typing import Any
 
 from matplotlib.figure import Figure as Canvas
 
-from lab.plotting import Figure, fill_with_table, later, left_labels, places
-from lab.results import MissingData, final
+from lab.judge.plotting import Figure, fill_with_table, later, left_labels, places
+from lab.judge.results import MissingData, final
 from papers.ter.evidence.drawing import HOW, Data, styles, tidy, without_interval
 from papers.ter.evidence.labels import NAMES, label, place
 from papers.ter.evidence.paper_values import STATISTICS, TABLE_B1

@@ -3,8 +3,8 @@
 import numpy as np
 from matplotlib.figure import Figure as Canvas
 
-from lab.plotting import left_labels
-from lab.results import MissingData, matrix
+from lab.judge.plotting import left_labels
+from lab.judge.results import MissingData, matrix
 from papers.ter.evidence.drawing import HOW, Data, styles
 from papers.ter.evidence.labels import label, place
 

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Circle, FancyArrowPatch
 
-from lab.colours import GREEN
+from lab.judge.colours import GREEN
 from papers.ter.evidence.drawing import HOW, Data
 from papers.ter.evidence.labels import NCHAIN
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from envs.minigrid_tasks import SIZE, MiniGridTask
-from envs.sokoban import PIXELS, Sokoban
-from lab.plotting import new_figure, save
-from lab.results import Results
+from envs.sokoban.game import PIXELS, Sokoban
+from lab.judge.plotting import new_figure, save
+from lab.judge.results import Results
 from papers.ter.evidence.budgets import SOKOBAN, TASKS
 from papers.ter.evidence.figures_nchain import draw_chain
 from papers.ter.evidence.labels import place

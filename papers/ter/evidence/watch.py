@@ -1,4 +1,4 @@
-"""How `lab.watch` plays what this paper's scripts have trained on Sokoban and MiniGrid."""
+"""How `lab.pages.watch` plays what this paper's scripts have trained on Sokoban and MiniGrid."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,10 +8,10 @@ import numpy as np
 import torch
 
 from common.networks import NatureTrunk
-from envs.sokoban import Sokoban
-from lab.errors import UserError
+from envs.sokoban.game import Sokoban
+from lab.run.errors import UserError
 from papers.ter import train, train_sokoban
-from papers.ter.networks import CodeTrunk, Network
+from papers.ter.agents.networks import CodeTrunk, Network
 
 HEADLINE = ("5x5-1", "ter")
 CONFIGS = (train_sokoban.Config, train.Config)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.errors import UserError
 from lab.pages.equations import load, mathml, numbers, render, tagged
 from lab.pages.read import SHARED, Site, boxes, main, prose, sources
 from lab.pages.sections import Section, split
 from lab.rooms import ROOT, House
+from lab.run.errors import UserError
 
 ROOMS = {name: paper.folder for name, paper in House().papers().items()}
 
@@ -136,6 +136,11 @@ def test_comments_keep_their_characters_and_the_lines_of_lists():
     assert prose(text) == docs
 
 
+def methods(room: str) -> list[Path]:
+    """Files of a room without its evidence."""
+    return [path for path in ROOMS[room].rglob("*.py") if "evidence" not in path.parts]
+
+
 # ---- equations -------------------------------------------------------------------------------------------------------
 
 
@@ -187,14 +192,14 @@ def text_of(path: Path) -> str:
 def code_of(room: str) -> dict[Path, str]:
     """Comments and docstrings of a paper's files, and of those elsewhere that its README's equation table names."""
     elsewhere = re.findall(r"`((?:common|envs)/[\w/]+\.py):", (ROOMS[room] / "README.md").read_text())
-    paths = [*ROOMS[room].glob("*.py"), *(ROOT / name for name in dict.fromkeys(elsewhere))]
+    paths = [*methods(room), *(ROOT / name for name in dict.fromkeys(elsewhere))]
     return {path: text_of(path) for path in paths}
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_tagged_equation_is_in_the_list_and_can_be_drawn(room):
     equations = load(ROOMS[room] / "EQUATIONS.md", f"papers/{room}/EQUATIONS.md")
-    own = [path for path in ROOMS[room].glob("*.py")]
+    own = methods(room)
     missing = {path.name: absent for path in own if (absent := numbers(text_of(path)) - set(equations))}
     assert not missing
     undrawn = [heading for heading, body in equations.items() if heading.startswith("Eq.") and "<math" not in body]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.judge.results import COLUMNS
+from lab.judge.verdicts import STATUSES, Verdict
 from lab.pages import report as module
 from lab.pages.report import SIGNS, data, main, report
-from lab.results import COLUMNS
 from lab.rooms import House
-from lab.verdicts import STATUSES, Verdict
 from tests.lab import toy_house
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -114,12 +114,12 @@ def test_readmes_are_there_with_all_deviations(html):
 # ---- a small paper ---------------------------------------------------------------------------------------------------
 
 FIGURES = """
-from lab.plotting import Figure
+from lab.judge.plotting import Figure
 FIGURES = {"fig_1": Figure(("a", "b"), None, "A <b>title</b>"), "fig2": Figure((), None, "not drawn")}
 """
 CLAIMS = """
-from lab.claims import Claim
-from lab.verdicts import Verdict
+from lab.judge.claims import Claim
+from lab.judge.verdicts import Verdict
 def check(results):
     frame, scale = results.need("a")
     return Verdict("reproduced", effect="+1", seeds=2, steps=1234567, scale=scale, p=0.04)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from envs.throwing import Hand
+from envs.throwing.tasks import Hand
 from papers.bias_reduced_her.filtered import misleading
 
 REWARD = Hand(tolerance=0.04).compute_reward

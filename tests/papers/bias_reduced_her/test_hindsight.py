@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from envs.throwing import Hand
-from lab.errors import UserError
+from envs.throwing.tasks import Hand
+from lab.run.errors import UserError
 from papers.bias_reduced_her.hindsight import Hindsight
 from papers.bias_reduced_her.instructional import Grid, Instruction, Proposal
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.errors import UserError
+from lab.run.errors import UserError
 from papers.bias_reduced_her.instructional import (
     Grid,
     Instruction,

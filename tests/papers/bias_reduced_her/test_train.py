@@ -7,13 +7,13 @@ import torch
 from gymnasium import spaces
 
 from common.replay.storage import Ring
-from envs.throwing import Hand
-from envs.throwing_vector import ThrowingVector
-from lab.errors import NonFiniteLoss, UserError
+from envs.throwing.tasks import Hand
+from envs.throwing.vector import ThrowingVector
+from lab.run.errors import NonFiniteLoss, UserError
 from papers.bias_reduced_her import train
-from papers.bias_reduced_her.ddpg import DDPG
+from papers.bias_reduced_her.agents.ddpg import DDPG
+from papers.bias_reduced_her.agents.fast_ddpg import FastDDPG
 from papers.bias_reduced_her.evidence.experiments import BUDGET
-from papers.bias_reduced_her.fast_ddpg import FastDDPG
 from papers.bias_reduced_her.instructional import Grid, UniformGoals, divergence, target_distribution
 from papers.bias_reduced_her.train import METHODS, Config, Episode, Trainer, main
 from tests.papers.runs import assert_resumes, rows

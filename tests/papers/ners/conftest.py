@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from papers.ners.batch import Batch, Signals
+from papers.ners.samplers.batch import Batch, Signals
 
 N_STATES, N_ACTIONS = 3, 2
 LAW = {"tv", "kl", "ess", "log_score_mean", "log_score_sd"}

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from papers.ners import ners as module
 from papers.ners.ners import NERS, TINY, ScoreNetwork
-from papers.ners.samplers import Settings
+from papers.ners.samplers.samplers import Settings
 
 
 # --- score network ----------------------------------------------------------------------------------------------------

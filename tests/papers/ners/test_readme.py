@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from lab.comparisons import Runs
-from lab.results import MissingData, Results
-from lab.verdicts import number
+from lab.judge.comparisons import Runs
+from lab.judge.results import MissingData, Results
+from lab.judge.verdicts import number
+from papers.ners.agents.tasks import TASKS
 from papers.ners.evidence import claims_runs, paper_values, plan
 from papers.ners.evidence.experiments import EXPERIMENTS
-from papers.ners.tasks import TASKS
 
 ROOM = Path(paper_values.__file__).parents[1]
 TEXT = (ROOM / "README.md").read_text()

@@ -15,15 +15,15 @@ import pytest
 import torch
 
 from common.replay.protocol import Chosen
-from lab.errors import NonFiniteLoss, UserError
+from lab.run.errors import NonFiniteLoss, UserError
 from papers.ners import train
-from papers.ners.batch import Signals
-from papers.ners.ero import ERO
-from papers.ners.methods import METHODS
+from papers.ners.agents.sac import SAC
+from papers.ners.agents.td3 import TD3
 from papers.ners.ners import NERS
-from papers.ners.sac import SAC
-from papers.ners.samplers import PER, Random, Settings
-from papers.ners.td3 import TD3
+from papers.ners.samplers.batch import Signals
+from papers.ners.samplers.ero import ERO
+from papers.ners.samplers.methods import METHODS
+from papers.ners.samplers.samplers import PER, Random, Settings
 from papers.ners.train import Config, Trainer, main, turn
 from tests.papers.ners.conftest import DRAWN, LAW, OWN, SCORES
 from tests.papers.runs import assert_goes_on, rows, same, same_run, weights

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from lab.errors import NonFiniteLoss, UserError
+from lab.run.errors import NonFiniteLoss, UserError
 from papers.ners import train_rainbow
-from papers.ners.methods import METHODS
-from papers.ners.samplers import Settings
+from papers.ners.samplers.methods import METHODS
+from papers.ners.samplers.samplers import Settings
 from papers.ners.train_rainbow import Config, Trainer, main, rollouts
 from tests.papers.ners.conftest import DRAWN, LAW, OWN
 from tests.papers.ners.pixel_catch import PixelCatch

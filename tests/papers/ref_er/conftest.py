@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from papers.ref_er.episode import Episode
-from papers.ref_er.memory import EpisodeMemory
+from papers.ref_er.memory.episode import Episode
+from papers.ref_er.memory.memory import EpisodeMemory
 
 N_STATES, N_ACTIONS = 3, 2
 LENGTHS, TERMINAL = (6, 1, 9, 4, 12), (True, False, False, True, False)

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from lab.results import MissingData, Results
-from lab.verdicts import number
-from papers.ref_er.advantages import Gaussian, Quadratic
+from lab.judge.results import MissingData, Results
+from lab.judge.verdicts import number
+from papers.ref_er.agents.advantages import Gaussian, Quadratic
+from papers.ref_er.agents.tasks import TASKS
 from papers.ref_er.evidence import paper_values
 from papers.ref_er.evidence.claims_runs import ROOM as RUNS
 from papers.ref_er.evidence.claims_runs import late, score
 from papers.ref_er.evidence.experiments import EXPERIMENTS, entries_of
 from papers.ref_er.evidence.figures import FIGURES
 from papers.ref_er.evidence.paper_values import ACTIONS, FIG1, FIG4, NOISE
-from papers.ref_er.tasks import TASKS
 
 ROOM = Path(paper_values.__file__).parents[1]
 TEXT = (ROOM / "README.md").read_text()

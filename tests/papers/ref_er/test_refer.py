@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.errors import UserError
-from papers.ref_er.episode import Episode
-from papers.ref_er.memory import EpisodeMemory
+from lab.run.errors import UserError
+from papers.ref_er.memory.episode import Episode
+from papers.ref_er.memory.memory import EpisodeMemory
 from papers.ref_er.refer import RULES, ReFER
 
 G = np.array([[1.0, -2.0], [3.0, 4.0], [-5.0, 6.0]])

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 import torch
 
-from lab.errors import UserError
-from papers.ref_er import progress, train
-from papers.ref_er.ddpg import DDPG
-from papers.ref_er.naf import NAF
-from papers.ref_er.networks import MLP
-from papers.ref_er.player import OrnsteinUhlenbeck, WhiteNoise
-from papers.ref_er.racer import RACER
+from lab.run.errors import UserError
+from papers.ref_er import train
+from papers.ref_er.agents import progress
+from papers.ref_er.agents.ddpg import DDPG
+from papers.ref_er.agents.naf import NAF
+from papers.ref_er.agents.networks import MLP
+from papers.ref_er.agents.player import OrnsteinUhlenbeck, WhiteNoise
+from papers.ref_er.agents.racer import RACER
 from papers.ref_er.train import ADVANTAGES, METHODS, REPLAYS, Config, Trainer, main, make_refer
 from tests.papers.runs import assert_goes_on, flat, rows, same_run, weights
 

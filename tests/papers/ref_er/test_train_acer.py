@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from lab.errors import UserError
-from papers.ref_er import progress, train_acer
-from papers.ref_er.acer import ACER
-from papers.ref_er.episode import CUT, TERMINATED
+from lab.run.errors import UserError
+from papers.ref_er import train_acer
+from papers.ref_er.agents import progress
+from papers.ref_er.agents.acer import ACER
+from papers.ref_er.memory.episode import CUT, TERMINATED
 from papers.ref_er.train_acer import Config, Trainer, main
 from tests.papers.runs import assert_goes_on, rows, weights
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from lab.errors import UserError
-from papers.ref_er import progress, train_ppo
-from papers.ref_er.episode import CUT, TERMINATED
+from lab.run.errors import UserError
+from papers.ref_er import train_ppo
+from papers.ref_er.agents import progress
+from papers.ref_er.memory.episode import CUT, TERMINATED
 from papers.ref_er.train_ppo import Config, Trainer, main
 from tests.papers.runs import assert_goes_on, rows, weights
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.results import MissingData, Results, matrix
+from lab.judge.results import MissingData, Results, matrix
 from papers.sibling_rivalry.evidence import paper_values as paper
 from papers.sibling_rivalry.evidence.labels import NAMES
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from envs.ant_maze import LAYOUTS
-from lab.errors import NonFiniteLoss, UserError
-from lab.settings import check
+from envs.ant.ant_maze import LAYOUTS
+from lab.run.errors import NonFiniteLoss, UserError
+from lab.run.settings import check
 from papers.sibling_rivalry import train
-from papers.sibling_rivalry.hierarchy import Hierarchy
-from papers.sibling_rivalry.ppo import Experience
-from papers.sibling_rivalry.rollouts import Rollouts
+from papers.sibling_rivalry.agents.hierarchy import Hierarchy
+from papers.sibling_rivalry.agents.ppo import Experience
+from papers.sibling_rivalry.agents.rollouts import Rollouts
 from papers.sibling_rivalry.train import METHODS, Config, Trainer, main
 from tests.papers.runs import assert_resumes, rows, weights
 from tests.papers.sibling_rivalry.fake_tasks import Hook, Line, Picture, Plane

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from lab.errors import UserError
+from lab.run.errors import UserError
 from papers.sibling_rivalry import train_low_level
-from papers.sibling_rivalry.hierarchy import Hierarchy
+from papers.sibling_rivalry.agents.hierarchy import Hierarchy
 from papers.sibling_rivalry.train_low_level import Config, Trainer, main
 from tests.papers.runs import assert_resumes, rows
 from tests.papers.sibling_rivalry.fake_tasks import Plane

@@ -8,13 +8,13 @@ import pytest
 import torch
 
 from envs.goal_task import GoalTask
-from lab.errors import NonFiniteLoss, UserError
+from lab.run.errors import NonFiniteLoss, UserError
 from papers.sibling_rivalry import train_off_policy
-from papers.sibling_rivalry.ddpg import DDPG
-from papers.sibling_rivalry.dqn import DQN
-from papers.sibling_rivalry.fast_ddpg import FastDDPG
-from papers.sibling_rivalry.hierarchy import Hierarchy
-from papers.sibling_rivalry.rollouts import Rollouts
+from papers.sibling_rivalry.agents.ddpg import DDPG
+from papers.sibling_rivalry.agents.dqn import DQN
+from papers.sibling_rivalry.agents.fast_ddpg import FastDDPG
+from papers.sibling_rivalry.agents.hierarchy import Hierarchy
+from papers.sibling_rivalry.agents.rollouts import Rollouts
 from papers.sibling_rivalry.train_off_policy import Config, Trainer, main
 from tests.papers.runs import assert_resumes, rows, weights
 from tests.papers.sibling_rivalry.fake_tasks import Flat, Line, Picture, Plane

@@ -13,7 +13,7 @@ from scipy import stats
 from common.replay.protocol import Chosen, Step
 from common.replay.samplers import PrioritizedSampler
 from envs.minigrid_tasks import TASKS, MiniGridTask
-from papers.ter.graph import RandomProjection, TransitionGraph
+from papers.ter.replay.graph import RandomProjection, TransitionGraph
 from papers.ter.topological import TER, PseudoTerminalRoots, terminal_roots
 
 PIXELS = 40 * 40 * 3

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from lab.errors import UserError
+from lab.run.errors import UserError
 from papers.ter import train
-from papers.ter.settings import METHODS
+from papers.ter.agents.settings import METHODS
 from papers.ter.topological import PseudoTerminalRoots, terminal_roots
 from papers.ter.train import main
 from tests.papers.runs import assert_resumes, rows, weights

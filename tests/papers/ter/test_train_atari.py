@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from envs.atari import Atari
-from lab.errors import UserError
+from lab.run.errors import UserError
 from papers.ter import train_atari
 from papers.ter.train import rollouts
 from papers.ter.train_atari import Config, Trainer, main

@@ -7,15 +7,16 @@ import sys
 import numpy as np
 import pytest
 
-from lab.errors import UserError
-from papers.ter import dreamer, train_dreamer
+from lab.run.errors import UserError
+from papers.ter import train_dreamer
+from papers.ter.agents import dreamer
 from papers.ter.train_dreamer import Config, main
 from tests.papers.runs import rows
 
 SHORT = dict(steps=1_000, capacity=500, learning_starts=100, log_every=400)
 FAKE = """#!{python}
 import json, sys
-assert sys.argv[1:3] == ["-m", "papers.ter.dreamer"]
+assert sys.argv[1:3] == ["-m", "papers.ter.agents.dreamer"]
 settings = json.loads(sys.argv[3])
 print("something else that a library says")
 for line in {lines}:
@@ -84,7 +85,7 @@ def test_what_sheeprl_is_told():
     settings = Config(env="5x5-1", seed=7, levels=3, size="small").__dict__ | {"logs": "there", "accelerator": "cpu"}
     told = dict(text.split("=", 1) for text in dreamer.overrides(json.loads(json.dumps(settings))))
     assert told["env.id"] == "5x5-1" and told["seed"] == "7" and told["algo.dense_units"] == "128"
-    assert (told["env.wrapper._target_"], told["+env.wrapper.seed"]) == ("papers.ter.dreamer.make", "7")
+    assert (told["env.wrapper._target_"], told["+env.wrapper.seed"]) == ("papers.ter.agents.dreamer.make", "7")
     assert callable(dreamer.make)
     paper = dreamer.overrides(settings | {"size": "paper"})
     assert not any("dense_units" in text for text in paper)

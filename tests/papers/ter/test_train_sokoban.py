@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from envs.sokoban import MAX_STEPS, Sokoban
-from envs.sokoban_levels import parse
-from lab.errors import UserError
+from envs.sokoban.game import MAX_STEPS, Sokoban
+from envs.sokoban.levels import parse
+from lab.run.errors import UserError
 from papers.ter import train_sokoban
-from papers.ter.settings import METHODS
+from papers.ter.agents.settings import METHODS
 from papers.ter.train import rollouts
 from papers.ter.train_sokoban import TASKS, Config, Trainer, main
 from tests.papers.runs import assert_resumes, rows

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from envs.minigrid_tasks import MiniGridTask
-from lab.errors import NonFiniteLoss
+from lab.run.errors import NonFiniteLoss
 from papers.ter import train
-from papers.ter.settings import METHODS
+from papers.ter.agents.settings import METHODS
 from papers.ter.train import Config, Trainer, main, rollouts
 from tests.papers.runs import rows, weights
 

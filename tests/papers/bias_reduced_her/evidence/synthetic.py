@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lab.results import COLUMNS
+from lab.judge.results import COLUMNS
 from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
-from papers.bias_reduced_her.measure import LINE
+from papers.bias_reduced_her.worlds.measure import LINE
 
 POINTS = 8
 """Evaluations per run; success and distance have their last values from the fourth on."""

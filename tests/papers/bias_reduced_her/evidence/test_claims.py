@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from lab.results import Results
-from lab.verdicts import NO_CONTROL, NOBODY
+from lab.judge.results import Results
+from lab.judge.verdicts import NO_CONTROL, NOBODY
 from papers.bias_reduced_her.evidence import claims_appendix_a, claims_bitflip
 from papers.bias_reduced_her.evidence.claims import CLAIMS, floor_goals
 from papers.bias_reduced_her.evidence.claims_runs import ROOM, SUFFIX, sign_flips

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.claims import evaluate
-from lab.results import COLUMNS, Results
-from papers.bias_reduced_her.appendix_a import METHODS
+from lab.judge.claims import evaluate
+from lab.judge.results import COLUMNS, Results
 from papers.bias_reduced_her.evidence.claims_appendix_a import CLAIMS
 from papers.bias_reduced_her.evidence.labels import SIGMA2, SMALL_FLOOR
+from papers.bias_reduced_her.worlds.appendix_a import METHODS
 
 TRUE = {
     "em": 0.01,  # error

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.claims import evaluate
-from lab.results import COLUMNS, Results
+from lab.judge.claims import evaluate
+from lab.judge.results import COLUMNS, Results
 from papers.bias_reduced_her.evidence.claims_bitflip import CLAIMS
 from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
 

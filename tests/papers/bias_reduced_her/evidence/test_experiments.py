@@ -7,7 +7,7 @@ import pytest
 from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
 from papers.bias_reduced_her.evidence.labels import TRAINING
 from papers.bias_reduced_her.train import METHODS, Config
-from papers.bias_reduced_her.worlds import TASKS
+from papers.bias_reduced_her.worlds.tasks import TASKS
 
 SCALES = ("smoke", "quick", "full")
 

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.results import COLUMNS, Results
+from lab.judge.results import COLUMNS, Results
 from papers.bias_reduced_her.evidence.drawing import Data, styles
 from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
 from papers.bias_reduced_her.evidence.figures import FIGURES, heat_map
 from papers.bias_reduced_her.evidence.figures_bitflip import by_distance
 from papers.bias_reduced_her.evidence.labels import CONTROLS, NAMES, TABLE_2, TRAINING, with_bias
-from papers.bias_reduced_her.worlds import TASKS
+from papers.bias_reduced_her.worlds.tasks import TASKS
 from tests.papers.bias_reduced_her.evidence.synthetic import write
 from tests.papers.drawn import cells, curve, draw, named, words
 

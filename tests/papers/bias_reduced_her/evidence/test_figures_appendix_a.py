@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from lab.collecting import collect
-from lab.results import Results
-from papers.bias_reduced_her.appendix_a import main
+from lab.judge.collecting import collect
+from lab.judge.results import Results
 from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
 from papers.bias_reduced_her.evidence.figures import FIGURES
+from papers.bias_reduced_her.worlds.appendix_a import main
 from tests.papers.drawn import draw
 
 

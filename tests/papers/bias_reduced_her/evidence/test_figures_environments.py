@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from envs.throwing import GOAL_BOX, TOLERANCE, HandWall
-from envs.throwing_experts import HandExpert
-from envs.throwing_physics import WALL, WORKSPACE
+from envs.throwing.experts import HandExpert
+from envs.throwing.physics import WALL, WORKSPACE
+from envs.throwing.tasks import GOAL_BOX, TOLERANCE, HandWall
 from papers.bias_reduced_her.evidence.figures import FIGURES
 from papers.bias_reduced_her.evidence.figures_environments import FLOOR, throw
 from tests.papers.drawn import draw

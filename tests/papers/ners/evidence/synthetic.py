@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lab.results import COLUMNS
+from lab.judge.results import COLUMNS
 from papers.ners.evidence.experiments import EXPERIMENTS
 from papers.ners.evidence.paper_values import TABLE1, TABLE2
 

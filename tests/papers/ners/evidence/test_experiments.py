@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from lab.identity import run_name
-from papers.ners import pendulum_draws, train, train_rainbow
+from lab.run.identity import run_name
+from papers.ners import train, train_pendulum_draws, train_rainbow
+from papers.ners.agents.tasks import TASKS, make_env
 from papers.ners.evidence import experiments, plan
 from papers.ners.evidence.experiments import EXPERIMENTS
 from papers.ners.evidence.figures import FIGURES
 from papers.ners.evidence.labels import split
 from papers.ners.evidence.paper_values import BASELINES, FIG5, RANDOM_STEPS, TABLE2, TIME_LIMITS
-from papers.ners.methods import METHODS
-from papers.ners.samplers import Settings
-from papers.ners.tasks import TASKS, make_env
+from papers.ners.samplers.methods import METHODS
+from papers.ners.samplers.samplers import Settings
 
 SCALES = ("smoke", "quick", "full")
 VARIANTS = {
@@ -77,7 +77,7 @@ def test_full_is_the_papers_protocol():
         terminal = method.endswith("terminal")
         assert c == replace(plain, steps=10_000, random_steps=1_000, timeout_terminal=terminal)
     for (method, _, _), c in configs("fig1", "full").items():
-        assert c == pendulum_draws.Config(seed=c.seed, timeout_terminal=method.endswith("terminal"))
+        assert c == train_pendulum_draws.Config(seed=c.seed, timeout_terminal=method.endswith("terminal"))
         assert c.steps == 30_000
     assert {*FIG5} <= {*plan.PLANS["fig3"].tasks.full, *plan.PLANS["table1"].tasks.full}
     for env, limit in TIME_LIMITS.items():

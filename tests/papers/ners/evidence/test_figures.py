@@ -6,8 +6,8 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
-from lab.plotting import new_figure
-from lab.results import COLUMNS, MissingData, Results
+from lab.judge.plotting import new_figure
+from lab.judge.results import COLUMNS, MissingData, Results
 from papers.ners.evidence.figures import FIGURES
 from papers.ners.evidence.figures_data import averaged
 from papers.ners.evidence.figures_draws import FRAMES, RED, pendulum

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.results import COLUMNS, MissingData
+from lab.judge.results import COLUMNS, MissingData
 from papers.ners.evidence.pooled import METRICS, pool, replayed
 
 NUMBERS = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=6)

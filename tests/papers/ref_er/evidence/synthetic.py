@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from lab.results import COLUMNS
+from lab.judge.results import COLUMNS
 from papers.ref_er.evidence.implied_kl import implied_kl
 from papers.ref_er.evidence.paper_values import ACTIONS
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.claims import Verdict, evaluate
-from lab.results import COLUMNS, MissingData, Results
+from lab.judge.claims import Verdict, evaluate
+from lab.judge.results import COLUMNS, MissingData, Results
 from papers.ref_er.evidence import claims_ddpg, claims_flow, claims_runs
 from papers.ref_er.evidence.before_learning import POLICIES, RETURNS, before, kind_of, measure
 from papers.ref_er.evidence.claims import CLAIMS

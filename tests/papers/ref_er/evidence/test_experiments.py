@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from papers.ref_er import train, train_acer, train_ppo
+from papers.ref_er.agents.tasks import FLOW, TASKS
 from papers.ref_er.evidence.experiments import EXPERIMENTS, HEADLINE, entries_of
 from papers.ref_er.evidence.paper_values import FIG1, FIG4, FIG7, FIG8
-from papers.ref_er.tasks import FLOW, TASKS
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

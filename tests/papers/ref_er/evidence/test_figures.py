@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as Canvas
 
-from lab.entry import Entry
-from lab.results import COLUMNS, Results
+from lab.judge.results import COLUMNS, Results
+from lab.sweep.entry import Entry
+from papers.ref_er.agents.tasks import TASKS, make_env
 from papers.ref_er.evidence.experiments import EXPERIMENTS, entries_of
 from papers.ref_er.evidence.figures import FIGURES
 from papers.ref_er.evidence.figures_panels import (
@@ -29,7 +30,6 @@ from papers.ref_er.evidence.figures_panels import (
 from papers.ref_er.evidence.figures_sensitivity import DEFAULT, HYPERPARAMETERS, variants
 from papers.ref_er.evidence.implied_kl import implied_kl
 from papers.ref_er.evidence.paper_values import ACTIONS, FIG1, FIG7
-from papers.ref_er.tasks import TASKS, make_env
 from papers.ref_er.train import Config
 from tests.papers.drawn import caption, curve, draw, named
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lab.results import COLUMNS
+from lab.judge.results import COLUMNS
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
 
 POINTS = 10

@@ -4,17 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.claims import evaluate
-from lab.results import COLUMNS, Results
+from lab.judge.claims import evaluate
+from lab.judge.results import COLUMNS, Results
+from lab.judge.verdicts import NOBODY
 from lab.rooms import House
-from lab.verdicts import NOBODY
 from papers.sibling_rivalry import train
+from papers.sibling_rivalry.agents.tasks import make_task
 from papers.sibling_rivalry.evidence import claims_build, claims_track
 from papers.sibling_rivalry.evidence.claims import CLAIMS
 from papers.sibling_rivalry.evidence.claims_appendix import INDEPENDENT, ORACLES, found_after
 from papers.sibling_rivalry.evidence.claims_runs import UNTRAINED
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
-from papers.sibling_rivalry.tasks import make_task
 from tests.papers.judged import read_elsewhere
 from tests.papers.sibling_rivalry.evidence.synthetic import write
 

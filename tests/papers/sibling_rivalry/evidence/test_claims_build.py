@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.claims import evaluate
-from lab.results import COLUMNS, Results
+from lab.judge.claims import evaluate
+from lab.judge.results import COLUMNS, Results
 from papers.sibling_rivalry.evidence.claims_build import CLAIMS
 
 METRICS = {  # method and metric -> (in the first 5,000 episodes, later, in the last five rows)

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from envs.circular_track import GOAL, LOCAL_OPTIMUM
-from lab.claims import evaluate
-from lab.results import COLUMNS, Results
+from lab.judge.claims import evaluate
+from lab.judge.results import COLUMNS, Results
 from papers.sibling_rivalry.evidence.claims_track import CLAIMS, LOCAL_OPTIMUM_BIN
-from papers.sibling_rivalry.track import BINS, ENV
+from papers.sibling_rivalry.train_track import BINS, ENV
 
 GOAL_BIN = int(GOAL / (2 * np.pi) * BINS)
 

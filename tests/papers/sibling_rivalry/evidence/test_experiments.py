@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from papers.sibling_rivalry import track
-from papers.sibling_rivalry.build import Config as BuildConfig
+from papers.sibling_rivalry import train_track
 from papers.sibling_rivalry.evidence import experiments
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
 from papers.sibling_rivalry.evidence.figures import FIGURES
+from papers.sibling_rivalry.train_build import Config as BuildConfig
 
 SCALES = ("smoke", "quick", "full")
 ANTS = ("ant", "ant-oracle", "ant-long")
@@ -82,7 +82,7 @@ def test_construction_is_the_papers_arena_with_a_picture_and_at_quick_a_small_on
 def test_quick_and_full_share_nothing_but_whole_experiments():
     assert AS_QUICK == {"whole-grid", "dense-grid", "ant-short", "ant-long", "low-level"}
     quick, full = ({c for name in EXPERIMENTS.keys() - AS_QUICK for c in configs(name, at)} for at in SCALES[1:])
-    assert {type(c) for c in quick & full} == {track.Config}
+    assert {type(c) for c in quick & full} == {train_track.Config}
 
 
 @pytest.mark.parametrize(("seen", "after"), [("ant-short", ANTS), ("construction", ["construction-fresh"])])

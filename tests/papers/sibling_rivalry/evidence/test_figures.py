@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.results import Results, matrix
+from lab.judge.results import Results, matrix
 from papers.sibling_rivalry.evidence.drawing import CHECKPOINTS, styles
 from papers.sibling_rivalry.evidence.ends import end_points
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS

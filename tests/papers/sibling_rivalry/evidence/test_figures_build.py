@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from envs.voxel_build import VoxelBuild
-from papers.sibling_rivalry import build
+from envs.voxel.build import VoxelBuild
+from papers.sibling_rivalry import train_build
 from papers.sibling_rivalry.evidence import watch
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
 from papers.sibling_rivalry.evidence.figures_build import strip
@@ -15,7 +15,7 @@ from tests.papers.runs import weights
 def test_the_strip_goes_from_an_empty_arena_to_the_goal(scale, monkeypatch):
     pictured = []
     config = EXPERIMENTS["construction"](scale)[0].config
-    cells = build.make_task(config).cells
+    cells = train_build.make_task(config).cells
 
     def picture(self, state, goal):
         pictured.append((state[:cells], goal))
@@ -31,9 +31,9 @@ def test_the_strip_goes_from_an_empty_arena_to_the_goal(scale, monkeypatch):
 def test_a_trained_agent_can_be_watched(tmp_path):
     """Its environment draws, and it acts as its policy does; with a picture, too."""
     for settings in ({}, {"picture": (8, 8)}):
-        config = build.Config(**{**vars(EXPERIMENTS["construction"]("smoke")[1].config), **settings})
+        config = train_build.Config(**{**vars(EXPERIMENTS["construction"]("smoke")[1].config), **settings})
         folder = tmp_path / f"watched {len(settings)}"
-        build.main(config, folder)
+        train_build.main(config, folder)
         env, act = watch.player(config, weights(folder))
         seen, info = env.reset(seed=1)
         actions = [act(seen, info, np.random.default_rng(i)) for i in range(200)]

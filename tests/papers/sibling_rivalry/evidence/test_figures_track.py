@@ -5,11 +5,11 @@ import math
 import numpy as np
 
 from envs.circular_track import GOAL, LOCAL_OPTIMUM
-from lab.results import Results
+from lab.judge.results import Results
 from papers.sibling_rivalry.evidence.ends import histograms
 from papers.sibling_rivalry.evidence.figures import FIGURES
 from papers.sibling_rivalry.evidence.figures_track import PHASES, shapes
-from papers.sibling_rivalry.track import BINS, ENV
+from papers.sibling_rivalry.train_track import BINS, ENV
 from tests.papers.drawn import draw, words
 
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from papers.sibling_rivalry import train, train_off_policy
+from papers.sibling_rivalry.agents.hierarchy import with_low_level
 from papers.sibling_rivalry.evidence.watch import player
-from papers.sibling_rivalry.hierarchy import with_low_level
 
 SMALL = dict(capacity=20_000, warmup=10, batch_size=16)
 

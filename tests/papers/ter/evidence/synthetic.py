@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lab.results import COLUMNS
+from lab.judge.results import COLUMNS
 from papers.ter.evidence.budgets import LARGEST_RETURN
 from papers.ter.evidence.experiments import EXPERIMENTS
 

@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from lab.claims import evaluate
-from lab.results import COLUMNS, Results
-from lab.verdicts import NOBODY
+from lab.judge.claims import evaluate
+from lab.judge.results import COLUMNS, Results
+from lab.judge.verdicts import NOBODY
 from papers.ter.evidence import claims_dreamer, claims_nchain
 from papers.ter.evidence.budgets import GAMES, SOKOBAN
 from papers.ter.evidence.claims import BASELINES, CLAIMS

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.results import COLUMNS, Results
+from lab.judge.results import COLUMNS, Results
 from papers.ter.evidence.claims_dreamer import CLAIMS, converged
 from papers.ter.evidence.experiments import EXPERIMENTS
 from tests.papers.judged import Judged

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.results import Results
+from lab.judge.results import Results
 from papers.ter.evidence.drawing import COLOURS, styles, without_interval
 from papers.ter.evidence.experiments import EXPERIMENTS
 from papers.ter.evidence.figures import FIGURES

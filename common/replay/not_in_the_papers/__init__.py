@@ -1,0 +1,1 @@
+"""Replay ideas that none of the five papers is about; the arena and the adapters use them."""

@@ -1,0 +1,1 @@
+"""Mazes for a MuJoCo ant: the task and its pictures."""

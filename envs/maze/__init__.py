@@ -1,0 +1,1 @@
+"""Mazes for a point: the task, layouts and collisions."""

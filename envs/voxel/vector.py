@@ -1,0 +1,145 @@
+"""Many episodes of construction in lock-step: what `gymnasium.make_vec("envs:VoxelBuild-v0", num_envs=16)` makes.
+
+Compiled calls advance and describe all episodes, bit for bit as the environments of `voxel_build` would, one by one.
+They are there for whoever plays n episodes until all have ended:
+
+    seen, info = envs.reset(seed=[7, 7, 8, 8])  # two pairs of siblings: the same seed, the same start and goal
+    over = np.zeros(4, bool)
+    while not over.all():
+        seen, rewards, terminated, truncated, info = envs.step(actions)
+        over = terminated | truncated
+
+Nothing is reset of itself (gymnasium's AutoresetMode.DISABLED). An episode that has ended stays as it is, whatever its
+actions: each further step returns its last observation, reward, flags and info again, until it is reset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from envs.reset_options import asked_truths, check_names, new_streams
+from envs.voxel.build import VoxelBuild, VoxelBuildEnv, small_voxel_build
+
+
+class VoxelBuildVector(VectorEnv):
+    """`num_envs` = n episodes of one task, each with a random stream of its own.
+
+    Observation: as the single environment's, [n, ...]; rewards [n], float64; `info["is_success"]` [n] and
+    `info["achieved_before"]` [n, cells]. All arrays are the caller's own. Pickled, also in the middle of episodes, it
+    goes on bit for bit.
+
+    `reset(seed=...)` takes a number (episode i gets seed + i), a list of n seeds, where None goes on with the episode's
+    stream, or None for all. `reset(options=...)` takes `state` ([...] or [n, ...]), `goal` ([cells] or [n, cells]) and
+    `reset_mask`: the episodes, n truth values, that are reset; the others stay as they are.
+    """
+
+    metadata = {"autoreset_mode": AutoresetMode.DISABLED, "render_modes": []}
+
+    def __init__(self, num_envs: int = 1, picture: tuple[int, int] | None = None, max_steps: int = 100):
+        """picture: rows and columns of the observation's `picture`, None for none. ValueError for what cannot be."""
+        if num_envs < 1:
+            raise ValueError(f"num_envs must be at least 1, not {num_envs}")
+        self.task, self.pixels, self.num_envs = self._task(max_steps), picture, num_envs
+        single = VoxelBuildEnv(self.task, picture=picture)
+        self.single_observation_space, self.single_action_space = single.observation_space, single.action_space
+        self.observation_space = batch_space(single.observation_space, num_envs)
+        self.action_space = batch_space(single.action_space, num_envs)
+        self.states = np.zeros((num_envs, *self.task.starts(1, np.random.default_rng(0)).shape[1:]), np.uint8)
+        self.goals = np.zeros((num_envs, self.task.cells), np.float32)
+        self.elapsed, self.terminated = np.zeros(num_envs, np.int64), np.zeros(num_envs, bool)
+        self.before, self.rewards = np.zeros_like(self.goals), np.zeros(num_envs)
+        """Builds before each episode's last step, and what it brought."""
+        self.streams: list[np.random.Generator] = []
+        """One for each episode, none before the first reset."""
+
+    def _task(self, max_steps: int) -> VoxelBuild:
+        return VoxelBuild(max_steps=max_steps)
+
+    def reset(self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None):
+        n, options = self.num_envs, options or {}
+        check_names(options, ("state", "goal", "reset_mask"))
+        states = self._asked("state", options, self.states.shape, self.task.check)
+        goals = self._asked("goal", options, self.goals.shape, self.task.check_goal)
+        mask = asked_truths("reset_mask", options["reset_mask"], n) if "reset_mask" in options else [True] * n
+        self.streams = new_streams(
+            self.streams, seed, mask
+        )  # until here nothing has changed, after it nothing can be wrong
+        for i in np.flatnonzero(mask):
+            start, goal = self.task.starts(1, self.streams[i])[0], self.task.goals(1, self.streams[i])[0]
+            self.states[i] = start if states is None else states[i]
+            self.goals[i] = goal if goals is None else goals[i]
+        self.elapsed[mask], self.terminated[mask] = 0, False
+        return self._observed(self.task.achieved(self.states)), self._info()
+
+    def step(self, actions):
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
+            raise ValueError(f"actions must be {self.num_envs} whole numbers, not {actions.dtype} {actions.shape}")
+        if not self.streams:
+            raise ResetNeeded("reset comes before the first step")
+        goes_on = ~self.terminated & (self.elapsed < self.task.max_steps)
+        after = self.task.step(self.states, actions)
+        if goes_on.all():
+            self.before, self.states = self.task.achieved(self.states), after
+        else:
+            self.before[goes_on] = self.task.achieved(self.states[goes_on])
+            self.states[goes_on] = after[goes_on]
+        achieved = self.task.achieved(self.states)
+        distances = self.task.distance(achieved, self.goals)
+        gains = self.task.distance(self.before, self.goals) - distances
+        self.rewards = np.where(goes_on, gains, self.rewards)
+        self.elapsed += goes_on
+        self.terminated |= goes_on & (distances <= self.task.tolerance)
+        truncated = ~self.terminated & (self.elapsed >= self.task.max_steps)
+        every = np.ones(self.num_envs, bool)
+        info = self._info() | {"achieved_before": self.before.copy(), "_achieved_before": every}
+        return self._observed(achieved), self.rewards.copy(), self.terminated.copy(), truncated, info
+
+    def compute_distance(self, achieved_goal: np.ndarray, desired_goal: np.ndarray) -> np.ndarray:
+        """As the single environment's."""
+        return self.task.distance(achieved_goal, desired_goal)
+
+    def compute_reward(self, achieved_goal: np.ndarray, desired_goal: np.ndarray, info: Any = None) -> np.ndarray:
+        """As the single environment's."""
+        return self.task.reward(achieved_goal, desired_goal, info)
+
+    def _asked(self, name: str, options: dict[str, Any], shape: tuple[int, ...], check) -> np.ndarray | None:
+        """What `options` say of n episodes, or None. ValueError for what `check` refuses, or another number of them."""
+        if name not in options:
+            return None
+        asked = np.asarray(options[name])
+        if asked.ndim == 2 and len(asked) != shape[0]:
+            raise ValueError(f"{name} must be one, or one for each of {shape[0]} episodes, not {len(asked)}")
+        for one in asked if asked.ndim == 2 else asked[None]:
+            check(one)
+        return np.broadcast_to(asked, shape)
+
+    def _observed(self, achieved: np.ndarray) -> dict[str, np.ndarray]:
+        seen = {
+            "observation": self.task.observe(self.states),
+            "achieved_goal": achieved,
+            "desired_goal": self.goals.copy(),
+        }
+        if self.pixels is not None:
+            seen["picture"] = self.task.look(self.states, *self.pixels)
+        return seen
+
+    def _info(self) -> dict[str, np.ndarray]:
+        """As gymnasium's own vector environments have it: a value for each episode, and which episodes have one."""
+        return {"is_success": self.terminated.copy(), "_is_success": np.ones(self.num_envs, bool)}
+
+
+class SmallVoxelBuildVector(VoxelBuildVector):
+    """The small arena."""
+
+    def __init__(self, num_envs: int = 1, picture: tuple[int, int] | None = None, max_steps: int = 40):
+        super().__init__(num_envs, picture, max_steps)
+
+    def _task(self, max_steps: int) -> VoxelBuild:
+        return small_voxel_build(max_steps)

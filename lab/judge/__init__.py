@@ -1,0 +1,1 @@
+"""From runs to verdicts: results, scores, intervals, rules, claims."""

@@ -1,0 +1,168 @@
+"""Tidy results, read: one CSV per experiment and scale, one row per logged number; collecting.py writes them.
+
+`Results` is how claims and figures read them; `matrix` and `final` cut one metric of one method out of a frame.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from lab.run.checkpoints import write_atomically
+from lab.run.errors import UserError
+from lab.sweep.entry import Entry
+
+COLUMNS = ["experiment", "scale", "method", "env", "seed", "step", "metric", "value", "hours"]
+RUN_COLUMNS = ["step", "metric", "value", "hours"]  # of a run's own metrics.csv
+EVIDENCE = ("full", "quick")  # best first; smoke runs only show that everything is wired
+REMEDY = "restore the file or delete it"
+
+KEY = COLUMNS[:7]  # what makes a row unique, and the order of the file
+_NUMBERS = {"seed": "int64", "step": "int64", "value": "float64", "hours": "float64"}
+_TYPES = dict.fromkeys(COLUMNS, "category") | _NUMBERS
+
+
+class MissingData(Exception):
+    """The results lack what a claim or a figure needs; the message says what. Not a user's mistake: "not run"."""
+
+
+def write_if_changed(path: Path, data: bytes) -> bool:
+    """Replace `path` by `data`, atomically; True when that changed it. An equal file keeps its time stamp."""
+    if path.is_file() and path.read_bytes() == data:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, data)
+    return True
+
+
+def read_csv(path: Path, columns: list[str], remedy: str) -> pd.DataFrame:
+    """Rows of `path`, every number exactly as it was written; names, which stand in many rows, as categories."""
+    nan = {"value": "nan"}
+    try:
+        frame = pd.read_csv(path, dtype=_TYPES, keep_default_na=False, na_values=nan, skip_blank_lines=False)
+    except pd.errors.EmptyDataError:
+        frame = pd.DataFrame()
+    except (OSError, ValueError, OverflowError) as error:
+        raise UserError(f"{path} cannot be read as CSV ({' '.join(str(error).split())}); {remedy}") from None
+    if lacking := [name for name in columns if name not in frame]:
+        raise UserError(f"{path}: column '{lacking[0]}' is missing, expected {','.join(columns)}; {remedy}")
+    key = [name for name in columns if name in KEY]
+    twice = frame.duplicated(key)
+    if twice.any():
+        row = frame.loc[twice, key].iloc[0]
+        raise UserError(f"{path}: {' '.join(f'{k} {row[k]}' for k in key)} occurs twice; {remedy}")
+    return frame[columns]
+
+
+def csv_path(root: Path, experiment: str, scale: str) -> Path:
+    return Path(root) / scale / f"{experiment}.csv"
+
+
+def read(results_root: Path, experiment: str, scale: str) -> pd.DataFrame | None:
+    """The tidy frame (COLUMNS) of an experiment at a scale, None when there is no file.
+
+    Raises UserError naming file and column (or line) when the file is damaged or is another experiment's.
+    """
+    path = csv_path(results_root, experiment, scale)
+    if not path.exists():
+        return None
+    frame = read_csv(path, COLUMNS, REMEDY)
+    for name, expected in (("experiment", experiment), ("scale", scale)):
+        other = frame.loc[frame[name] != expected, name]
+        if len(other):
+            raise UserError(f"{path}: column '{name}' holds {other.iloc[0]!r}, expected {expected!r}; {REMEDY}")
+    return frame
+
+
+class Results:
+    """Reader of one paper's results tree, for claims (best evidence first) and figures (at a given scale).
+
+    An experiment is named by one word; "a+b" are two that are read as one: those of them that there are.
+    """
+
+    def __init__(self, root: Path, scales: tuple[str, ...] = EVIDENCE) -> None:
+        self.root, self.scales = Path(root), scales
+        self._frames: dict[tuple[str, str], pd.DataFrame | None] = {}
+        self.sources: set[str] = set()
+        """What has been read, as "<scale>/<experiment>"."""
+
+    @functools.cached_property
+    def apart(self) -> list[Results]:
+        """Readers of each scale alone; what one of them has read it does not read again."""
+        return [Results(self.root, (scale,)) for scale in self.scales]
+
+    def need(self, experiment: str) -> tuple[pd.DataFrame, str]:
+        """(frame, scale) at the best scale that has results; raises MissingData where none has."""
+        names = experiment.split("+")
+        for scale in self.scales:
+            if any(csv_path(self.root, name, scale).exists() for name in names):
+                return self.at(experiment, scale), scale
+        raise MissingData(f"no {' or '.join(self.scales)} results of {experiment}")
+
+    def at(self, experiment: str, scale: str) -> pd.DataFrame:
+        """The frame at this very scale (smoke too: figures show what is there); raises MissingData without a file."""
+        found = []
+        for name in experiment.split("+"):
+            if (name, scale) not in self._frames:
+                self._frames[name, scale] = read(self.root, name, scale)
+            if (frame := self._frames[name, scale]) is not None:
+                self.sources.add(f"{scale}/{name}")
+                found.append(frame)
+        if not found:
+            raise MissingData(f"no {scale} results of {experiment}")
+        return pd.concat(found, ignore_index=True)
+
+
+class Grid:
+    """An experiment's rows at a scale, for figures: only runs that the experiment has, and which of them are missing.
+
+    entries: the runs of experiments.py at this scale. MissingData when none of them has rows.
+    """
+
+    def __init__(self, results: Results, experiment: str, scale: str, entries: Iterable[Entry]) -> None:
+        wanted = dict.fromkeys((entry.method, entry.env, entry.seed) for entry in entries)
+        self.scale = scale
+        self.methods = list(dict.fromkeys(method for method, _, _ in wanted))
+        self.envs = list(dict.fromkeys(env for _, env, _ in wanted))
+        frame = results.at(experiment, scale)
+        self.frame = frame[frame["method"].isin(self.methods) & frame["env"].isin(self.envs)]
+        if self.frame.empty:
+            raise MissingData(f"none of the {scale} runs of {experiment}")
+        done = set(self.frame[["method", "env", "seed"]].drop_duplicates().itertuples(index=False, name=None))
+        self.wanted = list(wanted)
+        """(method, env, seed) of every run."""
+        self.missing = [run for run in self.wanted if run not in done]
+        """Those that have no rows."""
+
+    def of(self, env: str) -> pd.DataFrame:
+        """The rows of one task."""
+        return self.frame[self.frame["env"] == env]
+
+
+def matrix(frame: pd.DataFrame, metric: str, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
+    """Curves of one metric: steps int64[T] and values float64[seeds, T], seeds in ascending order.
+
+    Only steps that every seed has, so that a mean over seeds is over the same seeds at each step. Raises MissingData
+    without rows, or when the seeds have no step in common.
+    """
+    rows = frame[(frame["metric"] == metric) & (frame["method"] == method) & (frame["env"] == env)]
+    if rows.empty:
+        raise MissingData(f"no {metric} of {method} on {env}")
+    rows = rows.sort_values(["seed", "step"])
+    seeds, steps, values = (rows[column].to_numpy() for column in ("seed", "step", "value"))
+    starts = np.flatnonzero(seeds[1:] != seeds[:-1]) + 1
+    of_seeds = list(zip(np.split(steps, starts), np.split(values, starts)))
+    common = functools.reduce(np.intersect1d, (theirs for theirs, _ in of_seeds))
+    if not len(common):
+        raise MissingData(f"the seeds of {method} on {env} have no step of {metric} in common")
+    curves = [theirs[np.isin(at, common)] for at, theirs in of_seeds]
+    return np.asarray(common, np.int64), np.stack(curves)
+
+
+def final(frame: pd.DataFrame, metric: str, method: str, env: str, last: int = 1) -> np.ndarray:
+    """float64[seeds]: mean of the `last` rows of each seed's curve. Raises MissingData as `matrix`."""
+    return matrix(frame, metric, method, env)[1][:, -last:].mean(axis=1)

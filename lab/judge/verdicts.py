@@ -1,0 +1,392 @@
+"""One set of rules for verdicts, used by all papers: from scores, one number per run, to what they say of a claim.
+
+*Intervals* are Student's and Welch's t intervals of means: from 3, 5 and 10 runs they cover the truth 93 to 97 times of
+100 (tests/lab/judge/test_verdicts.py simulates it), which the percentile bootstrap does not. Runs that share their
+random streams are paired by seed.
+
+*Rules* read an interval. "Not worse" and "the same" need a margin: a fifth of what the better side has gained over its
+score before learning (`margin_of`), or a factor for ratios.
+
+*Gate and control.* Where neither side of a comparison learns there is nothing to compare (`gated`); learning is judged
+on the best stretch of training. That a method never succeeds can only be seen at a budget at which something else in
+the same figure has succeeded (`controlled`).
+
+*Parts.* A claim about several tasks is judged task by task and then for `all_of` or `most_of` them.
+
+*Many comparisons.* Every comparison keeps its p value, so that claims can be judged again after the procedure of
+Benjamini and Hochberg.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
+
+from lab.judge.results import MissingData
+
+STATUSES = ("reproduced", "partly", "not reproduced", "inconclusive", "not run")
+LEVEL = 0.95
+MIN_SEEDS = 3
+MARGIN = 0.2
+"""Difference that counts as none, as a share of what the better side has gained over its score before learning."""
+STRETCHES = 5
+"""Training is looked at in so many stretches of equal length when it is asked whether a method learns."""
+NOBODY = "neither side clearly learns at this budget"
+NO_CONTROL = "nothing in this figure succeeds at this budget"
+
+
+@dataclass
+class Verdict:
+    """What the data say about a claim, or about a part of one.
+
+    effect and interval are as printed; seeds per method, steps of the longest run; scale of the results. p: of a single
+    comparison, the smallest level of error at which it would be decided as it is. parts: of a verdict made of others,
+    these, with how they were joined (`all_of`, `most_of`) and which of them decide it.
+    """
+
+    status: str
+    effect: str = ""
+    interval: str = ""
+    seeds: int = 0
+    steps: int = 0
+    scale: str = ""
+    note: str = ""
+    p: float | None = None
+    parts: Mapping[str, Verdict] = field(default_factory=dict)
+    joined: str = ""
+    decisive: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    """Result files that were read, as "<scale>/<experiment>"; filled in by lab.judge.claims.evaluate."""
+    price: str = ""
+    """Of what was not run: how many runs are missing and their hours; filled in by lab.sweep.prices."""
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise ValueError(f"unknown status {self.status!r}; choose from {', '.join(STATUSES)}")
+
+    def comparisons(self) -> Iterator[Verdict]:
+        """The single comparisons with a p value that this verdict rests on."""
+        if self.p is not None:
+            yield self
+        for part in self.parts.values():
+            yield from part.comparisons()
+
+    @property
+    def run(self) -> int:
+        """How many single parts were run; 1 for a verdict without parts that is not "not run"."""
+        return sum(part.run for part in self.parts.values()) if self.parts else int(self.status != "not run")
+
+
+def number(value: float, sign: str = "") -> str:
+    """Three significant digits without exponent for usual sizes; sign "+" prints it always."""
+    return f"{value:{sign},.0f}" if abs(value) >= 999.5 else f"{value:{sign}.3g}"
+
+
+# ---- intervals -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate with a t distribution: value, standard error and degrees of freedom. NaN where one run is all."""
+
+    value: float
+    error: float
+    freedom: float
+    seeds: int
+
+    def interval(self, level: float = LEVEL) -> tuple[float, float]:
+        """(low, high) that covers the truth with this probability; (-inf, inf) where there is only one run."""
+        if self.seeds < 2:
+            return -np.inf, np.inf
+        if self.error == 0:
+            return self.value, self.value
+        half = float(stdtrit(self.freedom, 0.5 + level / 2)) * self.error  # Student's quantile
+        return self.value - half, self.value + half
+
+
+def mean_of(x: ArrayLike) -> Estimate:
+    """The mean of independent runs x (runs,), by Student's t."""
+    values = np.asarray(x, dtype=np.float64)
+    n = len(values)
+    error = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
+    return Estimate(float(values.mean()), error, max(n - 1, 1), n)
+
+
+def difference(x: ArrayLike, y: ArrayLike, *, paired: bool = False) -> Estimate:
+    """mean(x) - mean(y) over runs (runs,).
+
+    Two independent sets of runs by Welch's t; `paired`: x[i] and y[i] are runs that share their random streams (one
+    seed), and only seeds that both have must be given. ValueError for pairs of different number.
+    """
+    first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if paired:
+        if len(first) != len(second):
+            raise ValueError(f"{len(first)} and {len(second)} runs cannot be paired")
+        return mean_of(first - second)
+    n = min(len(first), len(second))
+    value = float(first.mean() - second.mean())
+    if n < 2:
+        return Estimate(value, np.nan, 1, n)
+    a, b = (values.var(ddof=1) / len(values) for values in (first, second))
+    if a + b == 0:
+        return Estimate(value, 0.0, 1, n)
+    freedom = (a + b) ** 2 / (a**2 / (len(first) - 1) + b**2 / (len(second) - 1))  # Welch-Satterthwaite
+    return Estimate(value, float(np.sqrt(a + b)), float(freedom), n)
+
+
+# ---- rules: what an interval says ------------------------------------------------------------------------------------
+
+Rule = Callable[[float, float], str]
+"""(low, high) -> reproduced, not reproduced or inconclusive."""
+
+
+def above(limit: float = 0.0) -> Rule:
+    """It is more than `limit`."""
+    return lambda low, high: "reproduced" if low > limit else "not reproduced" if high < limit else "inconclusive"
+
+
+def below(limit: float = 0.0) -> Rule:
+    """It is less than `limit`."""
+    return lambda low, high: above(-limit)(-high, -low)
+
+
+def not_worse(margin: float) -> Rule:
+    """It is at worst `margin` below 0: inside reproduced, wholly outside not reproduced."""
+    return above(-margin)
+
+
+def same(margin: float) -> Rule:
+    """It is 0 to within `margin`: inside reproduced, wholly outside (on either side) not reproduced."""
+
+    def rule(low: float, high: float) -> str:
+        if -margin < low and high < margin:
+            return "reproduced"
+        return "not reproduced" if low > margin or high < -margin else "inconclusive"
+
+    return rule
+
+
+def apart(margin: float) -> Rule:
+    """It is further from 0 than `margin`, on either side."""
+    opposite = {"reproduced": "not reproduced", "not reproduced": "reproduced"}
+    return lambda low, high: opposite.get(status := same(margin)(low, high), status)
+
+
+def margin_of(*gains: float) -> float:
+    """The margin for "not worse" and "the same" from the gains of both sides over their scores before learning."""
+    return MARGIN * max(0.0, *gains)
+
+
+def p_value(estimate: Estimate, rule: Rule) -> float:
+    """The smallest level of error at which the rule decides; intervals are nested, so halving finds it. 1: never."""
+    low, high = 0.0, 1.0  # decided at error `high`?
+    if rule(*estimate.interval(0.0)) == "inconclusive":
+        return 1.0
+    if estimate.error == 0:
+        return 0.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rule(*estimate.interval(1 - middle)) == "inconclusive" else (low, middle)
+    return high
+
+
+def decide(
+    estimate: Estimate,
+    rule: Rule,
+    *,
+    steps: int = 0,
+    scale: str = "",
+    note: str = "",
+    show: Callable[[float], str] = lambda value: number(value, "+"),
+) -> Verdict:
+    """The verdict of a rule on an estimate; inconclusive below MIN_SEEDS runs. show: how numbers are printed."""
+    low, high = estimate.interval()
+    seeds = estimate.seeds
+    interval = f"[{show(low)}, {show(high)}]" if seeds > 1 else ""
+    if seeds < MIN_SEEDS:
+        note = "; ".join(filter(None, [note, f"fewer than {MIN_SEEDS} seeds"]))
+        return Verdict("inconclusive", show(estimate.value), interval, seeds, steps, scale, note)
+    p = p_value(estimate, rule)
+    return Verdict(rule(low, high), show(estimate.value), interval, seeds, steps, scale, note, p)
+
+
+# ---- gates and controls ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Learning:
+    """Whether a method learns. gain: of its best stretch over the score before learning (mean over runs)."""
+
+    learns: bool
+    collapses: bool
+    gain: float
+
+
+def learning(curves: ArrayLike, before: ArrayLike) -> Learning:
+    """Whether runs learn, from their scores over training, curves [runs, T], and before it, (runs,) or one number.
+
+    Training is cut into STRETCHES. The method learns when in the best of them (that of the highest mean over runs) the
+    runs' means are clearly above `before`: so is the lower 95 % bound of their mean; of a single run, its gain. It
+    collapses when it learns and its last stretch is below its best one, clearly and by more than MARGIN of what it
+    had gained. The best of several stretches is above the truth by chance now and then: a gate that errs towards
+    comparing.
+    """
+    values = np.asarray(curves, dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] == 0:
+        raise ValueError(f"curves must be [runs, T], not {values.shape}")
+    cut = np.array_split(values, min(STRETCHES, values.shape[1]), axis=1)
+    stretches = np.stack([part.mean(axis=1) for part in cut])
+    best = stretches[int(np.argmax(stretches.mean(axis=1)))]  # (runs,)
+    gains = best - np.asarray(before, dtype=np.float64)
+
+    def clear(x: np.ndarray) -> bool:
+        return bool(x[0] > 0 if len(x) < 2 else mean_of(x).interval(2 * LEVEL - 1)[0] > 0)
+
+    learns = clear(gains)
+    # The best of several stretches is above the last one by chance alone, hence the margin.
+    collapses = learns and clear(best - stretches[-1] - MARGIN * gains.mean())
+    return Learning(learns, collapses, float(gains.mean()))
+
+
+def gated(verdict: Verdict, **sides: Learning) -> Verdict:
+    """The verdict of a comparison, inconclusive where none of the sides learns; says which side learns and collapses.
+
+    sides: name of each side (printed with blanks for underscores) -> its Learning.
+    """
+    if not any(side.learns for side in sides.values()):
+        return Verdict("inconclusive", NOBODY, "", verdict.seeds, verdict.steps, verdict.scale, verdict.note)
+    fallen = [f"{name.replace('_', ' ')} learns, then collapses" for name, side in sides.items() if side.collapses]
+    verdict.note = "; ".join(filter(None, [verdict.note, *fallen]))
+    return verdict
+
+
+def controlled(verdict: Verdict, succeeded: bool) -> Verdict:
+    """The verdict on a claim that something does not happen. succeeded: has anything else in the figure, at this
+    budget? If not, that it was not seen says nothing."""
+    if verdict.status in ("reproduced", "partly") and not succeeded:
+        verdict.status, verdict.p = "inconclusive", None
+        verdict.note = "; ".join(filter(None, [verdict.note, NO_CONTROL]))
+    return verdict
+
+
+# ---- parts -----------------------------------------------------------------------------------------------------------
+
+
+def judged(names: Iterable[str], judge: Callable[[str], Verdict]) -> dict[str, Verdict]:
+    """A verdict for each part; "not run" where its data are missing. MissingData when no part has any."""
+    parts, missing = {}, []
+    for name in names:
+        try:
+            parts[name] = judge(name)
+        except MissingData as error:
+            parts[name] = Verdict("not run", note=str(error))
+            missing.append(error)
+    if len(missing) == len(parts):
+        raise missing[0] if missing else MissingData("the claim has no parts here")
+    return parts
+
+
+def _all(found: Mapping[str, str], decisive: Iterable[str]) -> str:
+    ran = {name: status for name, status in found.items() if status != "not run"}
+    key = [ran[name] for name in decisive if name in ran]
+    good = list(ran.values()).count("reproduced")
+    if not ran:
+        return "not run"
+    if "not reproduced" in key:  # what tells the claim from its opposite has failed
+        return "not reproduced"
+    if any(status != "reproduced" for status in key):
+        return "inconclusive"
+    if good == len(ran):
+        return "reproduced" if len(ran) > 1 or len(found) == 1 else "partly"
+    if good or "partly" in ran.values():
+        return "partly"
+    return "not reproduced" if "not reproduced" in ran.values() else "inconclusive"
+
+
+def _most(found: Mapping[str, str], decisive: Iterable[str]) -> str:
+    ran = [status for status in found.values() if status != "not run"]
+    good, bad, n = ran.count("reproduced"), ran.count("not reproduced"), len(ran)
+    if not ran:
+        return "not run"
+    if 2 * good > n:
+        return "reproduced" if n > 1 or len(found) == 1 else "partly"  # most tasks cannot be judged on one
+    if 2 * bad >= n:
+        return "not reproduced"
+    return "partly" if good or "partly" in ran else "inconclusive"
+
+
+_JOINS = {"all": _all, "most": _most}
+
+
+def join(joined: str, parts: Mapping[str, Verdict], decisive: Iterable[str] = ()) -> Verdict:
+    """One verdict on a claim that says "all" of its parts, or "most" of them. Parts that were not run do not count
+    against it; from a single one of several it is partly at most. A claim that has one part is that part's verdict.
+
+    all: reproduced where all are; partly where some are; not reproduced where none is but some are refuted; else
+    inconclusive. decisive: parts without which the rest says nothing (the half that tells the claim from its
+    opposite): one of them refuted refutes the claim, one undecided leaves it open.
+    most: reproduced where more than half are, not reproduced where half or more are refuted; else partly where some
+    are, or inconclusive.
+    """
+    decisive = tuple(decisive)
+    if unknown := [name for name in decisive if name not in parts]:
+        raise ValueError(f"decisive parts that are none: {', '.join(unknown)}")
+    found = {name: part.status for name, part in parts.items()}
+    status = _JOINS[joined](found, decisive)
+    ran = {name: part for name, part in parts.items() if part.status != "not run"}
+    if len(parts) == 1:
+        [(name, part)] = parts.items()
+        return dataclasses.replace(part, note="; ".join(filter(None, [name, part.note])))
+    good, bad = list(found.values()).count("reproduced"), list(found.values()).count("not reproduced")
+    effect = f"holds in {good} of {len(ran)}" + (f", fails in {bad}" if bad else "")
+    effect += f"; {len(ran)} of {len(parts)} parts run" if len(ran) < len(parts) else ""
+    return Verdict(
+        status,
+        effect=effect if ran else "",
+        seeds=min((part.seeds for part in ran.values()), default=0),
+        steps=max((part.steps for part in ran.values()), default=0),
+        scale=" and ".join(dict.fromkeys(part.scale for part in ran.values() if part.scale)),
+        note="; ".join(_said(name, part) for name, part in parts.items()),
+        parts=dict(parts),
+        joined=joined,
+        decisive=decisive,
+    )
+
+
+def _said(name: str, part: Verdict) -> str:
+    """A part in one line of a claim's note."""
+    effect = f"{part.effect} {part.interval}".strip()
+    facts = (": " if part.parts else ", ").join(filter(None, [effect, part.note]))
+    return f"{name}: {part.status}" + (f" ({facts})" if facts and part.status != "not run" else "")
+
+
+all_of, most_of = partial(join, "all"), partial(join, "most")
+
+
+# ---- many comparisons ------------------------------------------------------------------------------------------------
+
+
+def false_discovery_threshold(p_values: Iterable[float], rate: float = 1 - LEVEL) -> float:
+    """The largest p value that is still a discovery when at most the share `rate` of discoveries may be false.
+
+    Benjamini and Hochberg (1995): the largest p_(k) with p_(k) <= k rate / n. 0 where there is none.
+    """
+    ordered = np.sort(np.fromiter(p_values, dtype=np.float64))
+    passed = ordered <= rate * np.arange(1, len(ordered) + 1) / max(len(ordered), 1)
+    return float(ordered[passed][-1]) if passed.any() else 0.0
+
+
+def status_after(verdict: Verdict, threshold: float) -> str:
+    """The status of a verdict when comparisons with a p value above the threshold are left undecided."""
+    if verdict.parts:
+        found = {name: status_after(part, threshold) for name, part in verdict.parts.items()}
+        return _JOINS[verdict.joined](found, verdict.decisive) if verdict.status != "inconclusive" else verdict.status
+    if verdict.p is not None and verdict.p > threshold:
+        return "inconclusive"
+    return verdict.status

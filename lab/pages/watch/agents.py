@@ -1,0 +1,163 @@
+"""What there is to watch, how it comes from its files, and how it plays.
+
+papers/<paper>/evidence/trained/<env>-<method>/ holds the config.json and weights.pt of a finished run, without the
+weights that acting does not need; beside it lies its GIF. A paper's watch.py says how to play them: HEADLINE, (env,
+method) of the agent shown when none is named; CONFIGS, the dataclasses of the runs it knows; and player(config,
+weights), which returns the environment and act(observation, info, rng) -> action, as the paper evaluates.
+"""
+
+import dataclasses
+import importlib
+import json
+import os
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_type_hints
+
+import numpy as np
+
+from lab.pages.watch.pictures import Film, Moment, Screen, no_opengl
+from lab.rooms import House, choose
+from lab.run.errors import UserError
+
+Act = Callable[[Any, dict[str, Any], np.random.Generator], Any]
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A folder with config.json and weights.pt, and the paper whose script has written them."""
+
+    paper: str
+    folder: Path
+    name: str
+    """What its pictures are called: env and method, or the folder of a run."""
+
+
+def module(paper: str) -> ModuleType:
+    """The paper's watch.py."""
+    return importlib.import_module(f"papers.{paper}.evidence.watch")
+
+
+def trained(paper: str) -> dict[tuple[str, str], Agent]:
+    """(env, method) -> the paper's committed agents."""
+    found = {}
+    for path in sorted((House().papers()[paper].evidence / "trained").glob("*/config.json")):
+        env = json.loads(path.read_bytes())["config"]["env"]
+        method = path.parent.name.removeprefix(f"{env}-")
+        found[env, method] = Agent(paper, path.parent, f"{env} {method}")
+    return found
+
+
+def find(paper: str, env: str = "", method: str = "") -> Agent:
+    """The committed agent called so; what is left empty is the headline's, or what there is. UserError otherwise."""
+    paper = choose("paper", paper, House().papers())
+    agents, headline = trained(paper), module(paper).HEADLINE
+    env = choose(f"env of {paper}", env or headline[0], [of for of, _ in agents])
+    methods = [by for of, by in agents if of == env]
+    method = method or (headline[1] if headline[1] in methods else methods[0])
+    return agents[env, choose(f"method of {paper} on {env}", method, methods)]
+
+
+def of_run(folder: Path, paper: str = "") -> Agent:
+    """The agent of a finished run; its paper is the name of the folder above it unless `paper` says another."""
+    names, above = House().papers(), folder.resolve().parent.name
+    if not paper and above not in names:
+        raise UserError(f"{folder} does not say of which paper it is; add --paper, one of {', '.join(names)}")
+    return Agent(choose("paper", paper or above, names), folder, folder.resolve().name)
+
+
+def load(agent: Agent) -> tuple[Any, Act]:
+    """The agent's environment, which draws pictures, and act(observation, info, rng). UserError for damaged files."""
+    import torch  # here, as it loads slowly, and --help and mistakes do without
+
+    room, path = module(agent.paper), agent.folder / "config.json"
+    try:
+        settings = dict(json.loads(path.read_bytes())["config"])
+        weights = dict(torch.load(agent.folder / "weights.pt", map_location="cpu", weights_only=True))
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+        what = "a finished run that keeps its weights has config.json and weights.pt"
+        raise UserError(f"cannot read the run in {agent.folder} ({str(error).splitlines()[0]}); {what}") from None
+    config = rebuild(room.CONFIGS, settings, path)
+    try:
+        env, act = room.player(config, weights)
+    except (RuntimeError, KeyError, TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"the weights in {agent.folder} do not fit its config.json: {reason}") from None
+    except (ImportError, AttributeError) as error:  # MuJoCo looks for OpenGL when it is imported, if it is told which
+        if "MUJOCO_GL" not in os.environ:
+            raise
+        raise no_opengl(error) from None
+    task = env.unwrapped
+    task.render_mode = "rgb_array"  # environments look at it when they are to draw
+    if hasattr(task, "mujoco_renderer"):  # the camera that follows the robot; gymnasium 1.4 takes one that stays behind
+        cameras = [task.model.camera(i).name for i in range(task.model.ncam)]
+        if "track" in cameras:
+            task.mujoco_renderer.camera_id = cameras.index("track")
+    return env, torch.no_grad()(act)
+
+
+def part(weights: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """The weights whose names begin with the prefix, without it."""
+    return {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
+
+
+def rebuild(kinds: Sequence[type], values: dict[str, Any], path: Path) -> Any:
+    """The config of `values`: of that dataclass among `kinds` whose fields are most like them. On a CPU.
+
+    Fields that a config did not have yet get their defaults; UserError, which names `path`, for unknown ones.
+    """
+    kind = min(kinds, key=lambda kind: len({field.name for field in dataclasses.fields(kind)} ^ values.keys()))
+    return dataclasses.replace(_build(kind, values, path), device="cpu")
+
+
+def _build(kind: type, values: dict[str, Any], path: Path) -> Any:
+    types = get_type_hints(kind)
+    if unknown := values.keys() - {field.name for field in dataclasses.fields(kind)}:
+        raise UserError(f"{path} has unknown settings, {', '.join(unknown)}: no run that can be watched has them")
+    nested = {name: _build(types[name], value, path) for name, value in values.items() if isinstance(value, dict)}
+    return kind(**values | nested)
+
+
+def play(env: Any, act: Act, seed: int, rng: np.random.Generator, draw: Callable[[Moment], None]) -> Moment:
+    """One episode from the start that `seed` draws; `draw` is told of its start and of every step. Returns its end."""
+    observation, info = env.reset(seed=seed)
+    now = Moment()
+    draw(now)
+    while not now.over:
+        observation, reward, terminated, truncated, info = env.step(act(observation, info, rng))
+        success = info.get("success", info.get("is_success"))
+        now = Moment(now.steps + 1, now.total + float(reward), bool(terminated or truncated), success)
+        draw(now)
+    return now
+
+
+def watch(agent: Agent, episodes: int, seed: int, out: Path | None) -> list[Moment]:
+    """Play `episodes` and show them in a window, or write them to `out`, a GIF; returns their ends."""
+    if out and (out.suffix.lower() != ".gif" or out.exists()):
+        raise UserError(f"{out} exists; choose another name" if out.exists() else f"{out} must end in .gif")
+    from lab.run.streams import Streams  # loads torch, which --help and mistakes do without
+
+    env, act = load(agent)
+    screen: Any = (Film if out else Screen)(f"{agent.paper}: {agent.name}", env.metadata["render_fps"])
+    streams = Streams(seed)
+    starts, rng = streams.numpy("starts"), streams.numpy("actions")
+    ends: list[Moment] = []
+
+    def draw(now: Moment) -> None:
+        screen.show(env, f"{len(ends) + 1} of {episodes}: {now}", now)
+
+    try:
+        for _ in range(episodes):
+            # Odd, as the seeds of evaluation are where training has even ones: never a level of training.
+            ends.append(play(env, act, 2 * int(starts.integers(2**30)) + 1, rng, draw))
+            print(f"episode {len(ends)}: {ends[-1]}", flush=True)
+    finally:
+        env.close()
+        screen.close()
+    if out:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_bytes(screen.gif())
+    return ends

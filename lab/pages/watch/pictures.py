@@ -1,0 +1,167 @@
+"""Pictures of an environment with captions, in a window or on their way into a GIF."""
+
+import math
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from lab.run.errors import UserError
+
+INSTEAD = "write a GIF with OUT=agent.gif (--out agent.gif)"
+WINDOW_WIDTH, WINDOW_FPS = 480, 30
+"""Pictures per second at most; of faster environments not every step is drawn."""
+GIF_WIDTH, GIF_SECONDS, GIF_BYTES, COLOURS = 320, 10.0, 600_000, 64
+"""Largest width in pixels, length and file of a GIF, and its colours."""
+GIF_TRIES = ((0.08, GIF_WIDTH), (0.12, GIF_WIDTH), (0.12, 260), (0.12, 200), (0.12, 160))
+"""(least seconds between two of its pictures, width): the first that keeps it within GIF_BYTES."""
+HOLD = 0.8
+"""Seconds for which a GIF shows the end of an episode, where that leaves enough for the rest."""
+BAR, FONT_SIZE = 38, 13
+"""Height of the caption above a picture, and its letters, in pixels."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """An episode after `steps` steps, as captions say it. total: return so far, not discounted. success: None where the
+    environment knows none."""
+
+    steps: int = 0
+    total: float = 0.0
+    over: bool = False
+    success: bool | None = None
+
+    def __str__(self) -> str:
+        end = {None: "", True: ", success", False: ", no success"}[self.success] if self.over else ""
+        return f"step {self.steps}, return {self.total:.4g}{end}"
+
+
+def no_display() -> bool:
+    """Whether no window can be opened."""
+    return sys.platform.startswith("linux") and not any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+
+
+def picture(env: Any) -> np.ndarray:
+    """The environment as uint8 [height, width, 3]. UserError where MuJoCo, which draws with OpenGL, cannot."""
+    if no_display():  # pygame and MuJoCo can draw without one
+        os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+        os.environ.setdefault("MUJOCO_GL", "egl")
+    try:
+        return env.render()
+    except Exception as error:
+        if not hasattr(env.unwrapped, "mujoco_renderer"):
+            raise
+        raise no_opengl(error) from None
+
+
+def no_opengl(error: Exception) -> UserError:
+    """What to install where MuJoCo has ended with `error`."""
+    return UserError(
+        f"MuJoCo cannot draw here ({str(error).splitlines()[0]}); install OpenGL, e.g. apt install libegl1 libgl1, "
+        "or libosmesa6 and set MUJOCO_GL=osmesa"
+    )
+
+
+def captioned(image: Image.Image, width: int, title: str, caption: str) -> Image.Image:
+    """The picture, `width` pixels wide, below two lines of text."""
+    height = round(image.height * width / image.width)
+    # Small pictures are made of squares, which stay sharp.
+    image = image.resize((width, height), Image.Resampling.NEAREST if image.width < 200 else Image.Resampling.LANCZOS)
+    whole = Image.new("RGB", (width, height + BAR), "white")
+    whole.paste(image, (0, BAR))
+    draw = ImageDraw.Draw(whole)
+    for top, text in ((2, title), (19, caption)):
+        fonts = [ImageFont.load_default(size) for size in range(FONT_SIZE, 7, -1)]
+        fits = (font for font in fonts if draw.textlength(text, font) <= width - 8)
+        draw.text((4, top), text, "black", next(fits, fonts[-1]))
+    return whole
+
+
+class Screen:
+    """A window. fps: steps per second of the environment."""
+
+    def __init__(self, title: str, fps: float):
+        from envs.window import Window
+
+        if no_display() and not os.environ.get("SDL_VIDEODRIVER"):
+            raise UserError(f"there is no display to open a window on; {INSTEAD}")
+        self.every, self.title = math.ceil(fps / WINDOW_FPS), title
+        self.window = Window(title, max(1, round(fps / self.every)))
+
+    def show(self, env: Any, caption: str, now: Moment) -> None:
+        import pygame
+
+        if now.steps % self.every and not now.over:
+            return
+        try:
+            self.window.show(np.asarray(captioned(Image.fromarray(picture(env)), WINDOW_WIDTH, self.title, caption)))
+        except pygame.error as error:
+            raise UserError(f"cannot open a window ({error}); {INSTEAD}") from None
+
+    def close(self) -> None:
+        self.window.close()
+
+
+class Film:
+    """Pictures on their way into a GIF. fps: steps per second of the environment."""
+
+    def __init__(self, title: str, fps: float):
+        self.title, self.fps = title, fps
+        self.shots: list[tuple[Image.Image, str, Moment]] = []
+
+    def show(self, env: Any, caption: str, now: Moment) -> None:
+        if now.over or now.steps % math.ceil(self.fps / WINDOW_FPS) == 0:
+            image = Image.fromarray(picture(env))
+            # An episode has many: keep no more than is needed.
+            image.thumbnail((GIF_WIDTH, 10 * GIF_WIDTH), Image.Resampling.LANCZOS)
+            self.shots.append((image, caption, now))
+
+    def close(self) -> None: ...
+
+    def gif(self) -> bytes:
+        """The GIF: within GIF_SECONDS, for which time may run faster, and GIF_BYTES, for which it may be smaller."""
+        for gap, width in GIF_TRIES:
+            kept, milliseconds = cut([now for _, _, now in self.shots], self.fps, gap)
+            shots = [self.shots[i] for i in kept]
+            images = [captioned(image, width, self.title, caption) for image, caption, _ in shots]
+            palette = _palette(images)
+            first, *rest = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+            buffer = BytesIO()
+            first.save(buffer, "GIF", save_all=True, append_images=rest, duration=milliseconds, loop=0, optimize=False)
+            if buffer.tell() <= GIF_BYTES:
+                break
+        return buffer.getvalue()
+
+
+def cut(moments: Sequence[Moment], fps: float, gap: float) -> tuple[list[int], list[int]]:
+    """Which pictures are kept, every start and every end among them, and for how many milliseconds each is shown.
+
+    fps: steps per second of the environment; where that takes too long, time runs faster. gap: seconds between two.
+    """
+    ends = [now.steps for now in moments if now.over]
+    hold = min(HOLD, 0.4 * GIF_SECONDS / len(ends))
+    room = GIF_SECONDS - hold * len(ends)
+    speed = max(fps, sum(ends) / room)  # steps per second
+    kept: list[int] = []
+    seconds: list[float] = []
+    for i, now in enumerate(moments):
+        passed = (now.steps - moments[kept[-1]].steps) / speed if kept and now.steps else math.inf
+        if passed < gap and not now.over:
+            continue
+        if now.steps:
+            seconds[-1] = max(passed, 0.02)  # the one before was shown until now; browsers slow less than 0.02 down
+        kept.append(i)
+        seconds.append(hold)
+    return kept, [10 * math.floor(100 * length) for length in seconds]  # a GIF counts hundredths
+
+
+def _palette(images: Sequence[Image.Image]) -> Image.Image:
+    """COLOURS that suit all images: those of a few of them, one below the other."""
+    some = [np.asarray(images[i]) for i in sorted({round(i) for i in np.linspace(0, len(images) - 1, 8)})]
+    # This way of choosing keeps the colours of small things.
+    return Image.fromarray(np.concatenate(some)).quantize(COLOURS, Image.Quantize.MAXCOVERAGE)

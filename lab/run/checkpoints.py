@@ -1,0 +1,139 @@
+"""Files that survive a crash: atomic writes, and checkpoints that know when they are damaged.
+
+A checkpoint file is  MAGIC | pickle | length of the pickle (8 bytes) | blake2b digest of the pickle (32 bytes).
+The lengths and the digest come last so that a replay memory of several GB is streamed to disk, never copied in memory.
+"""
+
+import hashlib
+import os
+import pickle
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from lab.run.errors import UserError
+
+MAGIC = b"run checkpoint 1\n"
+DIGEST_BYTES = 32
+FOOTER_BYTES = 8 + DIGEST_BYTES
+CHUNK_BYTES = 1 << 22
+
+
+class Damaged(Exception):
+    """A checkpoint file is not what was written. The message is the reason."""
+
+
+class _HashingWriter:
+    """Passes on what pickle writes and remembers its length and digest."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+        self.length = 0
+        self.digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+
+    def write(self, data: Any) -> int:
+        self.digest.update(data)
+        self.length += memoryview(data).nbytes  # pickle also passes PickleBuffers, which have no len()
+        return self.file.write(data)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace `path` by `data`: a reader, a crash or another writer sees the old file or a new one. Raises OSError."""
+    with _replacing(path) as file:
+        file.write(data)
+
+
+def save(directory: Path, payload: Any) -> None:
+    """Write `payload` to directory/checkpoint.pkl; the checkpoint before it becomes previous.pkl.
+
+    When writing fails (OSError: disk full, ...) both older files are as they were.
+    """
+    newest = directory / "checkpoint.pkl"
+    with _replacing(newest, directory / "previous.pkl") as file:
+        file.write(MAGIC)
+        writer = _HashingWriter(file)
+        pickle.Pickler(writer, protocol=5).dump(payload)
+        file.write(writer.length.to_bytes(8, "little") + writer.digest.digest())
+
+
+def load(directory: Path) -> Any | None:
+    """The newest good checkpoint in `directory`, or None when there is none.
+
+    A damaged checkpoint.pkl is reported on stderr and replaced by previous.pkl. Raises UserError when no file is good.
+    """
+    newest = directory / "checkpoint.pkl"
+    damaged = []
+    for path in (newest, directory / "previous.pkl"):
+        try:
+            payload = read(path)
+        except FileNotFoundError:
+            continue
+        except Damaged as reason:
+            damaged.append(f"{path.name} ({reason})")
+            continue
+        if damaged:
+            print(f"warning: {directory}: {damaged[0]} is damaged, going back to {path.name}", file=sys.stderr)
+            path.replace(newest)  # else the next save would rotate the damaged file over the good one
+        return payload
+    if damaged:
+        files = " and ".join(damaged)
+        raise UserError(f"{directory}: no good checkpoint, damaged: {files}; delete the directory to start again")
+    return None
+
+
+def read(path: Path) -> Any:
+    """Check and unpickle one checkpoint file. Raises Damaged, or UserError when other code has written it."""
+    with path.open("rb") as file:
+        length = os.fstat(file.fileno()).st_size - len(MAGIC) - FOOTER_BYTES
+        if length < 0:
+            raise Damaged("truncated")
+        if file.read(len(MAGIC)) != MAGIC:
+            raise Damaged("not a checkpoint")
+        digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+        for start in range(0, length, CHUNK_BYTES):
+            digest.update(file.read(min(CHUNK_BYTES, length - start)))
+        footer = file.read(FOOTER_BYTES)
+        if int.from_bytes(footer[:8], "little") != length:
+            raise Damaged("truncated")
+        if footer[8:] != digest.digest():
+            raise Damaged("wrong digest")
+        file.seek(len(MAGIC))
+        try:
+            return pickle.load(file)
+        except (AttributeError, ImportError) as error:
+            raise UserError(
+                f"{path} was written by other code ({error}); go back to that commit or delete {path.parent}"
+            ) from error
+
+
+@contextmanager
+def _replacing(path: Path, former: Path | None = None) -> Iterator[BinaryIO]:
+    """A file to write, under a name of its own (*.tmp), that takes the place of `path` once it is on the disk.
+
+    former: the name that the file before it then gets. After an error nothing is left and nothing has changed.
+    """
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            _to_disk(file)
+        if former is not None:
+            with suppress(FileNotFoundError):  # there was none
+                path.replace(former)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def _to_disk(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())

@@ -1,0 +1,316 @@
+"""One run: its random streams, its directory, its metrics and its checkpoints.
+
+A run directory holds
+
+    config.json      resolved config and where the numbers come from (versions, commit, machine, threads)
+    metrics.csv      step,metric,value,hours: one row per metric and evaluation
+    checkpoint.pkl   everything needed to go on, and previous.pkl, the one before it; gone once the run is finished
+    weights.pt       final weights, and done.json, the summary; only once the run is finished
+
+A run that was killed and started again writes what it would have written without the kill, but for the hours. Resume
+no run of somebody whom you do not trust: a checkpoint is a pickle, and loading it runs what it says. The lock is
+fcntl's, which Windows does not have.
+"""
+
+import dataclasses
+import fcntl
+import io
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from lab.run import checkpoints
+from lab.run.errors import NonFiniteLoss, RunBusy, UserError
+from lab.run.identity import CHECKPOINTS, attempts, difference, json_bytes, module_name, read_json, state
+from lab.run.provenance import code, surroundings
+from lab.run.settings import check
+from lab.run.sources import changes
+from lab.run.streams import Streams as Streams  # train scripts take both from here
+
+HEADER = b"step,metric,value,hours\n"
+T = TypeVar("T")
+RESUMES = "make room and start again: the run goes on from its checkpoint"
+
+
+def execute(
+    config: Any,
+    run_dir: Path,
+    train: Callable[["Run", T], dict[str, Any]],
+    make: Callable[[Any], T] = lambda config: config,
+    *,
+    total: Callable[[T], int] | None = None,
+    unit: str = "step",
+    score: str = "return",
+    tensorboard: bool = False,
+    progress: bool = False,
+) -> dict[str, Any]:
+    """Train as `config` says, or go on with the run in `run_dir`; returns its summary, at once if it is finished.
+
+    make: a new trainer from the config, which `run.save(trainer)` pickles as a whole; where there is none, `train` gets
+    the config. train: the loop, from wherever the trainer is to the end:
+
+        def train(run: Run, trainer: Trainer) -> dict:
+            while trainer.t < trainer.config.steps:
+                ...                  # run.tick(step); run.check_finite(step, loss=loss); run.log(step, {...})
+                run.save(trainer)
+            return run.finish({"steps": trainer.t, **run.last}, trainer.network.state_dict())
+
+    total: of what the progress bar counts, `unit`; None takes config.steps. score: the metric that it shows. Raises
+    UserError for settings that cannot work, and for a `run_dir` that cannot be written or belongs to another run.
+    """
+    check(config)
+    trainer = make(config)  # before there is a run directory: settings that it rejects leave none behind
+    shown: Any = dict(total_steps=total(trainer) if total else config.steps, unit=unit, score=score)
+    with Run.open(config, run_dir, **shown, tensorboard=tensorboard, progress=progress) as run:
+        if run.finished is not None:
+            return run.finished
+        if (begun := run.load()) is not None:
+            trainer = begun
+        del begun
+        return train(run, trainer)
+
+
+@dataclasses.dataclass
+class Run:
+    """Owns a run directory while it is open. A script does not open one itself, but calls `execute`."""
+
+    directory: Path
+    total_steps: int | None = None
+    """For the progress bar, as `unit`, what one step is called, and `score`, the metric that is shown."""
+    unit: str = "step"
+    score: str = "return"
+    tensorboard: bool = False
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        self._lock: io.BufferedWriter | None = None
+        self._metrics: io.BufferedWriter | None = None
+        self._tensorboard: Any = None
+        self._bar: tqdm | None = None
+        self.last: dict[str, float] = {}
+        """What was logged last, also before an interruption."""
+        self._step = 0  # of the last row logged
+        self._hours = 0.0  # spent before this attempt
+        self._start = time.monotonic()
+
+    @classmethod
+    def open(cls, config: Any, directory: Path, **how: Any) -> Self:
+        """Create or reopen a run directory and lock it; write config.json. A finished run is opened without the lock,
+        only to be read.
+
+        config: a dataclass instance. how: fields of this class. Raises UserError when the directory cannot be written
+        or holds a run of another config, RunBusy when another process has it open; nothing is overwritten then.
+        """
+        run = cls(Path(directory), **how)
+        origin = code(module_name(type(config)))
+        if run.finished is not None:
+            _check_same_config(config, run.directory)
+            if (found := state(run.directory, config, origin["files"])).reason:
+                print(f"warning: {run.directory} was finished by other code: {found.reason}", file=sys.stderr)
+            return run
+        try:
+            with _writing(run.directory, "choose another place for runs"):
+                run.directory.mkdir(parents=True, exist_ok=True)
+                run._lock = _lock(run.directory)
+                _check_same_config(config, run.directory)
+                for left in run.directory.glob("*.tmp"):  # by a process that was killed while it wrote
+                    left.unlink(missing_ok=True)
+                _write_config(config, run.directory, run.total_steps, {**origin, **surroundings()})
+        except BaseException:
+            run.close()
+            raise
+        return run
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the directory back. Called by the `with` statement."""
+        for resource in (self._metrics, self._tensorboard, self._bar, self._lock):  # the lock last
+            if resource is not None:
+                with suppress(OSError):  # a full disk has already been reported by log() or save()
+                    resource.close()
+        self._lock = self._metrics = self._tensorboard = self._bar = None
+
+    @property
+    def finished(self) -> dict[str, Any] | None:
+        """The summary of a finished run (content of done.json), else None."""
+        path = self.directory / "done.json"
+        return read_json(path) if path.exists() else None
+
+    @property
+    def hours(self) -> float:
+        """Wall-clock hours spent in this run, over all its attempts."""
+        return self._hours + (time.monotonic() - self._start) / 3600
+
+    def load(self) -> Any:
+        """The state of the newest good checkpoint, see checkpoints.load; None when the run starts from nothing.
+
+        Cuts metrics.csv back to that moment and restores the elapsed hours, so call it once, before `log`.
+        """
+        checkpoint = checkpoints.load(self.directory)
+        if checkpoint is None:
+            checkpoint = {"state": None, "metrics_bytes": 0, "hours": 0.0, "step": 0, "last": {}}
+        path, wanted = self.directory / "metrics.csv", checkpoint["metrics_bytes"]
+        with _writing(path, "make the directory writable"):
+            self._metrics = path.open("ab")
+            if self._metrics.tell() < wanted:
+                raise UserError(
+                    f"{path} has {self._metrics.tell()} bytes, its checkpoint remembers {wanted}; "
+                    f"bring the file back or delete {self.directory} to start again"
+                )
+            self._metrics.truncate(wanted)
+            self._metrics.seek(0, os.SEEK_END)
+            if wanted == 0:
+                self._metrics.write(HEADER)
+                self._metrics.flush()
+        self._step, self._hours, self._start = checkpoint["step"], checkpoint["hours"], time.monotonic()
+        self.last = checkpoint["last"]
+        if self.tensorboard:
+            self._tensorboard = _summary_writer(self.directory / "tensorboard", self._step + 1)
+        if self.progress:
+            self._bar = tqdm(total=self.total_steps, initial=self._step, unit=self.unit, dynamic_ncols=True)
+        return checkpoint["state"]
+
+    def log(self, step: int, values: dict[str, float]) -> None:
+        """Append one row per metric to metrics.csv, and show the score. Raises UserError (disk full)."""
+        if self._metrics is None:
+            raise RuntimeError("call load() before log()")
+        hours = self.hours
+        rows = "".join(f"{step},{name},{float(value)!r},{hours:.6f}\n" for name, value in values.items())
+        with _writing(self.directory / "metrics.csv", RESUMES):
+            self._metrics.write(rows.encode())
+            self._metrics.flush()
+        self._step, self.last = step, values
+        if self._tensorboard is not None:
+            for name, value in values.items():
+                self._tensorboard.add_scalar(name, float(value), step)
+        if self.score in values:
+            self.tick(step, **{self.score: values[self.score]})
+
+    def save(self, state: Any) -> None:
+        """Write a checkpoint of `state`, which can be pickled and is not None. Raises UserError (disk full); the
+        checkpoints written before stay good.
+
+        References inside `state` survive (an optimiser keeps its module's parameters); tensors that are views of one
+        another become copies.
+        """
+        if self._metrics is None:
+            raise RuntimeError("call load() before save()")
+        with _writing(self.directory / "checkpoint.pkl", "the checkpoint before is intact: make room and start again"):
+            os.fsync(self._metrics.fileno())  # the checkpoint must not remember rows that a power cut can take back
+            now = {"metrics_bytes": self._metrics.tell(), "hours": self.hours, "step": self._step, "last": self.last}
+            checkpoints.save(self.directory, {**now, "state": state})
+
+    def tick(self, step: int, **shown: float) -> None:
+        """Show progress (with progress=True): steps done and per second, and numbers such as the latest return."""
+        if self._bar is None:
+            return
+        if shown:
+            self._bar.set_postfix({name: f"{value:.4g}" for name, value in shown.items()}, refresh=False)
+        self._bar.update(step - self._bar.n)
+
+    def check_finite(self, step: int, **losses: float | Tensor) -> None:
+        """Raise NonFiniteLoss when a loss is NaN or infinite. Call it where losses are read anyway, before `save`."""
+        for name, loss in losses.items():
+            value = float(loss.detach() if isinstance(loss, Tensor) else loss)
+            if not math.isfinite(value):
+                path = self.directory / "checkpoint.pkl"
+                last = f"last good checkpoint: {path}" if path.exists() else "no checkpoint was written yet"
+                raise NonFiniteLoss(f"{name} is {value} at step {step}; {last}")
+
+    def finish(self, summary: dict[str, Any], weights: dict[str, Tensor] | None = None) -> dict[str, Any]:
+        """Write weights.pt (torch.save) and done.json, remove the checkpoints, and return the summary as written."""
+        if self._metrics is None:
+            raise RuntimeError("call load() before finish()")
+        with _writing(self.directory, RESUMES):
+            os.fsync(self._metrics.fileno())
+            if weights is not None:
+                buffer = io.BytesIO()
+                torch.save(weights, buffer)
+                checkpoints.write_atomically(self.directory / "weights.pt", buffer.getvalue())
+            checkpoints.write_atomically(self.directory / "done.json", json_bytes(summary))
+        for name in CHECKPOINTS:
+            (self.directory / name).unlink(missing_ok=True)
+        if self.total_steps is not None:
+            self.tick(self.total_steps)
+        return read_json(self.directory / "done.json")
+
+
+@contextmanager
+def _writing(path: Path, advice: str) -> Iterator[None]:
+    """An OSError becomes one line: what could not be written, why, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}; {advice}") from error
+
+
+def set_aside(directory: Path) -> None:
+    """Move a run directory to stale/<its name> beside it, or <its name>.2, .3, ..., where nothing looks for runs.
+
+    Raises RunBusy when a process has it open.
+    """
+    with _lock(directory):
+        aside = directory.parent / "stale"
+        aside.mkdir(exist_ok=True)
+        names = [directory.name, *(f"{directory.name}.{number}" for number in range(2, 10_000))]
+        directory.rename(next(aside / name for name in names if not (aside / name).exists()))
+
+
+def _lock(directory: Path) -> io.BufferedWriter:
+    """The lock of a run directory, held until it is closed. Raises RunBusy."""
+    lock = (directory / "lock").open("ab")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(lock.fileno()), (directory / "lock").stat()):
+            return lock
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    lock.close()  # another process has it, or the directory was set aside after it was opened here
+    raise RunBusy(f"{directory} is being written by another process; wait for it or stop it")
+
+
+def _check_same_config(config: Any, directory: Path) -> None:
+    """Raises UserError naming the first setting in which the config in `directory` differs from `config`."""
+    path = directory / "config.json"
+    if path.exists() and (other := difference(read_json(path)["config"], config)):
+        raise UserError(
+            f"{directory} holds a run with another config: {other}; use the old value or another run directory"
+        )
+
+
+def _write_config(config: Any, directory: Path, total_steps: int | None, now: dict[str, Any]) -> None:
+    """Write config.json; of a run that goes on, keep where it began and note what has changed since ("resumed")."""
+    path = directory / "config.json"
+    content = {"config": dataclasses.asdict(config), "total_steps": total_steps, **now}
+    begun = any((directory / name).exists() for name in CHECKPOINTS)
+    if path.exists() and begun:
+        content = read_json(path)
+        before = attempts(content)
+        if other := changes(before[-1].get("files", {}), now["files"]):
+            print(f"warning: {directory} goes on with other code: {other}; it will not be collected", file=sys.stderr)
+        if all(before[-1].get(key) == value for key, value in now.items()):
+            return
+        content["resumed"] = [*before[1:], now]
+    checkpoints.write_atomically(path, json_bytes(content))
+
+
+def _summary_writer(directory: Path, purge_step: int) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise UserError("--tensorboard needs tensorboard: pip install tensorboard==2.21.0") from None
+    return SummaryWriter(str(directory), purge_step=purge_step)

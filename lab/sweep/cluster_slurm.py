@@ -1,0 +1,139 @@
+"""LAUNCHER=slurm: one job per run, submitted with sbatch through submitit.
+
+The nodes must share with this one: the checkout and its .venv at the same path, and the directory of runs (runs/, where
+logs and checkpoints lie). SLURM's accounting (sacct) must be on: it says which jobs have died.
+
+A job asks for one core, one GPU where the run's device is cuda, the memory that its run takes, and HOURS. What a site
+needs beyond that, or instead, are the variables that sbatch itself reads, which come before what a job's script says:
+SBATCH_PARTITION, SBATCH_ACCOUNT, SBATCH_QOS, SBATCH_CONSTRAINT, SBATCH_TIMELIMIT, SBATCH_MEM_PER_NODE, SBATCH_GRES.
+A run that comes to the end of its time is reported as failed; the same command again goes on from its checkpoint.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lab.run.errors import UserError
+from lab.sweep.launchers import ERROR_LINES, GRACE_SECONDS, execute, log_size, log_tail, outcome
+from lab.sweep.resources import BASE_BYTES, refuse_gpu_numbers, replay_needs, wants_gpu
+
+if TYPE_CHECKING:
+    from lab.sweep.entry import Entry, Job
+
+CLUSTER = "slurm"
+"""Which of submitit's executors; its "local" one stands in for SLURM in the tests."""
+HOURS = 24
+POLL_SECONDS = 2.0
+"""Between two looks at the jobs' files, which lie on a disk that many share."""
+
+
+class Slurm:
+    """Jobs in SLURM's queue, at most `jobs` of them at a time. What SLURM and submitit log of them lies in
+    <runs>/slurm, what a run says in its log.txt, as everywhere.
+
+    UserError without submitit or SLURM, and when sbatch refuses a job.
+    """
+
+    def __init__(self, entries: list[Entry], jobs: int) -> None:
+        try:
+            import submitit
+        except ImportError:
+            raise UserError("LAUNCHER=slurm needs submitit: .venv/bin/pip install --group cluster") from None
+        if CLUSTER == "slurm":
+            _check_slurm()
+        refuse_gpu_numbers(entries)
+        self.submitit: Any = submitit
+        self.jobs = jobs
+        pairs = zip(entries, replay_needs(entries))
+        self.asks = {entry.run_dir(Path()).name: ask_for(entry, replay) for entry, replay in pairs}
+        self.running: dict[str, tuple[Any, Path, int]] = {}
+
+    def room(self) -> bool:
+        return len(self.running) < self.jobs
+
+    def start(self, name: str, job: Job, run_dir: Path) -> None:
+        with ThreadPoolExecutor(1) as thread:  # which a Ctrl-C waits for: who cancels a job must know of it
+            thread.submit(self._submit, name, job, run_dir).result()
+
+    def _submit(self, name: str, job: Job, run_dir: Path) -> None:
+        executor = self.submitit.AutoExecutor(run_dir.parent / "slurm", cluster=CLUSTER)
+        executor.update_parameters(name=run_dir.name, **self.asks[run_dir.name])
+        log_start = log_size(run_dir)
+        try:
+            self.running[name] = executor.submit(_job, job.packed(), run_dir), run_dir, log_start
+        except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+            why = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+            raise UserError(f"sbatch refused a job: {why}; SBATCH_PARTITION and the like say what to ask for, "
+                            "JOBS how many jobs may be in the queue") from None  # fmt: skip
+
+    def wait(self, seconds: float) -> list[tuple[str, str]]:
+        deadline = time.monotonic() + max(seconds, POLL_SECONDS)
+        while not (done := [name for name, (job, _, _) in self.running.items() if job.done()]):
+            if time.monotonic() >= deadline:
+                break
+            time.sleep(POLL_SECONDS)
+        return [(name, self._outcome(*self.running.pop(name))) for name in done]
+
+    def _outcome(self, job: Any, run_dir: Path, log_start: int) -> str:
+        """As `launchers.outcome`; of a job that died, the last lines of the run's log or else of SLURM's."""
+        try:
+            return outcome(job.result(), run_dir, log_start)
+        except self.submitit.core.utils.UncompletedJobError:
+            of_slurm = "\n".join((job.stderr() or "").splitlines()[-ERROR_LINES:])
+            said = log_tail(run_dir, log_start) if log_size(run_dir) > log_start else of_slurm
+            return f"{said}\nslurm: job {job.job_id} ended without a result ({job.state})".strip()
+
+    def stop(self) -> None:
+        jobs = [job for job, _, _ in self.running.values()]
+        left = []
+        for job in jobs:
+            try:
+                job.cancel()
+            except (OSError, subprocess.SubprocessError):
+                left.append(job.job_id)
+        if left:
+            print(f"could not be cancelled, do it by hand: scancel {' '.join(left)}", file=sys.stderr)
+        deadline = time.monotonic() + GRACE_SECONDS
+        while not all(job.done() for job in jobs) and time.monotonic() < deadline:
+            time.sleep(0.1)
+
+
+def ask_for(entry: Entry, replay: int) -> dict[str, Any]:
+    """What a run's job asks SLURM for, in submitit's names. replay: the memory [bytes] of the run's replay."""
+    gigabytes = math.ceil((BASE_BYTES + replay) / 1e9) + 1  # SLURM kills a job at the first byte above
+    asked = {"mem_gb": gigabytes, "cpus_per_task": 1, "timeout_min": 60 * HOURS}
+    return asked | ({"gpus_per_node": 1} if wants_gpu(entry) else {})
+
+
+def _check_slurm() -> None:
+    """UserError unless jobs can be submitted from here and their fate be read."""
+    if not (shutil.which("sbatch") and shutil.which("srun")):
+        raise UserError("LAUNCHER=slurm needs sbatch: start on a login node of the cluster; LAUNCHER=local trains here")
+    try:
+        done = subprocess.run(["sacct", "--noheader", "--allocations"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UserError(f"LAUNCHER=slurm needs SLURM's accounting: sacct does not answer ({error})") from None
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise UserError(f"LAUNCHER=slurm needs SLURM's accounting: sacct says {why}")
+
+
+def _job(job: bytes, run_dir: Path) -> int:
+    for number in (signal.SIGUSR2, signal.SIGTERM, signal.SIGCONT):
+        # submitit would requeue the job at the end of its time, where nobody waits for it, and ignore the others
+        signal.signal(number, signal.SIG_DFL)
+    ours = os.dup(1), os.dup(2)
+    try:
+        return execute(job, run_dir)
+    finally:  # what submitit says from now on is not of the run
+        for stream, kept in zip((1, 2), ours):
+            os.dup2(kept, stream)

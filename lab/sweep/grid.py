@@ -1,0 +1,115 @@
+"""Experiments as data: a script, its tasks, variants, seeds and budgets at each scale.
+
+    grid(train, "Hand", ["her", "none"], seeds=Scales(1, 5, 15), budget=Scales(TINY, dict(epochs=100)))
+
+is an experiment: called with a scale, it returns the runs of that scale.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from lab.sweep.entry import Entry
+
+
+@dataclass(frozen=True)
+class Scales(Mapping[str, Any]):
+    """Scale -> value, by default no settings. `|` merges settings: the right side has the last word."""
+
+    smoke: Any = field(default_factory=dict)
+    quick: Any = field(default_factory=dict)
+    full: Any = field(default_factory=dict)
+
+    def __getitem__(self, scale: str) -> Any:
+        return getattr(self, scale)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.__dataclass_fields__)
+
+    def __len__(self) -> int:
+        return len(self.__dataclass_fields__)
+
+    def __or__(self, more: Any) -> "Scales":
+        return Scales(*(at(self, scale) | at(more, scale) for scale in self.__dataclass_fields__))
+
+
+def at(value: Any, scale: str) -> Any:
+    """The value at a scale; inside a dict, too."""
+    value = value[scale] if isinstance(value, Scales) else value
+    return {key: at(inside, scale) for key, inside in value.items()} if isinstance(value, dict) else value
+
+
+def each(value: Any, function: Callable[[Any], Any]) -> Scales:
+    """The function of the value at each scale."""
+    return Scales(*(function(at(value, scale)) for scale in Scales.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Scale -> runs, in the order in which they are trained. `+` puts experiments together."""
+
+    runs: Callable[[str], list[Entry]]
+
+    def __call__(self, scale: str) -> list[Entry]:
+        return self.runs(scale)
+
+    def __add__(self, other: "Experiment") -> "Experiment":
+        return Experiment(lambda scale: self(scale) + other(scale))
+
+    def by(self, label: str) -> "Experiment":
+        """Seed by seed ("seed"), so that a sweep that ends early has whole comparisons; or task by task ("env")."""
+
+        def runs(scale: str) -> list[Entry]:
+            order = list(dict.fromkeys(getattr(entry, label) for entry in self(scale)))
+            return sorted(self(scale), key=lambda entry: order.index(getattr(entry, label)))
+
+        return Experiment(runs)
+
+    def only(self, wanted: Callable[[Entry], bool]) -> "Experiment":
+        """The wanted ones of its runs."""
+        return Experiment(lambda scale: [entry for entry in self(scale) if wanted(entry)])
+
+    def full_as_quick(self) -> "Experiment":
+        """At full the same runs as at quick."""
+        return Experiment(lambda scale: self("quick" if scale == "full" else scale))
+
+
+def grid(
+    script: ModuleType,
+    tasks: Any,
+    variants: Any,
+    seeds: Any,
+    budget: Any = None,
+    *,
+    config: Callable[..., Any] | None = None,
+    shared: bool = True,
+) -> Experiment:
+    """Every variant of a script on every task with every seed.
+
+    tasks, variants: a label in the results, several, or label -> settings. Settings `env` and `method` are the labels'
+    first words where nothing else is said. seeds: or how many, from 0 on. budget: settings of all runs; a variant's go
+    before them, a task's before both. Each of the four, and any setting, may be a table of Scales. config: makes the
+    settings a config; by default the script's Config. shared: see Entry.
+    """
+
+    def runs(scale: str) -> list[Entry]:
+        usual, numbers = at(budget or {}, scale), at(seeds, scale)
+        return [
+            Entry(
+                label, env, seed, f"{script.__name__}:main",
+                (config or script.Config)(**usual | change | of_env | {"seed": seed}), shared,
+            )
+            for env, of_env in _settings("env", at(tasks, scale), script).items()
+            for label, change in _settings("method", at(variants, scale), script).items()
+            for seed in (range(numbers) if isinstance(numbers, int) else numbers)
+        ]  # fmt: skip
+
+    return Experiment(runs)
+
+
+def _settings(name: str, labels: Any, script: ModuleType) -> dict[str, dict[str, Any]]:
+    """Label -> settings, the one called `name` among them if the script has it."""
+    labels = [labels] if isinstance(labels, str) else labels
+    found = {label: {name: label.split()[0]} if name in script.Config.__dataclass_fields__ else {} for label in labels}
+    return {label: found[label] | labels[label] for label in found} if isinstance(labels, dict) else found

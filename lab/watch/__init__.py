@@ -1,1 +1,0 @@
-"""Trained agents to be watched, in a window or as a GIF; `python -m lab.watch --help`."""

@@ -1,0 +1,150 @@
+"""The update of `ddpg.py` as numba kernels, for the CPU: the same numbers, without PyTorch's 250 calls per update.
+
+`ddpg.py` is the form to read. Here the parameters of a network lie in one flat vector in the order of PyTorch, the
+running statistics of a critic behind them. The networks of `DDPG` are views of these vectors, so that `value` and
+`actor.state_dict()` are those of `DDPG`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from common import mlp_kernels as k
+from common.numba_cache import njit_calling
+from papers.bias_reduced_her.agents import critic_kernels
+from papers.bias_reduced_her.agents.critic_kernels import action_gradient, buffers, critic_forward, critic_gradient
+from papers.bias_reduced_her.agents.ddpg import DDPG, HIDDEN, Batch, _floats
+
+kernel = njit_calling(k, critic_kernels, **k.OPTIONS)
+
+
+@kernel
+def act(inputs, actor, sizes, outputs):
+    """Actions [n, a] of inputs [n, i]: a view of `outputs`, which holds those of all layers, see `mlp_outputs`."""
+    action = k.mlp_forward(inputs, actor, sizes, outputs)
+    k.tanh(action)
+    return action
+
+
+@kernel
+def update(batch, weights, sizes, online, target, moments, step, lr, gamma, clip, action_penalty, work):
+    """`ddpg.DDPG.update` number `step`, from 1 on; returns the critic's loss and leaves the TD errors in work.td.
+
+    sizes: of the actor's layers. online, target: actor, and critic with its statistics. moments: Adam's, mean and
+    square [2, p] of actor and critic.
+    """
+    inputs, action, reward, next_inputs, terminal = batch
+    n, n_inputs, n_actions = inputs.shape[0], inputs.shape[1], action.shape[1]
+    (actor, critic), (target_actor, target_critic), (actor_moments, critic_moments) = online, target, moments
+    n_critic = work.grad_critic.size
+    critic, statistics = critic[:n_critic], critic[n_critic:]
+    share, discount, low = k.ONE / np.float32(n), np.float32(gamma), np.float32(-1.0 / (1.0 - gamma))
+
+    # DDPG.targets
+    next_action = act(next_inputs, target_actor, sizes, work.outputs)
+    critic_forward(next_inputs, next_action, target_critic[:n_critic], target_critic[n_critic:], False, work)
+    for row in range(n):
+        y = reward[row] + discount * (k.ONE - terminal[row]) * work.q[row]
+        if y < low:
+            y = low
+        if y > k.ZERO:
+            y = k.ZERO
+        work.y[row] = y
+
+    # DDPG.critic_loss
+    critic_forward(inputs, action, critic, statistics, True, work)
+    loss = k.ZERO
+    for row in range(n):
+        td = work.y[row] - work.q[row]
+        work.td[row] = td
+        loss += weights[row] * td * td
+        work.grad_q[row] = np.float32(-2.0) * share * weights[row] * td
+    critic_gradient(critic, work.grad_critic, n_inputs, n_actions, work)
+    k.clip_norm(work.grad_critic, clip)
+    k.adam(critic, work.grad_critic, critic_moments[0], critic_moments[1], step, lr)
+
+    # DDPG.actor_loss
+    chosen = act(inputs, actor, sizes, work.outputs)
+    critic_forward(inputs, chosen, critic, statistics, False, work)
+    work.grad_q[:] = -share
+    grad_action = k.mlp_outputs(work.grad_outputs, n, sizes, len(sizes) - 2)
+    action_gradient(critic, n_inputs, n_actions, work, grad_action)
+    penalty = np.float32(2.0 * action_penalty / (n * n_actions))
+    for row in range(n):
+        for j in range(n_actions):
+            grad_action[row, j] += penalty * chosen[row, j]
+    k.tanh_backward(grad_action, chosen)
+    k.mlp_backward(inputs, actor, sizes, work.outputs, work.grad_outputs, work.grad_actor)
+    k.clip_norm(work.grad_actor, clip)
+    k.adam(actor, work.grad_actor, actor_moments[0], actor_moments[1], step, lr)
+    return share * loss
+
+
+class FastDDPG(DDPG):
+    """As `DDPG`, with its arguments, on the CPU only. Pickled, it continues identically."""
+
+    def __init__(self, n_inputs: int, n_actions: int, **settings: Any):
+        """ValueError for a device other than the CPU."""
+        if settings.get("device", "cpu") != "cpu":
+            raise ValueError(f"FastDDPG works on the CPU; for {settings['device']} there is DDPG")
+        super().__init__(n_inputs, n_actions, **settings)
+        self._arguments = n_inputs, n_actions, settings
+        self._lr, self._updates = self.critic_adam.defaults["lr"], 0
+        del self.actor_adam, self.critic_adam  # their moments are here:
+        counts = [sum(p.numel() for p in each) for each in (self.actor_parameters, self.critic_parameters)]
+        self._moments = np.zeros((2, counts[0]), np.float32), np.zeros((2, counts[1]), np.float32)
+        self._sizes = n_inputs, HIDDEN, HIDDEN, HIDDEN, n_actions
+        self._online = _flattened(_floats(self.actor)), _flattened(_floats(self.critic))
+        self._target = _flattened(_floats(self.target_actor)), _flattened(_floats(self.target_critic))
+        self._work = buffers(0, n_inputs, n_actions)
+
+    def act(self, inputs: np.ndarray) -> np.ndarray:
+        """Greedy actions float32 [n, a] for inputs float32 [n, i]. ValueError for another i."""
+        outputs = np.empty(len(inputs) * sum(self._sizes[1:]), np.float32)
+        return act(np.ascontiguousarray(inputs, np.float32), self._online[0], self._sizes, outputs).copy()
+
+    def update(self, batch: Batch[np.ndarray], weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """As `DDPG.update`. ValueError for arrays of other shapes than `Batch` says, or fewer than two transitions."""
+        n, (n_inputs, n_actions, _) = len(weights), self._arguments
+        arrays = Batch(*(np.ascontiguousarray(value, np.float32) for value in batch))
+        weights = np.ascontiguousarray(weights, np.float32)
+        # Kernels do not check array bounds.
+        shapes, right = [value.shape for value in arrays], [(n, n_inputs), (n, n_actions), (n,), (n, n_inputs), (n,)]
+        if n < 2 or weights.shape != (n,) or shapes != right:
+            raise ValueError(f"a batch needs two transitions and the shapes {right}, not {shapes} with {n} weights")
+        if len(self._work.q) != n:
+            self._work = buffers(n, n_inputs, n_actions)
+        self._updates += 1
+        loss = update(
+            arrays, weights, self._sizes, self._online, self._target, self._moments, self._updates, self._lr,
+            self.gamma, self.clip, self.action_penalty, self._work,
+        )  # fmt: skip
+        return float(loss), self._work.td.copy()
+
+    def average_targets(self) -> None:
+        """The target networks move a share tau towards the online ones, running statistics included."""
+        for target, online in zip(self._target, self._online):
+            k.average(target, online, self.tau)
+
+    def __getstate__(self) -> dict[str, Any]:
+        numbers = self._online, self._target, self._moments
+        return {"arguments": self._arguments, "updates": self._updates, "numbers": numbers}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        n_inputs, n_actions, settings = state["arguments"]
+        self.__init__(n_inputs, n_actions, **settings)  # type: ignore[misc]
+        self._updates = state["updates"]
+        for here, stored in zip((self._online, self._target, self._moments), state["numbers"]):
+            for vector, values in zip(here, stored):
+                vector[:] = values  # in place: the networks are views
+
+
+def _flattened(tensors: list[torch.Tensor]) -> np.ndarray:
+    """All numbers of the tensors as one vector [p], of which the tensors are views from now on."""
+    flat = torch.cat([tensor.detach().flatten() for tensor in tensors])
+    for tensor, part in zip(tensors, flat.split([tensor.numel() for tensor in tensors])):
+        tensor.data = part.view_as(tensor)
+    return flat.numpy()

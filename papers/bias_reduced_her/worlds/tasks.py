@@ -1,0 +1,46 @@
+"""The tasks that can be trained on: goal environments with continuous actions, several copies side by side."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from lab.run.errors import UserError
+
+TASKS = {"Hand": "envs:Hand-v1", "HandWall": "envs:HandWall-v1", "Robot": "envs:Robot-v1"}
+
+
+def make_env(name: str) -> gymnasium.Env:
+    """The task called `name`. UserError unless it is a goal environment with continuous actions in [-1, 1]."""
+    try:
+        env = gymnasium.make(TASKS.get(name, name), disable_env_checker=True)
+    except (gymnasium.error.Error, ModuleNotFoundError) as error:
+        right = ", ".join(TASKS)
+        raise UserError(f"unknown env {name!r} ({error}): right are {right} or an installed id") from None
+    space, actions = env.observation_space, env.action_space
+    names = {"observation", "achieved_goal", "desired_goal"}
+    if not isinstance(space, gymnasium.spaces.Dict) or not names <= set(space.spaces):
+        raise UserError(f"{name} is no goal environment: its observations need {', '.join(sorted(names))}")
+    if not hasattr(env.unwrapped, "compute_reward"):
+        raise UserError(f"{name} has no compute_reward(achieved, desired, info), which hindsight needs")
+    if not isinstance(actions, gymnasium.spaces.Box) or not (np.all(actions.low == -1) and np.all(actions.high == 1)):
+        raise UserError(f"{name} needs continuous actions in [-1, 1], not {actions}")
+    return env
+
+
+def make_worlds(name: str, n: int) -> VectorEnv:
+    """n copies of the task for episodes side by side: in lock-step where the task offers that, else one by one.
+
+    What a copy does once its episode has ended is its own affair; callers ignore it until they reset all copies.
+    """
+    spec: Any = copy.copy(make_env(name).spec)
+    if spec.vector_entry_point is not None:
+        return gymnasium.make_vec(spec, num_envs=n)
+    spec.disable_env_checker = True
+    # It goes on after an ended episode, which the alternative, an error, would not.
+    options = {"autoreset_mode": AutoresetMode.NEXT_STEP}
+    return gymnasium.make_vec(spec, num_envs=n, vectorization_mode="sync", vector_kwargs=options)

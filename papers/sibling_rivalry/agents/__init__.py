@@ -1,0 +1,1 @@
+"""The learners of Sibling Rivalry and of the baselines, their networks, rewards and tasks."""

@@ -1,0 +1,1 @@
+"""The learners: double DQN, DisCor and DreamerV2, their networks and settings."""

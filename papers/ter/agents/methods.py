@@ -1,0 +1,64 @@
+"""The five replay methods by name."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from common.replay.protocol import Sampler
+from common.replay.samplers import PrioritizedSampler, UniformSampler
+from lab.run.errors import UserError
+from lab.run.runs import Streams
+from papers.ter.agents.discor import DisCor
+from papers.ter.agents.dqn import DoubleDQN, Optimizer
+from papers.ter.agents.networks import Network
+from papers.ter.agents.settings import METHODS
+from papers.ter.replay.batch import Memory
+from papers.ter.replay.ebu import EBU
+from papers.ter.replay.graph import RandomProjection, TransitionGraph
+from papers.ter.topological import TER, terminal_roots
+
+
+def make_sampler(
+    c: Any,
+    streams: Streams,
+    memory: Memory,
+    agent: DoubleDQN,
+    *,
+    state_size: int,
+    error_network: Callable[[], Network],
+    optimizer: Optimizer = "adam",
+    choose_roots: Callable = terminal_roots,
+) -> Sampler:
+    """The method that ``c.method`` names.
+
+    state_size: values of what TER's vertices are made of. error_network: makes DisCor's. choose_roots: TER's roots.
+    """
+    rng = streams.numpy("replay")
+
+    def prioritized() -> PrioritizedSampler:
+        updates = (c.per_beta_steps or c.steps) // c.update_every * round(c.replay_ratio * c.update_every)
+        return PrioritizedSampler(
+            c.capacity, rng, c.per_alpha, c.per_beta, beta_steps=max(1, updates), clip=c.per_clip
+        )  # fmt: skip
+
+    match c.method:
+        case "uer":
+            return UniformSampler(rng)
+        case "per":
+            return prioritized()
+        case "ebu":
+            return EBU(
+                memory, agent, streams.numpy("episodes"), c.ebu_beta, c.ebu_double, c.ebu_timeouts, c.timeout_is_done,
+                c.ebu_drop_first, c.ebu_per_share, prioritized() if c.ebu_per_share else None,
+            )  # fmt: skip
+        case "discor":
+            return DisCor(
+                memory, agent, rng, error_network, c.lr, streams.integer("error network"), c.discor_tau,
+                c.discor_released, optimizer,
+            )  # fmt: skip
+        case "ter":
+            graph = TransitionGraph(c.capacity, track_returns=choose_roots is not terminal_roots)
+            phi = RandomProjection(c.projection_dim, state_size, streams.numpy("projection"))
+            sweep = random.Random(streams.integer("sweep"))
+            return TER(graph, sweep, phi, c.eta, prioritized(), c.roots, c.predecessors, choose_roots)
+    raise UserError(f"unknown method {c.method!r}; right are: {', '.join(METHODS)}")

@@ -1,0 +1,1 @@
+"""The graph of visited states, the memory, and EBU."""

@@ -1,0 +1,176 @@
+"""Episodic Backward Update (Lee et al. 2019), the baseline that replays one episode at a time from its end.
+
+The targets of a whole episode are computed at once, newest transition first, and each one is mixed into the Q-table
+from which the one before it is computed. TER differs in where it goes next: EBU stays within the episode.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+
+from common.replay.protocol import Chosen, Sampler, Signals, Step
+from common.replay.samplers import PrioritizedSampler
+from papers.ter.agents.dqn import DoubleDQN
+from papers.ter.replay.batch import Memory
+
+CHUNK = 512
+"""States of an episode whose values are asked for at once: a game of Atari has thousands."""
+
+
+def backward_targets(
+    rewards: np.ndarray,
+    actions: np.ndarray,
+    next_q: np.ndarray,
+    absorbing: bool,
+    gamma: float,
+    beta: float,
+    choice: np.ndarray | None = None,
+) -> np.ndarray:
+    """Targets y of one episode by a backward pass with diffusion factor beta (EBU, Algorithm 2).
+
+    ``beta = 0`` gives ordinary one-step targets; ``beta = 1`` gives the return along the episode wherever the action
+    taken is the best.
+
+    Args:
+        rewards: ``(T,)`` in the order of time.
+        actions: ``(T,)`` ints.
+        next_q: ``(T, A)``, the target network's Q of each next state.
+        absorbing: whether the last transition ended the task; a time-out bootstraps like any other step.
+        choice: ``(T, A)``, the online network's Q, which chooses the action that ``next_q`` values (double DQN). What
+            is known about a step is mixed into this table, too: otherwise an action whose value has just been found
+            out would not be chosen. None: the largest entry of ``next_q``, as in the authors' code.
+
+    Returns:
+        float64 ``(T,)`` in the order of time.
+    """
+    q = next_q.astype(np.float64)
+    chooser = q if choice is None else choice.astype(np.float64)
+    y = np.empty(len(rewards))
+    for k in range(len(rewards) - 1, -1, -1):
+        if k + 1 < len(rewards):
+            # The state after step k is the one that step k + 1 starts from: diffuse what is now known about it.
+            a = actions[k + 1]
+            q[k, a] = beta * y[k + 1] + (1 - beta) * q[k, a]
+            if choice is not None:
+                chooser[k, a] = beta * y[k + 1] + (1 - beta) * chooser[k, a]
+            y[k] = rewards[k] + gamma * q[k, chooser[k].argmax()]
+        else:
+            y[k] = rewards[k] + (0.0 if absorbing else gamma * q[k, chooser[k].argmax()])
+    return y
+
+
+class EBU(Sampler):
+    """Serves episodes as consecutive minibatches from their end, with targets fixed until the episode is used up.
+
+    An episode whose length is not a multiple of the batch is filled up with the end of further random episodes.
+
+    Args:
+        memory: the stored transitions, in the order of time.
+        agent: says what states are worth.
+        rng: draws episodes.
+        beta: diffusion factor.
+        double: the online network chooses the actions that the target network values.
+        timeouts: also replay episodes that ended by their time limit.
+        timeout_is_done: nothing is bootstrapped from the last state of these.
+        drop_first: transitions at the start of every episode that are never replayed (the released code drops 3).
+        per_share: share of a batch that ``prioritized`` supplies, with one-step targets (App. I).
+        prioritized: None where that is 0.
+    """
+
+    needs: ClassVar = frozenset({"step", "td_error", "values", "targets"})
+
+    def __init__(
+        self,
+        memory: Memory,
+        agent: DoubleDQN,
+        rng: np.random.Generator,
+        beta: float = 0.5,
+        double: bool = True,
+        timeouts: bool = True,
+        timeout_is_done: bool = False,
+        drop_first: int = 0,
+        per_share: float = 0.0,
+        prioritized: PrioritizedSampler | None = None,
+    ):
+        self.memory, self.agent, self.rng = memory, agent, rng
+        self.beta, self.double, self.drop_first = beta, double, drop_first
+        self.timeouts, self.timeout_is_done = timeouts, timeout_is_done
+        self.per_share, self.prioritized = per_share, prioritized
+        self.count = 0  # transitions seen
+        self._running: dict[int, list[int]] = {}  # env_id -> numbers of its episode's transitions so far
+        self._episodes: list[tuple[np.ndarray, bool]] = []  # numbers of its transitions, whether its end is absorbing
+        self._oldest = 0  # episodes before this place have been overwritten
+        self._pending: list[tuple[np.ndarray, np.ndarray]] = []  # minibatches (slots, targets), next one last
+        self._pending_from = 0  # number of the oldest transition among them
+
+    def add(self, index: int, step: Step | None = None) -> None:
+        assert step is not None, "EBU reads steps"
+        running = self._running.setdefault(step.env_id, [])
+        running.append(self.count)
+        self.count += 1
+        if step.ended:
+            numbers = np.array(running[self.drop_first :], np.int64)
+            if len(numbers) and (self.timeouts or step.terminated):
+                self._episodes.append((numbers, step.terminated or self.timeout_is_done))
+            running.clear()
+        alive = self.count - self.memory.capacity  # number of the oldest transition in the memory
+        if self._pending_from < alive:
+            self._pending = []  # overwritten before they were served
+        while self._oldest < len(self._episodes) and self._episodes[self._oldest][0][0] < alive:
+            self._oldest += 1
+        if self._oldest > 10_000:  # keep the list short without paying for a shift at every episode
+            del self._episodes[: self._oldest]
+            self._oldest = 0
+        if self.prioritized is not None:
+            self.prioritized.add(index)
+
+    def sample(self, n: int) -> Chosen | None:
+        if not self._pending and self._oldest == len(self._episodes):
+            return None  # no episode has ended yet
+        mixed = int(self.per_share * n)
+        indices, targets = self._next(n - mixed)
+        weights = np.ones(n, np.float32)
+        if mixed and self.prioritized is not None:
+            more, weights[n - mixed :], _ = self.prioritized.sample(mixed)
+            indices = np.concatenate([indices, more])
+            one_step = self.agent.targets(self.memory.batch(indices))[n - mixed :]
+            targets = np.append(targets, one_step.cpu().numpy())
+        return Chosen(indices, weights, targets.astype(np.float32))
+
+    def _next(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """The next minibatch: slots ``(n,)`` int64, newest first, and their targets ``(n,)`` float64."""
+        if not self._pending:
+            numbers, targets = self._episode()
+            while len(numbers) % n:
+                more_numbers, more_targets = self._episode()
+                room = n - len(numbers) % n
+                numbers = np.append(numbers, more_numbers[:room])
+                targets = np.append(targets, more_targets[:room])
+            slots = numbers % self.memory.capacity
+            self._pending_from = numbers.min()
+            # The first minibatch to be trained on, the end of the episode, goes last.
+            self._pending = [(slots[i : i + n], targets[i : i + n]) for i in range(0, len(slots), n)][::-1]
+        return self._pending.pop()
+
+    def _episode(self) -> tuple[np.ndarray, np.ndarray]:
+        numbers, absorbing = self._episodes[self.rng.integers(self._oldest, len(self._episodes))]
+        slots = numbers % self.memory.capacity
+        values, choice = self._next_q(slots)
+        targets = backward_targets(
+            self.memory["reward"][slots], self.memory["action"][slots], values, absorbing, self.agent.gamma, self.beta,
+            choice,
+        )  # fmt: skip
+        return numbers[::-1], targets[::-1]
+
+    def _next_q(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Of the states after ``slots``: Q by the target network and, with double DQN, by the online one, (len, A)."""
+        values, choice = [], []
+        for start in range(0, len(slots), CHUNK):
+            batch = self.memory.batch(slots[start : start + CHUNK])
+            values.append(self.agent.next_target_q(batch).cpu().numpy())
+            choice += [self.agent.next_q(batch).cpu().numpy()] if self.double else []
+        return np.concatenate(values), np.concatenate(choice) if self.double else None
+
+    def update(self, indices: np.ndarray, signals: Signals) -> None:
+        if self.prioritized is not None:
+            self.prioritized.update(indices, signals)

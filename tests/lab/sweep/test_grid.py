@@ -1,0 +1,42 @@
+"""Experiments as data: what a grid makes of its tables, and in which order."""
+
+from lab.sweep.grid import Scales, each, grid
+from tests.lab import toy_train
+
+BUDGET = Scales(smoke=dict(steps=10, pause=1.0), full=dict(steps=1_000))
+
+
+def runs(experiment, scale="quick"):
+    return [(entry.method, entry.env, entry.seed) for entry in experiment(scale)]
+
+
+def test_tasks_then_variants_then_seeds_or_grouped_otherwise():
+    both = grid(toy_train, ["Line", "Curve"], ["plain", "dies"], Scales(1, 2, range(5, 7)))
+    assert runs(both)[:3] == [("plain", "Line", 0), ("plain", "Line", 1), ("dies", "Line", 0)]
+    assert runs(both.by("seed"))[:3] == [("plain", "Line", 0), ("dies", "Line", 0), ("plain", "Curve", 0)]
+    assert runs((both.by("seed")).by("env")) == sorted(runs(both), key=lambda run: (run[1] == "Curve", run[2]))
+    assert runs(both + grid(toy_train, "Line", "raises", 1))[-2:] == [("dies", "Curve", 1), ("raises", "Line", 0)]
+    assert {seed for _, _, seed in runs(both, "full")} == {5, 6} and len(runs(both, "smoke")) == 4
+    assert runs(both.full_as_quick(), "full") == runs(both) != runs(both, "full")
+    assert runs(both.only(lambda entry: entry.env == "Curve")) == [run for run in runs(both) if run[1] == "Curve"]
+
+
+def test_a_variant_goes_before_the_budget_and_a_task_before_both():
+    variants = {"plain (long)": dict(steps=2_000), "mine": dict(method="dies", pause=Scales(2.0, 3.0, 4.0))}
+    tasks = {"Line (noisy)": {}, "hers": Scales(quick=dict(steps=7)) | dict(env="Curve")}
+    found = grid(toy_train, tasks, variants, 1, BUDGET)
+    config = toy_train.Config
+    assert [entry.config for entry in found("full")] == [
+        config("Line", "plain", 0, 2_000), config("Line", "dies", 0, 1_000, pause=4.0),
+        config("Curve", "plain", 0, 2_000), config("Curve", "dies", 0, 1_000, pause=4.0),
+    ]  # fmt: skip
+    assert [entry.config.steps for entry in found("quick")] == [2_000, 60, 7, 7]
+    assert [entry.config.pause for entry in found("smoke")] == [1.0, 2.0, 1.0, 2.0]
+    assert {(entry.target, entry.shared) for entry in found("smoke")} == {("tests.lab.toy_train:main", True)}
+    assert not any(entry.shared for entry in grid(toy_train, "Line", "plain", 3, shared=False)("quick"))
+
+
+def test_tables_of_settings_are_merged_scale_by_scale():
+    merged = BUDGET | dict(steps=Scales(1, 2, 3)) | Scales(full=dict(pause=5.0))
+    assert merged == Scales(dict(steps=1, pause=1.0), dict(steps=2), dict(steps=3, pause=5.0))
+    assert each(merged, len) == Scales(2, 1, 2) and merged["quick"] == {"steps": 2}

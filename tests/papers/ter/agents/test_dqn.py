@@ -1,0 +1,163 @@
+"""Targets, loss and updates of double DQN, by hand on fake networks."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+from common.networks import NatureTrunk
+from papers.ter.agents.dqn import DoubleDQN, make_optimizer
+from papers.ter.agents.networks import CodeTrunk, Network
+from papers.ter.replay.batch import Batch
+
+SHAPE = (40, 40, 3)
+
+
+def agent(n_actions: int = 3, **settings) -> DoubleDQN:
+    def make_network() -> Network:
+        return Network(NatureTrunk(SHAPE), n_actions)
+
+    return DoubleDQN(make_network, **({"lr": 3e-4, "gamma": 0.9, "seed": 0} | settings))
+
+
+def first_row(frames: torch.Tensor) -> torch.Tensor:
+    """A network that reads its Q-values off the first pixels of a frame; the target network reads the second row."""
+    return frames[:, 0, 0, :3]
+
+
+def second_row(frames: torch.Tensor) -> torch.Tensor:
+    return frames[:, 0, 1, :3]
+
+
+def frames(first: list, second: list) -> torch.Tensor:
+    found = torch.zeros(len(first), 3, 40, 40)
+    found[:, 0, 0, :3], found[:, 0, 1, :3] = torch.tensor(first), torch.tensor(second)
+    return found
+
+
+def batch() -> Batch:
+    """Three transitions; the last one ends the task."""
+    return Batch(
+        frame=frames([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]], [[0.0] * 3] * 3),
+        action=torch.tensor([0, 2, 1]),
+        reward=torch.tensor([-1.0, -1.0, 10.0]),
+        next_frame=frames(
+            [[1.0, 5.0, 2.0], [9.0, 1.0, 1.0], [1.0, 1.0, 8.0]], [[70.0, 3.0, 50.0], [-2.0, 9.0, 9.0], [4.0, 4.0, 4.0]]
+        ),
+        absorbing=torch.tensor([0.0, 0.0, 1.0]),
+    )
+
+
+def random_batch(size: int = 16) -> Batch:
+    generator = torch.Generator().manual_seed(0)
+    return Batch(
+        torch.rand(size, 3, 40, 40, generator=generator), torch.randint(3, (size,), generator=generator),
+        torch.randn(size, generator=generator), torch.rand(size, 3, 40, 40, generator=generator),
+        torch.randint(2, (size,), generator=generator).float(),
+    )  # fmt: skip
+
+
+def test_targets_are_chosen_by_one_network_and_valued_by_the_other():
+    ours = agent()
+    ours.q, ours.target = first_row, second_row
+    # greedy by the first: actions 1, 0, 2; valued by the second: 3, -2, and nothing after the end
+    assert ours.targets(batch()).tolist() == pytest.approx([-1 + 0.9 * 3, -1 + 0.9 * -2, 10.0])
+
+
+def test_the_target_network_is_asked_once_for_each_state_until_the_next_sync():
+    """And says what it would say of a whole batch."""
+    torch.manual_seed(0)
+    ours = DoubleDQN(lambda: Network(CodeTrunk(5, (4, 6)), 3), lr=0.1, gamma=0.9, seed=0)
+    rng, asked = np.random.default_rng(0), []
+    states = rng.integers(5, size=(30, 4, 6), dtype=np.uint8)
+    ours.target.register_forward_hook(
+        lambda module, inputs, output: asked.extend(x.numpy().tobytes() for x in inputs[0])
+    )
+
+    def draw(size: int) -> Batch:
+        chosen = states[rng.integers(len(states), size=size)]
+        frames, numbers = torch.from_numpy(chosen), torch.zeros(size)
+        return Batch(frames, numbers.long(), numbers, frames, numbers, chosen)
+
+    for _ in range(3):
+        for size in (1, 7, 7, 40, 16):
+            data = draw(size)
+            found = ours.next_target_q(data)
+            seen = len(asked)
+            with torch.no_grad():
+                assert torch.allclose(found, ours.target(data.next_frame), atol=1e-6)
+            del asked[seen:]
+        assert len(asked) == len(set(asked)) > 20
+        asked.clear()
+        ours.update(data, data.reward + 5.0, torch.ones(len(data.reward)))
+        assert torch.equal(ours.next_target_q(data), found) and not asked, "the target network has not changed"
+        ours.sync()
+        assert not torch.allclose(ours.next_target_q(data), found)
+        asked.clear()
+        ours.sync()
+
+
+def test_loss_by_hand():
+    ours = agent()
+    ours.q = first_row
+    y, weights = torch.tensor([1.5, 3.0, 8.0]), torch.tensor([1.0, 0.5, 2.0])
+    loss, q = ours.loss(batch(), y, weights)
+    assert q.tolist() == [1.0, 6.0, 8.0]  # Q of the actions taken
+    # Huber with delta 1: 0.5 * 0.5^2 inside, |3| - 0.5 outside; the mean is over the batch, not over the weights
+    assert loss.item() == pytest.approx((1.0 * 0.125 + 0.5 * 2.5 + 2.0 * 0.0) / 3)
+
+
+def test_greedy_actions():
+    ours = agent()
+    ours.q = first_row
+    actions = ours.act(batch().next_frame)
+    assert actions.tolist() == [1, 0, 2]
+    assert actions.dtype.kind == "i"
+
+
+def test_both_networks_start_equal_and_sync_copies():
+    ours, data = agent(), random_batch()
+    assert all(torch.equal(a, b) for a, b in zip(ours.q.parameters(), ours.target.parameters()))
+    assert not any(p.requires_grad for p in ours.target.parameters())
+    before = copy.deepcopy(ours.target.state_dict())
+    ours.update(data, ours.targets(data), torch.ones(16))
+    assert all(torch.equal(before[name], tensor) for name, tensor in ours.target.state_dict().items())
+    assert not all(torch.equal(a, b) for a, b in zip(ours.q.parameters(), ours.target.parameters()))
+    ours.sync()
+    assert all(torch.equal(a, b) for a, b in zip(ours.q.parameters(), ours.target.parameters()))
+
+
+def test_weight_zero_teaches_nothing():
+    """Only the transition that counts is learned."""
+    ours, data = agent(lr=1e-3), random_batch()
+    weights = torch.zeros(16)
+    weights[3] = 16.0
+    for _ in range(60):
+        _, q = ours.update(data, data.reward + 5.0, weights)
+    errors = (q - data.reward - 5.0).abs()
+    assert errors[3] < 0.5
+    ours = agent(lr=1e-3)
+    before = [p.clone() for p in ours.q.parameters()]
+    ours.update(data, data.reward + 5.0, torch.zeros(16))
+    assert all(torch.equal(a, b) for a, b in zip(before, ours.q.parameters()))
+
+
+def test_the_seed_gives_the_weights():
+    one, same, other = agent(seed=1), agent(seed=1), agent(seed=2)
+    assert all(torch.equal(a, b) for a, b in zip(one.q.parameters(), same.q.parameters()))
+    assert not torch.equal(one.q.head.weight, other.q.head.weight)
+    assert agent(n_actions=7).q.head.out_features == 7
+
+
+def test_two_steps_of_rmsprop_by_hand():
+    """v <- 0.95 v + 0.05 g^2 and w <- w - lr g / (sqrt(v) + 0.01)."""
+    weight = torch.nn.Parameter(torch.tensor([1.0, -2.0]))
+    optimizer = make_optimizer("rmsprop", [weight], lr=0.1)
+    w, v = [1.0, -2.0], [0.0, 0.0]
+    for gradient in ([3.0, -0.001], [-1.0, 0.002]):
+        weight.grad = torch.tensor(gradient)
+        optimizer.step()
+        v = [0.95 * old + 0.05 * g**2 for old, g in zip(v, gradient)]
+        w = [old - 0.1 * g / (square**0.5 + 0.01) for old, g, square in zip(w, gradient, v)]
+        assert weight.tolist() == pytest.approx(w, rel=1e-5)
