@@ -131,6 +131,8 @@ def test_target_networks_errors_are_of_the_targets_that_were_learnt_from(env, mo
     monkeypatch.setattr(one.sampler, "sample", looked)
     if env == "SparsePendulum":
         sac.turn(one, evaluate=False)
+    elif env == "Hand":
+        one.learn(*one.sampler.sample(one.config.batch_size)[:2])
     else:
         one.learn()
     [(_, signals)], [(target_q, y)] = seen, values

@@ -142,7 +142,7 @@ CLAIMS = [
     Claim("fig1-refer", "fig1", "DDPG: ReF-ER ends above plain replay in most tasks", "greatly improved",
           most("ddpg refer", ">", "ddpg er")),
     Claim("fig1-complex", "fig1", "DDPG: ReF-ER ends above plain replay in Humanoid and in Ant", "especially there",
-          named("ddpg refer", ">", "ddpg er", on=COMPLEX), counted_with="fig1-refer", reads=BOTH, tasks=NAMED),
+          named("ddpg refer", ">", "ddpg er", on=COMPLEX), counted_with="fig1-refer", reads=BOTH, tasks=COMPLEX),
     Claim("fig1-refer-per", "fig1", "DDPG: ReF-ER ends above PER in most tasks", CURVES,
           most("ddpg refer", ">", "ddpg per")),
     Claim("fig1-per", "fig1", "DDPG: PER ends below plain replay in most tasks", "generally worse",
@@ -159,7 +159,7 @@ CLAIMS = [
     Claim("fig1-refer-2", "fig1", "DDPG: Rule 2 alone is good, it ends above plain replay in most tasks", CURVES,
           most("ddpg refer-2", ">", "ddpg er")),
     Claim("fig1-full", "fig1", "DDPG: both rules together end above Rule 2 alone in Humanoid and in Ant", "measurable "
-          "improvement", named("ddpg refer", ">", "ddpg refer-2", on=COMPLEX), reads=BOTH, tasks=NAMED),
+          "improvement", named("ddpg refer", ">", "ddpg refer-2", on=COMPLEX), reads=BOTH, tasks=COMPLEX),
     Claim("fig1-full-rest", "fig1", "DDPG: in most tasks but Humanoid and Ant, both rules together and Rule 2 alone "
           f"end alike (within {SIZE})", CURVES, most("ddpg refer", "==", "ddpg refer-2", on=REST)),
     Claim("fig1-bang-bang", "fig1", "DDPG: plain replay is faster than ReF-ER in Swimmer and HumanoidStandup (mean "

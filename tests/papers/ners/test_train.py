@@ -532,7 +532,7 @@ def test_the_smallest_settings_that_are_allowed_do_run(tmp_path):
 
 def test_every_setting_reaches_its_place(monkeypatch):
     for name in ("SAC", "TD3"):  # with networks as large as the paper's
-        monkeypatch.setattr(train, name, getattr(importlib.import_module(f"papers.ners.{name.lower()}"), name))
+        monkeypatch.setattr(train, name, getattr(importlib.import_module(f"papers.ners.agents.{name.lower()}"), name))
     shared: dict[str, Any] = dict(gamma=0.9, tau=0.2, capacity=777, eval_every=7)
     noise: dict[str, Any] = dict(action_noise=0.3, target_noise=0.6, noise_clip=0.7, policy_delay=5)
     sac = trainer("ners", "sac", lr=0.01, time="episode", scorer_lr=0.02, alpha=0.7, **shared)
