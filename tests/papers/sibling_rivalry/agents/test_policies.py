@@ -55,16 +55,6 @@ def distributions(policy: BetaPolicy, observations: Tensor, goals: Tensor) -> Be
     return Beta(alpha.double(), beta.double())
 
 
-def test_parameters_are_the_outputs_bent_above_1():
-    task = Plane()
-    policy, (observations, goals, _) = policy_of(task), seen(task, 50)
-    outputs = policy.body(torch.cat([observations, goals], dim=1)).detach().numpy().astype(np.float64)
-    expected = np.log1p(np.exp(outputs)) + 1.05
-    found = torch.cat(policy.parameters_of(observations, goals), dim=1).detach().numpy()
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
-    assert outputs.min() < -0.5 and outputs.max() > 0.5
-
-
 def test_log_density_and_entropy_are_torchs():
     """Summed and averaged over the two dimensions."""
     task = Plane()

@@ -13,6 +13,7 @@ from torch.distributions import Beta, Categorical
 from papers.sibling_rivalry.agents import ppo as module
 from papers.sibling_rivalry.agents.adam import Adam
 from papers.sibling_rivalry.agents.ppo import CLIP, PPO, VALUE_WEIGHT, Experience, gae, minibatches
+from tests.papers.runs import same
 from tests.papers.sibling_rivalry.fake_tasks import Line, Picture, Plane
 
 TASKS = {"plane": Plane(), "line": Line(), "picture": Picture()}
@@ -56,14 +57,6 @@ def one_pool(n: int = 40) -> np.ndarray:
 def mean(n: int = 40) -> Tensor:
     """Weights of a plain mean."""
     return torch.full((n,), 1 / n)
-
-
-def state(network: nn.Module) -> dict[str, Tensor]:
-    return {name: value.clone() for name, value in network.state_dict().items()}
-
-
-def same(network: nn.Module, before: dict[str, Tensor]) -> bool:
-    return all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
 
 
 def log_prob_of(ppo: PPO, data: Experience) -> Tensor:
@@ -157,7 +150,8 @@ def test_the_critic_is_shown_the_anti_goal_and_the_policy_is_not():
     assert not torch.allclose(values[0], swapped)  # it tells goal and anti-goal apart
     for ppo, d in zip(agents, (data, other)):
         ppo.learn(d, one_pool(), np.random.default_rng(0))
-    assert same(agents[0].policy, state(agents[1].policy)) and not same(agents[0].critic, state(agents[1].critic))
+    policies, critics = ([getattr(ppo, name).state_dict() for ppo in agents] for name in ("policy", "critic"))
+    assert same(*policies) and not same(*critics)
 
 
 # ---- updates ---------------------------------------------------------------------------------------------------------
