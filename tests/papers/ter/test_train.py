@@ -4,12 +4,10 @@ from typing import Any
 
 import pytest
 
-from lab.run.errors import UserError
 from papers.ter import train
 from papers.ter.agents.settings import METHODS
 from papers.ter.topological import PseudoTerminalRoots, terminal_roots
-from papers.ter.train import main
-from tests.papers.runs import assert_resumes, rows, weights
+from tests.papers.runs import assert_refused, assert_resumes, rows, weights
 from tests.papers.ter.test_trainer import config, play, short, trainer
 
 __all__ = ["short"]  # a fixture: pytest looks it up here by its name
@@ -85,6 +83,4 @@ def test_roots_of_endless_tasks_are_drawn_by_returns():
     ],
 )
 def test_settings_that_cannot_work_are_named_before_anything_is_written(settings, message, tmp_path):
-    with pytest.raises(UserError, match=message):
-        main(config(**settings), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+    assert_refused(train, config(**settings), message, tmp_path)
