@@ -1,6 +1,5 @@
 """The construction task's training: what is paid and measured, orders and their lag, runs, and mistakes."""
 
-
 import numpy as np
 import pytest
 

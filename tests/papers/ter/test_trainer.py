@@ -283,12 +283,6 @@ def test_weights_of_the_loss_and_the_signals_to_the_method(method, monkeypatch):
     assert (targets is None) == (method in ("uer", "per", "ter"))
 
 
-def test_rewards_are_stored_as_they_are():
-    one = trainer(pseudo_terminal=True, capacity=600, epsilon_end=1.0)
-    rewards = [entry[2] for entry in play(one, 400)]
-    assert one.memory["reward"][:400].tolist() == rewards and min(rewards) == -324
-
-
 def test_methods_hear_the_returns_of_episodes(monkeypatch):
     one, heard = trainer(epsilon_end=1.0, capacity=999), []
     monkeypatch.setattr(one.sampler, "episode", heard.append)

@@ -32,8 +32,6 @@ def numbers(agent: DDPG) -> np.ndarray:
     return torch.cat([tensor.detach().flatten() for tensor in agent.parameters + agent.averaged]).numpy()
 
 
-
-
 @pytest.mark.parametrize("n", [1, 70, PART, 2 * PART + 88])
 def test_updates_are_those_of_pytorch(n):
     """Losses, Q and parameters; in one part, and in several of which the last is smaller. After many more updates, a

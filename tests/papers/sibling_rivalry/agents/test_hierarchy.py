@@ -10,7 +10,7 @@ import torch
 
 from lab.run.runs import Streams
 from papers.sibling_rivalry import train, train_off_policy
-from papers.sibling_rivalry.agents.hierarchy import Hierarchy, Pursuit, joined, with_low_level
+from papers.sibling_rivalry.agents.hierarchy import Hierarchy, Pursuit, joined
 from papers.sibling_rivalry.agents.rollouts import Rollouts, play
 from papers.sibling_rivalry.agents.tasks import make_task
 from tests.papers.sibling_rivalry.fake_tasks import Line, Picture, Plane
@@ -252,14 +252,6 @@ def test_a_copy_goes_on_alike():
         one.step(rollouts.states[:, 0], np.ones((8, 2), np.float32), np.random.default_rng(1)) for one in (task, other)
     ]
     np.testing.assert_array_equal(*states)
-
-
-def test_acting_weights_of_both_levels():
-    task, high = two_levels(), {"body.0.bias": torch.ones(3)}
-    both = with_low_level(task, high)
-    low = task.low.ppo.policy.state_dict()
-    assert set(both) == {"high.body.0.bias", *(f"low.{name}" for name in low)}
-    assert with_low_level(task.world, high) is high
 
 
 # ---- learning --------------------------------------------------------------------------------------------------------

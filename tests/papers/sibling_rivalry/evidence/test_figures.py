@@ -8,7 +8,7 @@ from papers.sibling_rivalry.evidence.drawing import CHECKPOINTS, styles
 from papers.sibling_rivalry.evidence.ends import end_points
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
 from papers.sibling_rivalry.evidence.figures import FIGURES
-from papers.sibling_rivalry.evidence.paper_values import ANT_CURVES, ANT_EPISODES, CURVES, EPISODES
+from papers.sibling_rivalry.evidence.paper_values import ANT_CURVES, CURVES
 from tests.papers.drawn import draw, words
 from tests.papers.sibling_rivalry.evidence.synthetic import write
 
@@ -66,15 +66,6 @@ def test_no_two_methods_look_the_same(experiment):
         methods = {entry.method for entry in entries if entry.env == env}
         found = styles(methods)
         assert len({(style["color"], style["linestyle"]) for style in found.values()}) == len(methods)
-
-
-@pytest.mark.parametrize(
-    ("curves", "episodes", "first"),
-    [*((values, EPISODES, 20_000) for values in CURVES.values()), (ANT_CURVES, ANT_EPISODES, 8_000)],
-)
-def test_the_papers_curves_are_whole(curves, episodes, first):
-    assert episodes == tuple(first * k for k in range(1, 11))
-    assert all(len(rates) == 10 and 0 <= min(rates) <= max(rates) <= 1 for rates in curves.values())
 
 
 def test_the_paper_has_curves_of_our_methods():
