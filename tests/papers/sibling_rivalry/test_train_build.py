@@ -1,4 +1,4 @@
-"""The construction task's training: what is paid and measured, orders and their lag, runs, and mistakes."""
+"""The construction task's training: what is paid and measured, orders and their lag, and runs."""
 
 import numpy as np
 import pytest
