@@ -174,17 +174,6 @@ def test_moves_are_those_of_the_plain_twin(name, i, shift, way, backoff):
     assert after == pytest.approx(plain_move(PASSAGES[name], position.tolist(), way, backoff), abs=1e-12)
 
 
-@pytest.mark.parametrize("name", MAZES)
-def test_random_moves_are_those_of_the_plain_twin(name):
-    task, rng = MAZES[name], np.random.default_rng(5)
-    positions = task.cells[rng.integers(len(task.cells), size=1000)] + rng.uniform(-0.5, 0.5, (1000, 2))
-    ways, backoff = rng.uniform(-0.95, 0.95, (1000, 2)), rng.random((1000, 2))
-    ways[::3] = 0.95 * np.sign(ways[::3])
-    after = task.move(positions, ways, backoff)
-    twin = [plain_move(PASSAGES[name], *one) for one in zip(positions.tolist(), ways.tolist(), backoff.tolist())]
-    assert after == pytest.approx(np.array(twin), abs=1e-12)
-
-
 NUMBER = st.one_of(
     st.floats(-1, 1), st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([0.5, -0.5, 0.95])
 )
