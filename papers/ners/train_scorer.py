@@ -18,7 +18,7 @@ import torch
 from common.replay.storage import Ring
 from lab.run.cli import cli
 from lab.run.runs import Run, Streams, execute
-from lab.run.settings import Count
+from lab.run.settings import Count, Natural
 from papers.ners.agents.tasks import make_env
 from papers.ners.ners import NERS
 from papers.ners.samplers.diagnostics import law_statistics, spreads
@@ -38,7 +38,7 @@ class Config:
     """Task whose transitions are scored."""
     method: Literal["ners"] = "ners"
     """Sampler."""
-    seed: int = 0
+    seed: Natural = 0
     """Seed of all random streams of the run."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
@@ -114,10 +114,16 @@ def shrink(run: Run, config: Config) -> dict:
     return run.finish({"steps": last, **found}, weights=sampler.network.state_dict())
 
 
+def ready(config: Config) -> Config:
+    """The config, where there is such a task."""
+    make_env(config.env).close()
+    return config
+
+
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
     """Measure; returns the summary. A run takes under a minute: an interrupted one starts again. See
     `lab.run.runs.execute`."""
-    return execute(config, run_dir, shrink, total=lambda _: max(config.updates), **options)
+    return execute(config, run_dir, shrink, ready, total=lambda _: max(config.updates), **options)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ class Config:
     """Task of MiniGrid or Sokoban."""
     method: Literal["dreamer"] = "dreamer"
     """DreamerV2."""
-    seed: int = 0
+    seed: Natural = 0
     """Seed of sheeprl's random streams, and of the task."""
     steps: Count = 3_000_000
     """Environment steps."""

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from arena.__main__ import HOUSE, main
@@ -14,8 +13,8 @@ from arena.replay.evidence.figures import FIGURES
 from arena.replay.ideas import IDEAS
 from arena.replay.tasks import TASKS
 from lab.judge.claims import evaluate
-from lab.judge.results import COLUMNS, MissingData, Results
-from tests.papers.judged import read_elsewhere
+from lab.judge.results import MissingData, Results
+from tests.papers.judged import read_elsewhere, save
 
 README = (Path(__file__).parents[2] / "arena/README.md").read_text()
 EFFECTS = {"NChain-20": {"ter": 0.3, "rr-c": -0.3}, "BitFlip-6": {}}
@@ -32,11 +31,10 @@ def results(tmp_path_factory) -> Results:
             names = {"replayed": 0.9, "age": 100.0, "entropy": 5.0, "weighed": 1.0}
             for step in range(5):
                 values = names | {TASKS[env].score: level * step / 2}
-                rows += [(env, "quick", entry.method, env, entry.seed, step, *item, 0.01) for item in values.items()]
-        frame = pd.DataFrame(rows, columns=COLUMNS).assign(experiment=NAMES[env])
-        (root / "quick").mkdir(exist_ok=True)
-        frame.to_csv(root / "quick" / f"{NAMES[env]}.csv", index=False)
-    return Results(root)
+                run = (NAMES[env], "quick", entry.method, env, entry.seed, step)
+                rows += [(*run, *item, 0.01) for item in values.items()]
+        results = save(root, rows)
+    return results
 
 
 def test_gains_are_found_and_nothing_else(results):

@@ -140,13 +140,6 @@ def test_exact_values_are_those_of_value_iteration_over_all_pairs(n, gamma, quit
     np.testing.assert_allclose(exact_values(bits, goals, gamma, quit), q, atol=1e-10)
 
 
-@pytest.mark.parametrize("quit", [None, "timeout"])
-def test_closed_form_of_the_best_flip(quit):
-    """d - 1 steps that cost 1, and one for nothing."""
-    d = np.arange(1, 13)
-    np.testing.assert_allclose(exact_q(12, 0.9, quit)[1:, RIGHT], -(1 - 0.9 ** (d - 1)) / (1 - 0.9), atol=1e-12)
-
-
 def test_what_there_is_no_action_for_is_nan():
     q = exact_q(3, 0.9)
     assert np.isnan(q).tolist() == [[True] * 3, [False, False, True], [False, False, True], [False, True, True]]

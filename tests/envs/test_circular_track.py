@@ -134,11 +134,3 @@ def test_picture_shows_the_track_the_goal_the_local_optimum_and_the_agent():
 def test_picture_shows_where_the_agent_went():
     pictures = [TASK.picture(np.array([phase]), THE_GOAL) for phase in (0.3, 0.3 + 2 * math.pi, 2.0)]
     assert np.array_equal(pictures[0], pictures[1]) and not np.array_equal(pictures[0], pictures[2])
-
-
-def test_rendering_and_bad_modes():
-    env = circular_track_env("rgb_array")
-    env.reset(seed=0)
-    assert np.array_equal(env.render(), TASK.picture(np.array([LOCAL_OPTIMUM]), THE_GOAL))
-    with pytest.raises(ValueError, match="render_mode must be one of"):
-        circular_track_env("ansi")

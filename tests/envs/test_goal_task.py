@@ -6,6 +6,7 @@ import pytest
 
 from envs.goal_task import GoalEnv
 from envs.maze.point_maze import point_maze
+from tests.envs.test_contract import equal
 from tests.papers.sibling_rivalry.fake_tasks import Hook, Line, Plane
 
 TASKS = {"plane": lambda: Plane(noise=0.1), "line": Line, "hook": Hook}
@@ -17,10 +18,6 @@ def line(state: int = 2, goal: int = 4, **settings) -> GoalEnv:
     env = GoalEnv(Line(), **settings)
     env.reset(seed=0, options={"state": [state], "goal": [goal]})
     return env
-
-
-def equal(a: dict, b: dict) -> bool:
-    return a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
 
 
 # ---- gymnasium -------------------------------------------------------------------------------------------------------

@@ -1,9 +1,12 @@
 """Verdicts that are judged when they are asked for: a test of one claim need not wait for thirty."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
 
 from lab.judge.claims import Claim, evaluate
-from lab.judge.results import Results
+from lab.judge.results import COLUMNS, Results
 from lab.judge.verdicts import Verdict
 from lab.rooms import Paper
 from lab.sweep.prices import Prices
@@ -30,6 +33,15 @@ class Judged(Mapping[str, Verdict]):
 
     def __len__(self) -> int:
         return len(self.ids)
+
+
+def save(root: Path, rows: list[tuple]) -> Results:
+    """What can be asked of made-up results, rows of COLUMNS that are all of one experiment at one scale."""
+    experiment, scale, *_ = rows[0]
+    path = root / scale / f"{experiment}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(rows, columns=COLUMNS).to_csv(path, index=False)
+    return Results(root)
 
 
 def read_elsewhere(paper: Paper, found: Mapping[str, Verdict]) -> list[str]:

@@ -11,6 +11,7 @@ import inspect
 import re
 import shlex
 import sys
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
@@ -21,13 +22,13 @@ import torch
 from lab.rooms import House
 from lab.run import runs
 from lab.run.cli import cli
-from lab.run.errors import UserError
 from lab.run.settings import Range
+from tests.papers.runs import assert_refused
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    for path in ROOT.glob("papers/*/*.py")
+    for path in ROOT.glob("papers/**/*.py")
     if "    cli(Config, main, __doc__)\n" in path.read_text()
 )
 ON_THE_CPU_ALONE = {
@@ -132,12 +133,14 @@ def test_every_number_has_a_range(script):
     assert {name for name, found in ranges(script.Config).items() if len(found) != 1} <= CHECKED_ELSEWHERE
 
 
-def test_a_setting_out_of_range_leaves_nothing_behind(script, tmp_path):
-    name = next(name for name, found in ranges(script.Config).items() if found)
-    config = dataclasses.replace(smallest(script), **{name: -1})
-    with pytest.raises(UserError, match=f"^{name} must [^\n]*, not -1$"):
-        script.main(config, tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+def test_settings_that_cannot_work_are_refused(script, tmp_path):
+    ranged = next(name for name, found in ranges(script.Config).items() if found)
+    wrong = [(ranged, -1, f"^{ranged} must [^\n]*, not -1$"), ("seed", -1, "^seed "), ("env", "Nowhere", "Nowhere")]
+    if not hasattr(script, "PYTHON"):  # else the memory is another process's
+        wrong.append(("capacity", 10**13, "GB are available: choose a smaller replay capacity"))
+    for name, value, words in wrong:
+        if name in dict(fields(script.Config)):
+            assert_refused(script, dataclasses.replace(smallest(script), **{name: value}), words, tmp_path)
 
 
 # ---- progress and TensorBoard ----------------------------------------------------------------------------------------
@@ -161,11 +164,16 @@ class Bar:
         pass
 
 
-def smallest(script) -> Any:
-    """The script's first config of scale smoke."""
-    experiments = importlib.import_module(f"{script.__name__.rsplit('.', 1)[0]}.evidence.experiments").EXPERIMENTS
+def smoke(script) -> Iterator[Any]:
+    """The script's configs of scale smoke."""
+    room = ".".join(script.__name__.split(".")[:2])
+    experiments = importlib.import_module(f"{room}.evidence.experiments").EXPERIMENTS
     entries = (entry for experiment in experiments.values() for entry in experiment("smoke"))
-    return next(entry.config for entry in entries if isinstance(entry.config, script.Config))
+    return (entry.config for entry in entries if isinstance(entry.config, script.Config))
+
+
+def smallest(script) -> Any:
+    return next(smoke(script))
 
 
 def short(monkeypatch, script) -> None:
@@ -185,6 +193,11 @@ UNITS = {
     "papers.ter.train_nchain": "backup", "papers.ter.measures.sweeps": "copy",
 }  # fmt: skip
 """What a bar counts, where it is not environment steps."""
+WITHOUT_LOSSES = {
+    "papers.bias_reduced_her.worlds.appendix_a", "papers.ter.train_nchain", "papers.ter.measures.sweeps",
+    "papers.ter.measures.batch_time", "papers.ners.train_pendulum_draws", "papers.ners.train_scorer",
+    "papers.ter.train_dreamer",
+}  # fmt: skip
 SCORES = {"return", "success", "error", "batch_seconds_mean", "grounded", "tv_replayed"}
 
 
@@ -193,6 +206,8 @@ def test_a_run_shows_how_far_it_is_and_its_score_also_in_tensorboard(script, mon
         pytest.skip("its learner has an environment of its own; see tests/papers/ter/test_train_dreamer.py")
     bars: list[Bar] = []
     monkeypatch.setattr(runs, "tqdm", lambda **settings: bars.append(Bar(**settings)) or bars[0])
+    checked: set[str] = set()
+    monkeypatch.setattr(runs.Run, "check_finite", lambda self, step, **losses: checked.update(losses))
     short(monkeypatch, script)
     script.main(smallest(script), tmp_path, tensorboard=True, progress=True)
     [bar] = bars
@@ -202,6 +217,8 @@ def test_a_run_shows_how_far_it_is_and_its_score_also_in_tensorboard(script, mon
     assert score in SCORES and float(bar.shown[score]) == float(bar.shown[score])  # a number, not NaN
     logged = {line.split(",")[1] for line in (tmp_path / "metrics.csv").read_text().splitlines()[1:]}
     assert written(tmp_path / "tensorboard") == logged
+    assert {name for name in logged if name.endswith("loss")} <= checked, "a loss that is not finite must end the run"
+    assert bool(checked) == (script.__name__ not in WITHOUT_LOSSES)
 
 
 def written(directory: Path) -> set[str]:
@@ -218,6 +235,15 @@ def written(directory: Path) -> set[str]:
 
 def test_every_script_with_networks_has_a_device(script):
     assert ("device" in dict(fields(script.Config))) == (script.__name__ not in ON_THE_CPU_ALONE)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+@pytest.mark.parametrize("name", sorted(set(NAMES) - ON_THE_CPU_ALONE - {"papers.ter.train_dreamer"}))
+def test_every_method_runs_on_cuda(name, monkeypatch, tmp_path):
+    script = importlib.import_module(name)
+    short(monkeypatch, script)
+    for method, config in {config.method: config for config in smoke(script)}.items():
+        script.main(dataclasses.replace(config, device="cuda"), tmp_path / method)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="asks for a machine without CUDA")

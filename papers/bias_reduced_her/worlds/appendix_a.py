@@ -21,7 +21,7 @@ import numpy as np
 from lab.run.cli import cli
 from lab.run.errors import UserError
 from lab.run.runs import Run, Streams, execute
-from lab.run.settings import Count, Positive, at_least
+from lab.run.settings import Count, Natural, Positive, at_least
 from papers.bias_reduced_her.hindsight import Hindsight
 from papers.bias_reduced_her.instructional import Grid, Instruction, Proposal, divergence, target_distribution
 from papers.bias_reduced_her.worlds.goal_mixture import GoalMixture, fit, importance_sampled, monte_carlo, variances
@@ -56,7 +56,7 @@ class Config:
     """What is measured: the scores of a known mixture, or how q follows goals that move."""
     method: Literal["monte-carlo", "importance-sampling", "em", "her", "her-ibs"] = "importance-sampling"
     """The first three are for env "mixture", the last two for "moving goals"."""
-    seed: int = 0
+    seed: Natural = 0
     """Seed of all samples."""
     sigma2: Positive = 0.2
     """Variance of the kernel, in squared lengths of the screen. 0.2 is the last of the schedule (Sec. 3.1.3)."""

@@ -23,7 +23,7 @@ from envs.minigrid_tasks import TASKS, MiniGridTask
 from lab.run.cli import cli
 from lab.run.errors import UserError
 from lab.run.runs import Run, Streams, execute
-from lab.run.settings import Count
+from lab.run.settings import Count, Natural
 from papers.ter import train
 from papers.ter.agents.settings import METHODS
 
@@ -39,7 +39,7 @@ class Config:
     """Task that fills the memory."""
     method: Literal[METHODS] = "ter"  # type: ignore[valid-type]
     """Replay method: uniform, prioritised, episodic backward update, DisCor, topological."""
-    seed: int = 0
+    seed: Natural = 0
     """Seed of all random streams."""
     steps: Count = 1_000_000
     """Environment steps; the memory holds a million (App. B.1)."""

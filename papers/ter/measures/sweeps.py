@@ -22,7 +22,7 @@ from envs import minigrid_tasks
 from lab.run.cli import cli
 from lab.run.errors import UserError
 from lab.run.runs import Run, Streams, execute
-from lab.run.settings import Count
+from lab.run.settings import Count, Natural
 from papers.ter import train, train_sokoban
 from papers.ter.replay.graph import TransitionGraph
 from papers.ter.topological import TER
@@ -38,7 +38,7 @@ class Config:
     """Task whose random steps are stored."""
     method: Literal["ter", "uer"] = "ter"
     """Batches of TER, or uniform ones."""
-    seed: int = 0
+    seed: Natural = 0
     """Seed of all random streams."""
     predecessors: Count = 3
     """Predecessors expanded per vertex: 3 in the paper (App. B.5), 1 in the scripts released for MiniGrid."""

@@ -24,7 +24,6 @@ from envs.maze.point_maze import (
     PointMaze,
     corridor,
     point_maze,
-    point_maze_env,
     tree_maze,
     u_maze,
     u_maze_env,
@@ -173,17 +172,6 @@ def test_moves_are_those_of_the_plain_twin(name, i, shift, way, backoff):
     position = task.cells[i % len(task.cells)] + shift
     after = task.move(position[None], np.array([way]), np.array([backoff]))[0]
     assert after == pytest.approx(plain_move(PASSAGES[name], position.tolist(), way, backoff), abs=1e-12)
-
-
-@pytest.mark.parametrize("name", MAZES)
-def test_random_moves_are_those_of_the_plain_twin(name):
-    task, rng = MAZES[name], np.random.default_rng(5)
-    positions = task.cells[rng.integers(len(task.cells), size=1000)] + rng.uniform(-0.5, 0.5, (1000, 2))
-    ways, backoff = rng.uniform(-0.95, 0.95, (1000, 2)), rng.random((1000, 2))
-    ways[::3] = 0.95 * np.sign(ways[::3])
-    after = task.move(positions, ways, backoff)
-    twin = [plain_move(PASSAGES[name], *one) for one in zip(positions.tolist(), ways.tolist(), backoff.tolist())]
-    assert after == pytest.approx(np.array(twin), abs=1e-12)
 
 
 NUMBER = st.one_of(
@@ -387,7 +375,10 @@ def test_what_makes_no_maze(arguments, words):
     (u_maze, (1000,), "length must be 1 to 999, not 1000"),
     (tree_maze, (1, 0), "size must be 2 to 999, not 1"),
     (tree_maze, (3, -1), "non-negative"),
-    (point_maze_env, ("ansi",), "render_mode must be one of"),
+    (u_maze(3).path, ((0, 0), (1, 1)), r"the cell \(1, 1\) lies outside"),  # solid
+    *((point_maze().move, [np.zeros(shape) for shape in shapes], r"must be \[n, 2\], not") for shapes in [
+        ((3, 2), (2, 2), (3, 2)), ((3, 2), (3, 2), (3, 4)), ((2,), (2,), (2,)), ((3, 3),) * 3,
+    ]),
 ])  # fmt: skip
 def test_bad_arguments(maker, arguments, words):
     with pytest.raises(ValueError, match=words):
@@ -408,19 +399,6 @@ def test_impossible_moves(task, position, displacement, backoff):
     arrays = (np.array([(0.0, 0.0), one]) for one in (position, displacement, backoff))
     with pytest.raises(ValueError, match="no step: from"):
         task.move(*arrays)
-
-
-def test_a_path_to_a_solid_cell():
-    with pytest.raises(ValueError, match=r"the cell \(1, 1\) lies outside"):
-        u_maze(3).path((0, 0), (1, 1))
-
-
-@pytest.mark.parametrize(
-    "shapes", [((3, 2), (2, 2), (3, 2)), ((3, 2), (3, 2), (3, 4)), ((2,), (2,), (2,)), ((3, 3),) * 3]
-)
-def test_arrays_of_the_wrong_shape(shapes):
-    with pytest.raises(ValueError, match=r"must be \[n, 2\], not"):
-        point_maze().move(*(np.zeros(shape) for shape in shapes))
 
 
 def test_goals_of_a_u_lie_in_its_cells():

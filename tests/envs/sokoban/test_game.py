@@ -10,13 +10,10 @@ from envs.sokoban import levels as levels
 from envs.sokoban.game import COLOURS, Sokoban
 from envs.sokoban.sprites import TILE, sprites
 from tests.envs.plain_sokoban import PlainSokoban
+from tests.envs.sokoban.test_levels import text
 
 PUSH_UP, PUSH_DOWN, PUSH_LEFT, PUSH_RIGHT, MOVE_UP, MOVE_DOWN, MOVE_LEFT, MOVE_RIGHT = range(8)
 CONFIGURATIONS = [((5, 5), 1), ((5, 5), 2), ((6, 6), 3), ((7, 7), 2), ((5, 9), 2), ((10, 6), 1)]
-
-
-def text(*rows: str) -> str:
-    return "\n".join(rows)
 
 
 def play(level: str, *actions: int, **arguments) -> tuple[Sokoban, list[tuple[float, bool, bool]]]:

@@ -8,14 +8,13 @@ import pytest
 import torch
 
 from envs.ant.ant_maze import LAYOUTS
-from lab.run.errors import NonFiniteLoss, UserError
 from lab.run.settings import check
 from papers.sibling_rivalry import train
 from papers.sibling_rivalry.agents.hierarchy import Hierarchy
 from papers.sibling_rivalry.agents.ppo import Experience
 from papers.sibling_rivalry.agents.rollouts import Rollouts
 from papers.sibling_rivalry.train import METHODS, Config, Trainer, main
-from tests.papers.runs import assert_resumes, rows, weights
+from tests.papers.runs import assert_refused, assert_resumes, rows, weights
 from tests.papers.sibling_rivalry.fake_tasks import Hook, Line, Picture, Plane
 
 TINY = dict(epochs=2, updates=2, rollouts=8, eval_episodes=3)
@@ -48,16 +47,9 @@ def parameters(one: Trainer) -> torch.Tensor:
 # --- whole runs ------------------------------------------------------------------------------------------------------
 
 COMMON = {"success", "distance", "apart", "env_steps", "train_success", "kept", "policy_loss", "value_loss", "entropy"}
-RUNS = [
-    (env, method)
-    for env in ("PointMaze", "PixelGrid-5-12")
-    for method in METHODS
-    if (env, method) != ("PixelGrid-5-12", "ppo-go")
-]
-
-
 VARIANTS = {
-    **{f"{env}, {method}": dict(env=env, method=method) for env, method in RUNS},
+    **{f"PointMaze, {method}": dict(env="PointMaze", method=method) for method in METHODS},
+    **{f"PixelGrid, {method}": dict(env="PixelGrid-5-12", method=method) for method in METHODS if method != "ppo-go"},
     "independent starts": dict(env="PointMaze", independent_starts=True, epsilon=0.1),
     "two levels": dict(env="Levels", epsilon=0.1),
     "ant": dict(env="AntMazeSmall", worker_rollouts=2),
@@ -85,14 +77,6 @@ def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatc
     fresh = Trainer(settings).weights()
     assert fresh.keys() == weights(tmp_path / "whole").keys() and levels == ("low.body.0.weight" in fresh)
     assert not any(torch.equal(value, fresh[name]) for name, value in weights(tmp_path / "whole").items())
-
-
-@pytest.mark.parametrize("name", ["policy_loss", "value_loss"])
-def test_a_loss_that_is_not_finite_stops_the_run(name, tmp_path, monkeypatch):
-    learn = train.PPO.learn
-    monkeypatch.setattr(train.PPO, "learn", lambda *given: learn(*given) | {name: math.nan})
-    with pytest.raises(NonFiniteLoss, match=f"{name} is nan at step 8"):
-        main(config(env="Plane"), tmp_path)
 
 
 # --- what is learnt from ---------------------------------------------------------------------------------------------
@@ -320,20 +304,11 @@ def test_evaluating_leaves_training_alone():
         (dict(env="PixelGrid-4"), "env 'PixelGrid-4': "),
         (dict(env="PixelGrid-5-12", method="ppo-go"), "ppo-go counts regions of a plane, and PixelGrid-5-12 has none"),
         (dict(rollouts=7), "siblings come in pairs: rollouts must be even, not 7"),
-        (dict(seed=-1), "seed -1 is negative"),
     ],
     ids=lambda value: "-".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else "",
 )  # fmt: skip
 def test_settings_that_cannot_work_are_named_and_leave_no_directory(settings, message, tmp_path):
-    with pytest.raises(UserError, match=message) as error:
-        main(config(**settings), tmp_path / "run")
-    assert "\n" not in str(error.value) and not (tmp_path / "run").exists()
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
-@pytest.mark.parametrize(("env", "method"), RUNS)
-def test_cuda(env, method, tmp_path):
-    assert main(config(env=env, method=method, device="cuda"), tmp_path)["episodes"] == 32
+    assert_refused(train, config(**settings), message, tmp_path)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -408,12 +383,8 @@ def reached_in_the_end(**settings) -> float:
     return float(np.mean([one.update()["train_success"] for _ in range(30)][-5:]))
 
 
-def test_sibling_rivalry_leaves_the_trap():
-    assert reached_in_the_end() > 0.9
-
-
-def test_the_distance_as_reward_leads_into_the_trap():
-    assert reached_in_the_end(method="ppo") == 0
+def test_sibling_rivalry_leaves_the_trap_into_which_the_distance_leads():
+    assert reached_in_the_end() > 0.9 and reached_in_the_end(method="ppo") == 0
 
 
 def of_themselves(found, goals, distance):

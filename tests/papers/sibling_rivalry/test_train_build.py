@@ -1,15 +1,12 @@
-"""The construction task's training: what is paid and measured, orders and their lag, runs, and mistakes."""
-
-import dataclasses
+"""The construction task's training: what is paid and measured, orders and their lag, and runs."""
 
 import numpy as np
 import pytest
 
-from lab.run.errors import NonFiniteLoss, UserError
 from papers.sibling_rivalry import train_build
 from papers.sibling_rivalry.agents.rollouts import Rollouts
 from papers.sibling_rivalry.construction.players import Played
-from papers.sibling_rivalry.train_build import METHODS, Config, Trainer, make_players
+from papers.sibling_rivalry.train_build import Config, Trainer, make_players
 from tests.papers.runs import assert_resumes, rows
 
 SMALL = dict(
@@ -155,31 +152,3 @@ def test_what_is_logged_and_that_the_last_update_is_played_to_its_end(tmp_path):
 def test_interrupted_and_resumed_equals_uninterrupted(settings, tmp_path, monkeypatch):
     """Before the first checkpoint and a row after it, with orders under way."""
     assert_resumes(train_build, small(**settings), tmp_path, monkeypatch, kills=[8, 20], saved=16, save_every=2)
-
-
-def test_a_loss_that_is_no_number_ends_the_run(tmp_path, monkeypatch):
-    monkeypatch.setattr(train_build.Impala, "learn", lambda *args: {"policy_loss": float("nan"), "value_loss": 0.0})
-    with pytest.raises(NonFiniteLoss, match="policy_loss is nan at step 4"):
-        train_build.main(small(), tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        (dict(env="PointMaze"), "unknown env 'PointMaze'; right are: VoxelBuild, VoxelBuildSmall"),
-        (dict(size=3, sides=(3, 5)), "the arena of 3 x 3 cells is too small for goals with sides of up to 5"),
-        (dict(most_blocks=7), "no goal has at most 7 blocks"),
-        (dict(pairs=0), "pairs must be at least 1"),
-        (dict(seed=-1), "seed -1 is negative"),
-    ],
-)
-def test_bad_settings_cost_one_line_and_leave_nothing(settings, words, tmp_path):
-    with pytest.raises(UserError, match=words) as error:
-        train_build.main(small(**settings), tmp_path / "run")
-    assert "\n" not in str(error.value) and not (tmp_path / "run").exists()
-
-
-def test_methods_play_as_much_and_learn_from_all(tmp_path):
-    assert {train_build.main(small(method), tmp_path / method)["episodes"] for method in METHODS} == {24}
-    fields = {field.name for field in dataclasses.fields(Config)}
-    assert {"lag", "pairs", "actors", "picture"} <= fields

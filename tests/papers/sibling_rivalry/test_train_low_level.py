@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from lab.run.errors import UserError
 from papers.sibling_rivalry import train_low_level
 from papers.sibling_rivalry.agents.hierarchy import Hierarchy
-from papers.sibling_rivalry.train_low_level import Config, Trainer, main
-from tests.papers.runs import assert_resumes, rows
+from papers.sibling_rivalry.train_low_level import Config, Trainer
+from tests.papers.runs import assert_refused, assert_resumes, rows
 from tests.papers.sibling_rivalry.fake_tasks import Plane
 
 TINY = dict(updates=4, episodes=3, eval_every=2, eval_episodes=4)
@@ -50,9 +49,7 @@ def test_metrics_by_hand(levels, monkeypatch):
     ],
 )
 def test_settings_that_cannot_work_are_named_and_leave_no_directory(settings, message, tmp_path):
-    with pytest.raises(UserError, match=message):
-        main(Config(**settings), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+    assert_refused(train_low_level, Config(**settings), message, tmp_path)
 
 
 def test_the_ants_levels_run(tmp_path):

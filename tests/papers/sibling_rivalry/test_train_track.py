@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from envs.circular_track import GOAL, LOCAL_OPTIMUM, CircularTrack, position
-from lab.run.errors import NonFiniteLoss, UserError
 from papers.sibling_rivalry import train_track
 from papers.sibling_rivalry.agents.rollouts import Rollouts
 from papers.sibling_rivalry.train_track import BINS, METHODS, Config, Trainer, histogram
@@ -203,26 +202,6 @@ def test_interrupted_and_resumed_equals_uninterrupted(method, tmp_path, monkeypa
     """Before the first checkpoint, and a row after it."""
     config = small(method, updates=9)
     assert_resumes(train_track, config, tmp_path, monkeypatch, kills=[20, 60], saved=40, save_every=2)
-
-
-def test_a_loss_that_is_no_number_ends_the_run(tmp_path, monkeypatch):
-    monkeypatch.setattr(train_track.A2C, "update", lambda self, steps: {"policy_loss": float("nan"), "value_loss": 0.0})
-    with pytest.raises(NonFiniteLoss, match="policy_loss is nan at step 10"):
-        train_track.main(small(), tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        (dict(env="PointMaze"), "unknown env 'PointMaze'; right are: CircularTrack"),
-        (dict(epsilon=-1.0), "epsilon must not be negative"),
-        (dict(seed=-1), "seed -1 is negative"),
-    ],
-)
-def test_bad_settings_cost_one_line(settings, words, tmp_path):
-    with pytest.raises(UserError, match=words):
-        train_track.main(Config(**settings), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
 
 
 # ---- siblings escape -------------------------------------------------------------------------------------------------

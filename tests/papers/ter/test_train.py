@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from lab.run.errors import UserError
+from lab.run.settings import check
 from papers.ter import train
 from papers.ter.agents.settings import METHODS
 from papers.ter.topological import PseudoTerminalRoots, terminal_roots
-from papers.ter.train import main
-from tests.papers.runs import assert_resumes, rows, weights
+from papers.ter.train import Config
+from tests.papers.runs import assert_refused, assert_resumes, rows, weights
 from tests.papers.ter.test_trainer import config, play, short, trainer
 
 __all__ = ["short"]  # a fixture: pytest looks it up here by its name
@@ -79,12 +79,20 @@ def test_roots_of_endless_tasks_are_drawn_by_returns():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"capacity": 10}, "capacity and warmup must hold at least one batch of 16"),
+        ({"warmup": 15}, "capacity and warmup must hold at least one batch of 16"),
+        ({"replay_ratio": 0.3}, r"replay_ratio \* update_every must be whole, not 1.2"),
+        ({"ebu_per_share": 1.0}, r"ebu_per_share must lie in \[0, 1\), not 1.0"),
         ({"n_actions": 9}, "n_actions must lie in 3..7, not 9"),
         ({"levels": 3, "random_action_probability": 0.1}, "levels exclude random_action_probability"),
         ({"env": "DoorKey", "pseudo_terminal": True}, "pseudo_terminal needs a crossing task, not DoorKey"),
     ],
 )
 def test_settings_that_cannot_work_are_named_before_anything_is_written(settings, message, tmp_path):
-    with pytest.raises(UserError, match=message):
-        main(config(**settings), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+    assert_refused(train, config(**settings), message, tmp_path)
+
+
+@pytest.mark.parametrize("ends", [0.0, 1.0])
+def test_the_limits_themselves_are_allowed(ends):
+    check(Config(eta=ends, ebu_beta=ends, epsilon_end=ends, eval_noise=ends))
+    check(Config(batch_size=16, capacity=16, warmup=16, update_every=2, replay_ratio=0.5))

@@ -11,7 +11,7 @@ from lab.run.errors import UserError
 from papers.ter import train_dreamer
 from papers.ter.agents import dreamer
 from papers.ter.train_dreamer import Config, main
-from tests.papers.runs import rows
+from tests.papers.runs import assert_refused, rows
 
 SHORT = dict(steps=1_000, capacity=500, learning_starts=100, log_every=400)
 FAKE = """#!{python}
@@ -62,23 +62,11 @@ def test_a_learner_that_fails_costs_one_line_and_leaves_no_result(learner, tmp_p
     assert not (tmp_path / "run/done.json").exists()
 
 
-def test_without_its_environment_a_line_says_how_to_get_it(tmp_path, monkeypatch):
+def test_without_its_environment_or_with_wrong_settings_it_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(train_dreamer, "PYTHON", tmp_path / "nobody")
-    with pytest.raises(UserError, match="make dreamer"):
-        main(Config(**SHORT), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (dict(learning_starts=10), "must be at least a sequence, 50 steps"),
-    ],
-)
-def test_settings_that_cannot_work_are_named(settings, message, learner, tmp_path):
-    learner()
-    with pytest.raises(UserError, match=message):
-        main(Config(**(SHORT | settings)), tmp_path / "run")
+    assert_refused(train_dreamer, Config(**SHORT), "make dreamer", tmp_path)
+    short = Config(**(SHORT | dict(learning_starts=10)))
+    assert_refused(train_dreamer, short, "must be at least a sequence, 50 steps", tmp_path)
 
 
 def test_what_sheeprl_is_told():

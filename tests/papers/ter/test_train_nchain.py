@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from envs.nchain import BACKWARD, FORWARD, NChain, optimal_q
-from lab.run.errors import UserError
 from lab.run.runs import Streams
 from papers.ter import train_nchain
 from papers.ter.train_nchain import (
@@ -20,7 +19,7 @@ from papers.ter.train_nchain import (
     backup,
     collect,
 )
-from tests.papers.runs import assert_resumes, rows
+from tests.papers.runs import assert_refused, assert_resumes, rows
 
 GAMMA = 0.99
 SEEDS = 20
@@ -251,6 +250,4 @@ def test_interrupted_and_resumed_equals_uninterrupted(method, tmp_path, monkeypa
     ],
 )
 def test_bad_settings_cost_one_line_and_leave_nothing(settings, words, tmp_path):
-    with pytest.raises(UserError, match=words):
-        train_nchain.main(Config(**settings), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+    assert_refused(train_nchain, Config(**settings), words, tmp_path)

@@ -10,6 +10,7 @@ from envs.goal_task import GoalTask
 from papers.sibling_rivalry.agents import dqn
 from papers.sibling_rivalry.agents.ddpg import Batch
 from papers.sibling_rivalry.agents.dqn import DQN
+from tests.papers.sibling_rivalry.agents.test_ddpg import same, state
 from tests.papers.sibling_rivalry.fake_tasks import Line, Picture
 
 N = 32
@@ -38,14 +39,6 @@ def trained(task: GoalTask, **settings) -> DQN:
     for seed in range(10):
         one.update(batch(task, seed))
     return one
-
-
-def state(*networks: nn.Module) -> list[Tensor]:
-    return [value.clone() for network in networks for value in network.state_dict().values()]
-
-
-def same(first: list[Tensor], second: list[Tensor]) -> bool:
-    return len(first) == len(second) and all(map(torch.equal, first, second))
 
 
 def values(network: nn.Module, observations: Tensor, goals: Tensor) -> np.ndarray:

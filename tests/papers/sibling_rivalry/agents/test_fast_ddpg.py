@@ -11,7 +11,6 @@ from tests.papers.sibling_rivalry.fake_tasks import Plane
 SETTINGS = dict(
     lr=3e-3, adam_eps=1e-4, gamma=0.98, polyak=0.9, random_actions=0.2, noise=0.1, action_l2=1e3, seed=0
 )  # fmt: skip
-
 """The penalty is so large that it matters to the small actions of a beginner."""
 
 
@@ -24,8 +23,8 @@ def batch(seed: int, n: int = 70) -> Batch:
     return Batch(observations, actions, goals, torch.randn(n, generator=g), following, terminal)
 
 
-def both(plain: type[DDPG] = DDPG, **settings) -> tuple[FastDDPG, DDPG]:
-    return FastDDPG(Plane(), **(SETTINGS | settings)), plain(Plane(), **(SETTINGS | settings))
+def both() -> tuple[FastDDPG, DDPG]:
+    return FastDDPG(Plane(), **SETTINGS), DDPG(Plane(), **SETTINGS)
 
 
 def numbers(agent: DDPG) -> np.ndarray:
@@ -33,56 +32,18 @@ def numbers(agent: DDPG) -> np.ndarray:
     return torch.cat([tensor.detach().flatten() for tensor in agent.parameters + agent.averaged]).numpy()
 
 
-def farthest(fast: FastDDPG, plain: DDPG, updates: int, **settings) -> float:
-    """The largest difference of losses, Q and parameters in so many updates."""
-    errors = [abs(numbers(fast) - numbers(plain)).max()]
-    for i in range(updates):
-        b = batch(i, **settings)
-        errors += [abs(one - other).item() for one, other in zip(fast.update(b), plain.update(b), strict=True)]
-        if i % 3 == 2:
-            fast.sync(), plain.sync()
-        errors.append(abs(numbers(fast) - numbers(plain)).max())
-    return max(errors)
-
-
 @pytest.mark.parametrize("n", [1, 70, PART, 2 * PART + 88])
 def test_updates_are_those_of_pytorch(n):
-    """In one part, and in several of which the last is smaller. After many more updates, a ReLU whose input is a
-    rounding error may go its own way."""
-    assert farthest(*both(), updates=20, n=n) < 1e-4
-
-
-class NoTerminal(DDPG):
-    def targets(self, batch):
-        return super().targets(batch._replace(terminal=torch.zeros_like(batch.terminal)))
-
-
-class OnlineCritic(DDPG):
-    """Climbs the critic that is learnt."""
-
-    def actor_loss(self, batch):
-        target, self.target_critic = self.target_critic, self.critic
-        loss = super().actor_loss(batch)
-        self.target_critic = target
-        return loss
-
-
-class NoPenalty(DDPG):
-    def __init__(self, task, **settings):
-        super().__init__(task, **settings | {"action_l2": 0.0})
-
-
-class LateEpsilon(DDPG):
-    """Adam as PyTorch has it."""
-
-    def __init__(self, task, **settings):
-        super().__init__(task, **settings)
-        self.adam = torch.optim.Adam(self.parameters, lr=settings["lr"], eps=settings["adam_eps"])
-
-
-@pytest.mark.parametrize("fault", [NoTerminal, OnlineCritic, NoPenalty, LateEpsilon])
-def test_the_comparison_notices_a_fault(fault):
-    assert farthest(*both(fault), updates=30) > 2e-3
+    """Losses, Q and parameters; in one part, and in several of which the last is smaller. After many more updates, a
+    ReLU whose input is a rounding error may go its own way."""
+    fast, plain = both()
+    np.testing.assert_array_equal(numbers(fast), numbers(plain))
+    for i in range(20):
+        b = batch(i, n)
+        torch.testing.assert_close(fast.update(b), plain.update(b), rtol=0, atol=1e-4)
+        if i % 3 == 2:
+            fast.sync(), plain.sync()
+        np.testing.assert_allclose(numbers(fast), numbers(plain), rtol=0, atol=1e-4)
 
 
 def test_weights_that_were_learnt_are_those_that_a_plain_agent_loads():

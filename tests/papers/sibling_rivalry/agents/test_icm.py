@@ -33,9 +33,10 @@ def transitions(kind: str, seed: int = 0, n: int = N) -> tuple[Tensor, Tensor, T
     return before, fake.action_range * (2 * torch.rand(n, fake.n_actions, generator=g) - 1), after
 
 
-def train(module: Icm, data: tuple[Tensor, Tensor, Tensor], steps: int, seed: int = 0) -> None:
-    adam = torch.optim.Adam(module.parameters(), lr=1e-3)
-    g = torch.Generator().manual_seed(seed)
+def train(module: nn.Module, data: tuple[Tensor, Tensor, Tensor], steps: int) -> None:
+    """Icm or Rnd."""
+    adam = torch.optim.Adam([p for p in module.parameters() if p.requires_grad], lr=1e-3)
+    g = torch.Generator().manual_seed(0)
     for _ in range(steps):
         rows = torch.randint(len(data[0]), (128,), generator=g)
         loss = module.losses(*(part[rows] for part in data)).mean()

@@ -5,10 +5,11 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from papers.sibling_rivalry.agents.rnd import Rnd
-from tests.papers.sibling_rivalry.agents.test_icm import KINDS, N, task
+from tests.papers.runs import same
+from tests.papers.sibling_rivalry.agents.test_icm import KINDS, N, task, train
 
 WIDTH = {"plane": 128, "pictures": 64}
 
@@ -23,22 +24,6 @@ def transition(kind: str, after: Tensor, seed: int = 9) -> tuple[Tensor, Tensor,
     fake, n = task(kind), len(after)
     actions = torch.randint(4, (n,), generator=g) if fake.action_range is None else torch.rand(n, 2, generator=g)
     return torch.randn(after.shape, generator=g), actions, after
-
-
-def same(a: nn.Module, b: nn.Module) -> bool:
-    values, others = a.state_dict(), b.state_dict()
-    return values.keys() == others.keys() and all(torch.equal(value, others[name]) for name, value in values.items())
-
-
-def train(module: Rnd, kind: str, after: Tensor, steps: int) -> None:
-    adam = torch.optim.Adam([p for p in module.parameters() if p.requires_grad], lr=1e-3)
-    g = torch.Generator().manual_seed(0)
-    for _ in range(steps):
-        rows = torch.randint(len(after), (128,), generator=g)
-        loss = module.losses(*transition(kind, after[rows])).mean()
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -67,8 +52,9 @@ def test_only_the_predictor_learns(kind):
     for name, gradient in zip(learning, gradients):
         assert gradient.isfinite().all() and gradient.abs().sum() > 0, name
     before = pickle.loads(pickle.dumps(rnd))
-    train(rnd, kind, after, steps=3)
-    assert same(rnd.target, before.target) and not same(rnd.predictor, before.predictor)
+    train(rnd, transition(kind, after), steps=3)
+    for name, stays in (("target", True), ("predictor", False)):
+        assert same(*(getattr(one, name).state_dict() for one in (rnd, before))) == stays
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -77,7 +63,7 @@ def test_surprise_falls_where_one_has_been_and_stays_elsewhere(kind):
     known = states(kind, n=256) * 0.3
     new = states(kind, seed=1, n=256) * 0.3 + 3
     at_first = rnd.surprise(*transition(kind, known)).mean()
-    train(rnd, kind, known, steps=200 if kind == "plane" else 60)
+    train(rnd, transition(kind, known), steps=200 if kind == "plane" else 60)
     still = rnd.surprise(*transition(kind, known)).mean()
     assert still < 0.05 * at_first
     assert rnd.surprise(*transition(kind, new)).mean() > 10 * still

@@ -14,7 +14,7 @@ from papers.sibling_rivalry import train_build
 from papers.sibling_rivalry.construction.players import Order
 from papers.sibling_rivalry.construction.ray_players import RayPlayers, in_ray
 from papers.sibling_rivalry.train_build import Config, make_player, make_players
-from tests.papers.runs import rows, weights
+from tests.papers.runs import assert_refused, rows, weights
 
 CONFIG = Config(
     env="VoxelBuildSmall", size=4, height=1, sides=(3, 3), max_steps=5, episodes=40, pairs=2, lag=3, log_every=8
@@ -23,9 +23,8 @@ CONFIG = Config(
 
 def test_without_ray_one_line_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UserError, match=r"^2 actors need ray: .venv/bin/pip install --group cluster$"):
-        train_build.main(Config(**{**vars(CONFIG), "actors": 2}), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+    needs = r"^2 actors need ray: .venv/bin/pip install --group cluster$"
+    assert_refused(train_build, Config(**{**vars(CONFIG), "actors": 2}), needs, tmp_path)
 
 
 def test_who_trains_says_how_many_players_there_are(monkeypatch):

@@ -4,10 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
-from lab.judge.results import COLUMNS
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
+from tests.papers.judged import save
 
 POINTS = 10
 """Evaluations per run."""
@@ -66,6 +65,4 @@ def write(
                     metrics |= {f"end {episode} x": x, f"end {episode} y": y}
             step = episodes * (i + 1) // POINTS
             rows += [(experiment, scale, method, env, seed, step, *metric, 0.1) for metric in metrics.items()]
-    path = root / scale / f"{experiment}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pd.DataFrame(rows, columns=COLUMNS).to_csv(path, index=False)
+    save(root, rows)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from lab.judge.claims import evaluate
-from lab.judge.results import COLUMNS, Results
+from lab.judge.results import Results
 from lab.judge.verdicts import NOBODY
 from lab.rooms import House
 from papers.sibling_rivalry import train
@@ -15,7 +15,7 @@ from papers.sibling_rivalry.evidence.claims import CLAIMS
 from papers.sibling_rivalry.evidence.claims_appendix import INDEPENDENT, ORACLES, found_after
 from papers.sibling_rivalry.evidence.claims_runs import UNTRAINED
 from papers.sibling_rivalry.evidence.experiments import EXPERIMENTS
-from tests.papers.judged import read_elsewhere
+from tests.papers.judged import read_elsewhere, save
 from tests.papers.sibling_rivalry.evidence.synthetic import write
 
 ELSEWHERE = {"own-low-level", *(claim.id for claim in claims_track.CLAIMS + claims_build.CLAIMS)}
@@ -225,8 +225,7 @@ def test_the_low_level_arrives(last, status, tmp_path):
         for seed in range(3)
         for step, value in ((0, 0.03), (1000, last))
     ]
-    (tmp_path / "quick").mkdir()
-    pd.DataFrame(rows, columns=COLUMNS).to_csv(tmp_path / "quick/low-level.csv", index=False)
+    save(tmp_path, rows)
     assert judge(tmp_path, "own-low-level")["own-low-level"].status == status
 
 

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from lab.judge.claims import evaluate
-from lab.judge.results import COLUMNS, Results
+from lab.judge.results import Results
 from papers.sibling_rivalry.evidence.claims_build import CLAIMS
+from tests.papers.judged import save
 
 METRICS = {  # method and metric -> (in the first 5,000 episodes, later, in the last five rows)
     ("impala", "placed"): (0.2, 0.01, 0.01),
@@ -22,7 +23,6 @@ METRICS = {  # method and metric -> (in the first 5,000 episodes, later, in the 
 def verdicts(root, changes=None, fresh=None, *, seeds=5, rows=40, every=2_000, methods=("impala", "impala-sr")):
     """Verdicts on results with these numbers instead of those above; fresh: of the fresh seeds only."""
     rng = np.random.default_rng(0)
-    (root / "quick").mkdir(parents=True)
     for experiment, differ in (("construction", {}), ("construction-fresh", fresh or {})):
         table = []
         for (method, metric), values in (METRICS | (changes or {}) | differ).items():
@@ -31,7 +31,7 @@ def verdicts(root, changes=None, fresh=None, *, seeds=5, rows=40, every=2_000, m
                     step = every * (i + 1)
                     value = values[2 if i >= rows - 5 else int(step > 5_000)] + 0.001 * rng.normal()
                     table.append((experiment, "quick", method, "VoxelBuildSmall", seed, step, metric, value, 0.0))
-        pd.DataFrame(table, columns=COLUMNS).to_csv(root / "quick" / f"{experiment}.csv", index=False)
+        save(root, table)
     return {claim.id: verdict for claim, verdict in evaluate(CLAIMS, Results(root))}
 
 
@@ -87,6 +87,5 @@ def test_the_fresh_seeds_alone_decide_on_the_completion_at_quick(tmp_path):
     [claim] = [claim for claim in CLAIMS if claim.id == "fig5-completion"]
     assert evaluate([claim], Results(tmp_path))[0][1].status == "not run"
     frame = pd.read_csv(tmp_path / "quick" / "construction.csv").assign(scale="full", env="VoxelBuild")
-    (tmp_path / "full").mkdir()
-    frame.to_csv(tmp_path / "full" / "construction.csv", index=False)
-    assert evaluate([claim], Results(tmp_path))[0][1].status == "not reproduced"
+    results = save(tmp_path, list(frame.itertuples(index=False)))
+    assert evaluate([claim], results)[0][1].status == "not reproduced"

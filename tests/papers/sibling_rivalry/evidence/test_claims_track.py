@@ -1,14 +1,13 @@
 """Claims about the circular track on made-up results."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from envs.circular_track import GOAL, LOCAL_OPTIMUM
 from lab.judge.claims import evaluate
-from lab.judge.results import COLUMNS, Results
 from papers.sibling_rivalry.evidence.claims_track import CLAIMS, LOCAL_OPTIMUM_BIN
 from papers.sibling_rivalry.train_track import BINS, ENV
+from tests.papers.judged import save
 
 GOAL_BIN = int(GOAL / (2 * np.pi) * BINS)
 
@@ -34,13 +33,12 @@ BINNED = {  # sibling -> (early, in the end): bin -> share
 }
 
 
-def write(root, shares=None, binned=None, seeds=5, noise=0.01):
-    """Results with these numbers instead of those above."""
+def verdicts(root, shares=None, binned=None, seeds=5, noise=0.01):
+    """Verdicts on results with these numbers instead of those above."""
     rng, table = np.random.default_rng(0), []
 
     def add(method, seed, step, metric, value):
-        row = ("track", "full", method, ENV, seed, step, metric, value + noise * rng.normal(), 0.0)
-        table.append(row)
+        table.append(("track", "full", method, ENV, seed, step, metric, value + noise * rng.normal(), 0.0))
 
     for seed in range(seeds):
         for i, step in enumerate(STEPS):
@@ -49,13 +47,7 @@ def write(root, shares=None, binned=None, seeds=5, noise=0.01):
             for role, values in (BINNED | (binned or {})).items():
                 for k, share in values[i >= 6].items():
                     add("sr", seed, step, f"{role} phase {k}", share)
-    (root / "full").mkdir(parents=True)
-    pd.DataFrame(table, columns=COLUMNS).to_csv(root / "full" / "track.csv", index=False)
-
-
-def verdicts(root, *args, **kwargs):
-    write(root, *args, **kwargs)
-    return {claim.id: verdict for claim, verdict in evaluate(CLAIMS, Results(root))}
+    return {claim.id: verdict for claim, verdict in evaluate(CLAIMS, save(root, table))}
 
 
 @pytest.mark.parametrize(

@@ -54,31 +54,6 @@ def test_what_quick_changes_is_the_same_for_all_methods_of_a_task(name):
     assert all(len(found) == 1 for found in lengths.values())
 
 
-@pytest.mark.parametrize("scale", SCALES)
-def test_runs_that_figures_share_are_trained_once(scale):
-    def of(name, method, env="PointMaze"):
-        chosen = [entry for entry in EXPERIMENTS[name](scale) if (entry.method, entry.env) == (method, env)]
-        return [entry.run_dir(Path("runs")) for entry in chosen]
-
-    maze = of("maze", "ppo-sr")
-    assert of("oracle", "ppo-sr") == of("weighting", "ppo-sr") == of("starts", "ppo-sr")[: len(maze)] == maze != []
-    ant = "AntMaze" if scale == "full" else "AntMazeSmall"
-    assert of("ant", "ppo-sr", ant) == of("ant-oracle", "ppo-sr", ant) != []
-    grid = of("grid", "ppo-sr", experiments.GRID[scale])
-    assert of("starts", "ppo-sr", experiments.GRID[scale])[: len(grid)] == grid != []
-    some = of("epsilon", "ppo-sr (epsilon 5)")
-    assert maze[: len(some)] == some != []
-    for experiment, env in (("corridors", "Corridor-10"), ("u-mazes", "UMaze-10")):
-        assert of(experiment, "ppo-sr", env) == of(experiment, "ppo-sr (epsilon 5)", env)
-
-
-def test_construction_is_the_papers_arena_with_a_picture_and_at_quick_a_small_one_without():
-    for entry in EXPERIMENTS["construction"]("full"):
-        assert entry.config == BuildConfig(method=entry.method, seed=entry.seed, picture=(24, 36))
-    for entry in EXPERIMENTS["construction"]("quick"):
-        assert entry.config == BuildConfig("VoxelBuildSmall", entry.method, entry.seed, episodes=100_000)
-
-
 def test_quick_and_full_share_nothing_but_whole_experiments():
     assert AS_QUICK == {"whole-grid", "dense-grid", "ant-short", "ant-long", "low-level"}
     quick, full = ({c for name in EXPERIMENTS.keys() - AS_QUICK for c in configs(name, at)} for at in SCALES[1:])
@@ -89,15 +64,6 @@ def test_quick_and_full_share_nothing_but_whole_experiments():
 def test_seeds_that_were_seen_are_not_used_again(seen, after):
     short, long = ({c.seed for name in names for c in configs(name, "quick")} for names in ([seen], after))
     assert short == set(range(5)) and not short & long
-
-
-def test_the_headline_is_the_point_maze_with_and_without_sibling_rivalry():
-    entries = EXPERIMENTS["maze"]("quick") + EXPERIMENTS["ant"]("quick")
-    chosen = [entry for entry in entries if experiments.HEADLINE["fig3"](entry)]
-    assert {entry.env for entry in chosen} == {"PointMaze"}
-    assert sorted((entry.method, entry.seed) for entry in chosen) == [
-        (method, seed) for method in ("ppo", "ppo-sr") for seed in range(3)
-    ]
 
 
 # ---- README ----------------------------------------------------------------------------------------------------------

@@ -5,21 +5,10 @@ import math
 import numpy as np
 
 from envs.circular_track import GOAL, LOCAL_OPTIMUM
-from lab.judge.results import Results
 from papers.sibling_rivalry.evidence.ends import histograms
-from papers.sibling_rivalry.evidence.figures import FIGURES
 from papers.sibling_rivalry.evidence.figures_track import PHASES, shapes
 from papers.sibling_rivalry.train_track import BINS, ENV
-from tests.papers.drawn import draw, words
-
-
-def write(root, table):
-    """Results of rows (method, seed, step, metric, value)."""
-    (root / "smoke").mkdir(parents=True)
-    lines = [f"track,smoke,{row[0]},{ENV},{','.join(map(str, row[1:]))},0" for row in table]
-    header = "experiment,scale,method,env,seed,step,metric,value,hours"
-    (root / "smoke" / "track.csv").write_text("\n".join([header, *lines]) + "\n")
-    return Results(root)
+from tests.papers.judged import save
 
 
 def test_shapes_of_rewards_by_hand():
@@ -39,18 +28,9 @@ def test_bins_that_are_not_in_the_results_are_empty(tmp_path):
     table += [("sr", 0, 10, "closer phase 3", 0.25), ("sr", 0, 10, "closer phase 12", 0.75)]
     table += [("sr", 0, 20, "closer phase 3", 1.0), ("sr", 1, 30, "closer phase 0", 1.0)]
     table += [("sr", 0, 10, "phase 5", 0.5), ("sr", 0, 10, "farther phase 5", 0.5), ("naive", 0, 10, "phase 5", 0.5)]
-    steps, shares = histograms(write(tmp_path, table).at("track", "smoke"), "sr", "closer ")
+    results = save(tmp_path, [("track", "smoke", method, ENV, *row, 0.0) for method, *row in table])
+    steps, shares = histograms(results.at("track", "smoke"), "sr", "closer ")
     expected = np.zeros((2, 3, BINS))
     expected[0, 0, [3, 12]], expected[0, 1, 3], expected[1, 2, 0] = (0.25, 0.75), 1, 1
     assert steps.tolist() == [10, 20, 30]
     np.testing.assert_array_equal(shares, expected)
-
-
-def test_heat_maps_are_means_over_the_seeds_that_there_are(tmp_path):
-    """And what was not run says so."""
-    table = [("naive", seed, 10, "success", 0) for seed in (0, 1, 2)]
-    table += [("naive", 0, 10, "phase 3", 1.0), ("naive", 1, 10, "phase 3", 1.0), ("naive", 2, 10, "phase 4", 1.0)]
-    axes = draw(FIGURES["fig1"], write(tmp_path, table)).axes
-    [mesh] = axes[1].collections
-    np.testing.assert_allclose(mesh.get_array().reshape(-1)[[3, 4, 5]], [2 / 3, 1 / 3, 0])
-    assert words(axes[2]) == ["not run"]

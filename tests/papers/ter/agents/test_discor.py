@@ -78,14 +78,6 @@ def test_the_released_code_takes_the_largest_error_of_the_online_network():
     assert faked(released=True).next_error(batch(), GREEDY).tolist() == pytest.approx([0.9 * 30, 0.9 * 60, 0.0])
 
 
-def test_weights_by_hand():
-    ours = discor(tau=10.0)
-    p = torch.exp(torch.tensor([-1.8, -3.6, 0.0]))
-    weights = ours.weights(torch.tensor([18.0, 36.0, 0.0]))
-    assert weights.tolist() == pytest.approx((3 * p / p.sum()).tolist())
-    assert weights.sum().item() == pytest.approx(3.0)
-
-
 def test_what_is_sampled():
     """Targets of double DQN, weights of DisCor, any transitions: with one look at the next states for both."""
     ours, asked = faked(tau=10.0), []

@@ -10,6 +10,7 @@ from common.networks import NatureTrunk
 from papers.ter.agents.dqn import DoubleDQN, make_optimizer
 from papers.ter.agents.networks import CodeTrunk, Network
 from papers.ter.replay.batch import Batch
+from tests.papers.ter.agents.test_discor import frames, row
 
 SHAPE = (40, 40, 3)
 
@@ -21,23 +22,8 @@ def agent(n_actions: int = 3, **settings) -> DoubleDQN:
     return DoubleDQN(make_network, **({"lr": 3e-4, "gamma": 0.9, "seed": 0} | settings))
 
 
-def first_row(frames: torch.Tensor) -> torch.Tensor:
-    """A network that reads its Q-values off the first pixels of a frame; the target network reads the second row."""
-    return frames[:, 0, 0, :3]
-
-
-def second_row(frames: torch.Tensor) -> torch.Tensor:
-    return frames[:, 0, 1, :3]
-
-
-def frames(first: list, second: list) -> torch.Tensor:
-    found = torch.zeros(len(first), 3, 40, 40)
-    found[:, 0, 0, :3], found[:, 0, 1, :3] = torch.tensor(first), torch.tensor(second)
-    return found
-
-
 def batch() -> Batch:
-    """Three transitions; the last one ends the task."""
+    """Three transitions; the last one ends the task. Networks that are `row` read their outputs off the frames."""
     return Batch(
         frame=frames([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]], [[0.0] * 3] * 3),
         action=torch.tensor([0, 2, 1]),
@@ -60,7 +46,7 @@ def random_batch(size: int = 16) -> Batch:
 
 def test_targets_are_chosen_by_one_network_and_valued_by_the_other():
     ours = agent()
-    ours.q, ours.target = first_row, second_row
+    ours.q, ours.target = row(0), row(1)
     # greedy by the first: actions 1, 0, 2; valued by the second: 3, -2, and nothing after the end
     assert ours.targets(batch()).tolist() == pytest.approx([-1 + 0.9 * 3, -1 + 0.9 * -2, 10.0])
 
@@ -100,7 +86,7 @@ def test_the_target_network_is_asked_once_for_each_state_until_the_next_sync():
 
 def test_loss_by_hand():
     ours = agent()
-    ours.q = first_row
+    ours.q = row(0)
     y, weights = torch.tensor([1.5, 3.0, 8.0]), torch.tensor([1.0, 0.5, 2.0])
     loss, q = ours.loss(batch(), y, weights)
     assert q.tolist() == [1.0, 6.0, 8.0]  # Q of the actions taken
@@ -110,7 +96,7 @@ def test_loss_by_hand():
 
 def test_greedy_actions():
     ours = agent()
-    ours.q = first_row
+    ours.q = row(0)
     actions = ours.act(batch().next_frame)
     assert actions.tolist() == [1, 0, 2]
     assert actions.dtype.kind == "i"

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
-from lab.judge.results import COLUMNS
 from papers.ter.evidence.budgets import LARGEST_RETURN
 from papers.ter.evidence.experiments import EXPERIMENTS
+from tests.papers.judged import save
 
 POINTS = 10
 """Evaluations per run."""
@@ -75,6 +74,4 @@ def write(
                 for statistic, factor in (("mean", 1.0), ("median", 0.9), ("min", 0.5), ("max", 30.0)):
                     time = factor * seconds(method, env) * np.exp(apart) + drawing
                     log(200_000, f"{name}_seconds_{statistic}", time)
-    path = root / scale / f"{experiment}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pd.DataFrame(rows, columns=COLUMNS).to_csv(path, index=False)
+    save(root, rows)

@@ -1,13 +1,11 @@
 """TER beside DreamerV2, from made-up results: the same ends, other ends, and a learner that is not done."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from lab.judge.results import COLUMNS, Results
 from papers.ter.evidence.claims_dreamer import CLAIMS, converged
 from papers.ter.evidence.experiments import EXPERIMENTS
-from tests.papers.judged import Judged
+from tests.papers.judged import Judged, save
 
 
 def verdicts(root, ends, *, late=0.0, scale="full"):
@@ -20,33 +18,21 @@ def verdicts(root, ends, *, late=0.0, scale="full"):
             value = 0.1 + (end - 0.1) * min(i / 10, 1) + more
             where = ("fig-l14", scale, entry.method, entry.env, entry.seed)
             rows.append((*where, 1_000 * (i + 1), "normalized_return", value, 0.1 * i))
-    (root / scale).mkdir(exist_ok=True)
-    pd.DataFrame(rows, columns=COLUMNS).to_csv(root / scale / "fig-l14.csv", index=False)
-    return Judged(CLAIMS, Results(root))
+    return Judged(CLAIMS, save(root, rows))
 
 
-def test_the_same_ends(tmp_path):
-    found = verdicts(tmp_path, lambda method, env: 0.9)
-    assert [verdict.status for verdict in found.values()] == ["reproduced"] * 2
+@pytest.mark.parametrize(("dreamer", "ter", "late", "status", "effect"), [
+    (0.9, 0.9, 0.0, "reproduced", ""),
+    (0.9, 0.5, 0.0, "not reproduced", ""),
+    (0.5, 0.5, 0.4, "inconclusive", "DreamerV2 is still learning"),
+    (0.0, 0.9, 0.0, "inconclusive", "DreamerV2 has not learned"),
+])  # fmt: skip
+def test_ends_are_compared_where_both_have_learned_and_are_done(dreamer, ter, late, status, effect, tmp_path):
+    found = verdicts(tmp_path, lambda method, env: dreamer if method == "dreamer" else ter, late=late)
+    assert [verdict.status for verdict in found.values()] == [status] * 2
     assert found["fig-l14"].seeds == 5 and len(found["fig-l14"].parts) == 4
     assert all(len(name) > 5 for name in found["fig-l14-released"].parts)  # no Sokoban
-
-
-def test_ends_that_differ(tmp_path):
-    found = verdicts(tmp_path, lambda method, env: 0.9 if method == "dreamer" else 0.5)
-    assert [verdict.status for verdict in found.values()] == ["not reproduced"] * 2
-
-
-def test_who_still_learns_is_not_judged(tmp_path):
-    found = verdicts(tmp_path, lambda method, env: 0.5, late=0.4)
-    assert [verdict.status for verdict in found.values()] == ["inconclusive"] * 2
-    assert {part.effect for part in found["fig-l14"].parts.values()} == {"DreamerV2 is still learning"}
-
-
-def test_who_has_not_learned_is_not_judged(tmp_path):
-    found = verdicts(tmp_path, lambda method, env: 0.0 if method == "dreamer" else 0.9)
-    assert [verdict.status for verdict in found.values()] == ["inconclusive"] * 2
-    assert {part.effect for part in found["fig-l14"].parts.values()} == {"DreamerV2 has not learned"}
+    assert not effect or {part.effect for part in found["fig-l14"].parts.values()} == {effect}
 
 
 @pytest.mark.parametrize(("slope", "expected"), [(0.0, True), (0.05, False), (-0.05, True)])

@@ -104,25 +104,6 @@ def test_dreamer_meets_the_runs_of_ter_in_fig_3_on_their_levels(scale):
     assert len({env for env, _ in dreamers}) == (4 if scale == "full" else 1)
 
 
-@pytest.mark.parametrize("scale", SCALES)
-def test_runs_that_experiments_share_are_trained_once(scale):
-    shared = Counter(
-        directory
-        for experiment in EXPERIMENTS.values()
-        for directory in {entry.run_dir(Path("runs")) for entry in experiment(scale)}
-    )
-    assert max(shared.values()) >= 4
-    # TER as it is in Figs. 3a and 3b is also in Figs. 4, 5, I.11, J.12 and K.13 wherever the task is the same.
-    ter = {entry.env: entry.config for name in ("fig3a", "fig3b") for entry in EXPERIMENTS[name](scale)
-           if entry.method == "ter"}  # fmt: skip
-    for name, label in (("fig4", "ter x0.25"), ("fig5", "eta=0.5"), ("fig5", "eta=0.1"), ("fig-i11", "ter"),
-                        ("fig-j12", "ter"), ("fig-k13", "d=3"), ("own-memory", "ter")):  # fmt: skip
-        for entry in EXPERIMENTS[name](scale):
-            other_share = label.startswith("eta") and label != f"eta={ter.get(entry.env, entry.config).eta:g}"
-            if entry.method == label and entry.env in ter and not other_share:
-                assert dataclasses.replace(entry.config, seed=0) == dataclasses.replace(ter[entry.env], seed=0)
-
-
 def test_seeds_at_quick_are_fresh_and_shared():
     """None of them was seen while settings were chosen; what Fig. 3 has trained, others need not."""
     runs = [entry for name in TRAINED for entry in EXPERIMENTS[name]("quick")]

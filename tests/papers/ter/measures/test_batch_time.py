@@ -3,10 +3,10 @@
 import pytest
 
 from common.replay.samplers import UniformSampler
-from lab.run.errors import UserError
 from papers.ter.measures import batch_time
 from papers.ter.measures.batch_time import Config, main
 from papers.ter.replay.memory import TileMemory
+from tests.papers.runs import assert_refused
 
 
 @pytest.mark.parametrize("method", ["uer", "per", "ebu", "discor", "ter"])
@@ -41,6 +41,5 @@ def test_choosing_is_timed_apart_from_drawing(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("steps", "warmup"), [(1000, 100), (500, 1000), (500, 500)])
 def test_settings_without_a_batch(steps, warmup, tmp_path):
-    with pytest.raises(UserError, match=rf"warmup must lie in 324\.\.steps - 4, not {warmup}"):
-        main(Config(steps=steps, warmup=warmup), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+    words = rf"warmup must lie in 324\.\.steps - 4, not {warmup}"
+    assert_refused(batch_time, Config(steps=steps, warmup=warmup), words, tmp_path)
