@@ -137,9 +137,9 @@ EXPERIMENTS: dict[str, Experiment] = {
     # Fig. 5. The naive reward is in the paper's text only. And at quick five fresh seeds, added when the first had been
     # seen
     "construction": grid(train_build, ARENA, train_build.METHODS, SEEDS, CONSTRUCTION).by("seed"),
-    "construction-fresh": grid(
-        train_build, ARENA, train_build.METHODS, Scales((), range(5, 10), ()), CONSTRUCTION
-    ).by("seed"),
+    "construction-fresh": grid(train_build, ARENA, train_build.METHODS, Scales((), range(5, 10), ()), CONSTRUCTION).by(
+        "seed"
+    ),
     # Fig. 6
     "corridors": growing("Corridor"),
     "u-mazes": growing("UMaze"),
