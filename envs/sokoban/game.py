@@ -56,7 +56,7 @@ class Sokoban(gymnasium.Env):
     """Levels of one size and number of boxes.
 
     Observation: uint8 ``(pixels, pixels, 3)``. ``info``: ``tiles``, the level's codes uint8 (rows, columns) as in
-    `sokoban_levels`; ``success``, whether all boxes are on targets; ``boxes_on_target``, how many are.
+    `levels`; ``success``, whether all boxes are on targets; ``boxes_on_target``, how many are.
 
     ``terminated``: the level is solved. ``truncated``: it is not, after ``max_steps`` steps.
 
@@ -77,7 +77,7 @@ class Sokoban(gymnasium.Env):
         render_mode: str | None = None,
     ):
         """shape: rows and columns, the ring of walls included, at most `pixels` of them. boxes: at least 1. walk: see
-        `sokoban_levels.generate`. pixels: side of the observation. style: of :meth:`render`, "sprites" or "tiny", the
+        `levels.generate`. pixels: side of the observation. style: of :meth:`render`, "sprites" or "tiny", the
         colours that agents see. ValueError for anything else, and at the first level if the room is too small for its
         boxes."""
         if not all(3 <= side <= pixels for side in shape) or boxes < 1 or max_steps < 1:

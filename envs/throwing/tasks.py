@@ -2,7 +2,7 @@
 
     import gymnasium
     env = gymnasium.make("envs:Hand-v1")  # or HandWall-v1, Robot-v1
-    envs = gymnasium.make_vec("envs:Hand-v1", num_envs=16)  # many episodes in lock-step, see throwing_vector
+    envs = gymnasium.make_vec("envs:Hand-v1", num_envs=16)  # many episodes in lock-step, see vector.py
 
 A gripper has to grab a ball and throw it into a black hole that lies outside its reach. The tasks are those of Manela
 and Biess, "Bias-reduced hindsight experience replay with virtual goal prioritization" (2021), Appendix C, which gives
@@ -170,7 +170,7 @@ class ThrowingTask(gymnasium.Env):
 
 
 class Hand(ThrowingTask):
-    """A hand that moves freely in a box on the floor. Its state is that of `throwing_physics.hand_step`."""
+    """A hand that moves freely in a box on the floor. Its state is that of `physics.hand_step`."""
 
     low = [0, 0, -HAND_SPEED, -HAND_SPEED, 0, 0, 0, -FASTEST, -FASTEST]
     high = [1, 1, HAND_SPEED, HAND_SPEED, 1, 1, 1, FASTEST, FASTEST]
@@ -203,7 +203,7 @@ class HandWall(Hand):
 
 
 class Robot(ThrowingTask):
-    """An arm with two joints. Its state is that of `throwing_physics.robot_step`.
+    """An arm with two joints. Its state is that of `physics.robot_step`.
 
     A learner sees the cosines and sines of the two angles in their place: 15 numbers.
     """

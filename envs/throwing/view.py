@@ -1,7 +1,7 @@
 """Pictures of the ball-throwing tasks, with every object drawn larger than it is.
 
 Red outline: what the gripper can reach. Black outline: where black holes may lie. All lengths are those of the world,
-see `throwing_physics`, until `View._pixel`.
+see `physics`, until `View._pixel`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     env = gymnasium.make("envs:VoxelBuild-v0")  # 11 x 11 x 3 cells, 100 steps, 4806 goals
     env = gymnasium.make("envs:VoxelBuildSmall-v0")  # 7 x 7 x 2 cells, 40 steps, 432 goals
     env = gymnasium.make("envs:VoxelBuild-v0", picture=(80, 120))  # and what the agent sees
-    envs = gymnasium.make_vec("envs:VoxelBuild-v0", num_envs=16)  # in lock-step, see voxel_build_vector
+    envs = gymnasium.make_vec("envs:VoxelBuild-v0", num_envs=16)  # in lock-step, see vector.py
 
 A surrogate for the construction task of Trott et al., "Keeping your distance: solving sparse reward tasks using
 self-balancing shaped rewards" (2019), Sec. 4 and App. F, "3D construction in Minecraft", which was played in Minecraft
