@@ -1,12 +1,25 @@
 """Verdicts that are judged when they are asked for: a test of one claim need not wait for thirty."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
 
 from lab.judge.claims import Claim, evaluate
-from lab.judge.results import Results
+from lab.judge.results import COLUMNS, Results
 from lab.judge.verdicts import Verdict
 from lab.rooms import Paper
 from lab.sweep.prices import Prices
+
+
+def write_results(root: Path, scale: str, experiment: str, rows: Iterable[tuple]) -> None:
+    """Made-up results <root>/<scale>/<experiment>.csv."""
+    (root / scale).mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(list(rows), columns=COLUMNS).to_csv(root / scale / f"{experiment}.csv", index=False)
+
+
+def statuses(found: Mapping[str, Verdict]) -> dict[str, str]:
+    return {name: verdict.status for name, verdict in found.items()}
 
 
 class Judged(Mapping[str, Verdict]):

@@ -228,17 +228,13 @@ def test_settings_that_train_has_too_have_the_same_default():
 # ---- HER learns what cannot be learned without it --------------------------------------------------------------------
 
 
-def success(trainer):
-    """Success rate over 200 greedy episodes."""
-    return trainer.evaluate()["success"]
-
-
 @pytest.mark.parametrize("method", ["her", "none"])
 def test_dqn_flips_ten_bits_with_hindsight_alone(method):
     trainer = Trainer(Config("BitFlip-10", method))
     for _ in range(70):
         trainer.cycle()
-    assert success(trainer) >= 0.5 if method == "her" else success(trainer) <= 0.1
+    success = trainer.evaluate()["success"]
+    assert success >= 0.5 if method == "her" else success <= 0.1
 
 
 @pytest.mark.parametrize("method", ["her", "none"])
@@ -248,4 +244,5 @@ def test_the_agent_of_the_throwing_tasks_flips_ten_bits_with_hindsight_alone(met
     trainer = train.Trainer(config)
     for _ in range(config.epochs * config.cycles):
         trainer.cycle()
-    assert success(trainer) >= 0.4 if method == "her" else success(trainer) <= 0.1
+    success = trainer.evaluate()["success"]
+    assert success >= 0.4 if method == "her" else success <= 0.1

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
-from lab.judge.results import COLUMNS
 from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
 from papers.bias_reduced_her.worlds.measure import LINE
+from tests.papers.judged import write_results
 
 POINTS = 8
 """Evaluations per run; success and distance have their last values from the fourth on."""
@@ -82,6 +81,4 @@ def write(
                 metrics |= {f"estimate {s}": value + bias(*kind) * factor for s in LINE}
                 metrics |= {f"realised {s}": value for s in LINE}
             rows += [(experiment, scale, *run, STEP * (i + 1), name, value, 0.1) for name, value in metrics.items()]
-    path = root / scale / f"{experiment}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pd.DataFrame(rows, columns=COLUMNS).to_csv(path, index=False)
+    write_results(root, scale, experiment, rows)

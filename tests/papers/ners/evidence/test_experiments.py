@@ -45,15 +45,6 @@ def test_what_is_run_is_what_is_planned(scale):
     assert {name for figure in FIGURES.values() for name in figure.experiments} == set(EXPERIMENTS)
 
 
-def test_results_are_kept_in_parts_of_five_seeds_with_every_agent_and_sampler_in_each():
-    assert plan.files("fig1") == ("fig1",) and plan.files("fig4") == ("fig4", "fig4-2")
-    assert plan.read_as("fig3", "fig1") == "fig3+fig3-2+fig3-3+fig3-4+fig1"
-    runs = {part: {(e.method, e.seed) for e in EXPERIMENTS[part]("quick")} for part in plan.files("fig3")}
-    methods = {f"{agent} {sampler}" for agent in ("sac", "td3") for sampler in experiments.FOUR}
-    for k, found in enumerate(runs.values()):
-        assert found == {(method, seed) for method in methods for seed in range(10 + 5 * k, 15 + 5 * k)}
-
-
 def test_the_games_are_those_of_table_2_and_quick_has_the_one_where_ners_gains_the_largest_share():
     """Of the best other sampler's return, where that is positive."""
     assert len(set(plan.GAMES)) == 16 and {game for _, game in TABLE2} == set(plan.GAMES)
@@ -137,13 +128,3 @@ def test_quick_changes_lengths_widths_and_evaluations_only():
         full = train.Config(env, c.method, "sac", seed, 10_000, random_steps=1_000, sampling=sampling)
         assert c == replace(full, timeout_terminal=method.endswith("terminal"))
     assert min(seed for name in plan.PLANS for _, _, seed in configs(name, "quick")) == plan.FIRST_SEED == 10
-
-
-def test_smoke_is_tiny_and_still_learns():
-    for name in plan.PLANS:
-        for c in configs(name, "smoke").values():
-            if name != "own-why":
-                assert c.steps <= 300
-            if name not in ("fig1", "own-why"):
-                assert c.random_steps < c.steps // 2 and c.steps // c.eval_every >= 5  # a row of statistics
-                assert c.sampling.train_size == 16 and (c.sampling.widths == "code" or name == "own-law")
