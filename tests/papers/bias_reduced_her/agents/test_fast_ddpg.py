@@ -64,6 +64,15 @@ def test_two_hundred_updates_are_those_of_pytorch():
     assert 0.1 < np.mean(clipped) < 0.9
 
 
+def test_the_actors_gradient_is_clipped_like_the_critics():
+    """Above, it is hardly ever long enough."""
+    fast, plain = both(clip=0.005)
+    for i in range(10):
+        step(fast, plain, seed=i)
+        assert np.linalg.norm(fast._work.grad_actor) == pytest.approx(0.005, rel=1e-4)
+    assert difference(fast, plain) < 1e-5
+
+
 # --- the same agent ---------------------------------------------------------------------------------------------------
 def test_what_was_learnt_is_what_the_networks_of_pytorch_show():
     """`act`, `value`, and weights that a plain agent loads, from a file not larger than its own would be."""
