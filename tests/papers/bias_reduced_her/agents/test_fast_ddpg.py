@@ -69,7 +69,7 @@ def test_the_actors_gradient_is_clipped_like_the_critics():
     fast, plain = both(clip=0.005)
     for i in range(10):
         step(fast, plain, seed=i)
-        assert np.linalg.norm(fast._work.grad_actor) == pytest.approx(0.005, rel=1e-4)
+        assert np.linalg.norm(fast._work.grad_actor) == pytest.approx(0.005, rel=1e-3)
     assert difference(fast, plain) < 1e-5
 
 
