@@ -1,6 +1,6 @@
 """Verdicts that are judged when they are asked for: a test of one claim need not wait for thirty."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -10,16 +10,6 @@ from lab.judge.results import COLUMNS, Results
 from lab.judge.verdicts import Verdict
 from lab.rooms import Paper
 from lab.sweep.prices import Prices
-
-
-def write_results(root: Path, scale: str, experiment: str, rows: Iterable[tuple]) -> None:
-    """Made-up results <root>/<scale>/<experiment>.csv."""
-    (root / scale).mkdir(parents=True, exist_ok=True)
-    pd.DataFrame(list(rows), columns=COLUMNS).to_csv(root / scale / f"{experiment}.csv", index=False)
-
-
-def statuses(found: Mapping[str, Verdict]) -> dict[str, str]:
-    return {name: verdict.status for name, verdict in found.items()}
 
 
 class Judged(Mapping[str, Verdict]):
@@ -45,6 +35,15 @@ class Judged(Mapping[str, Verdict]):
         return len(self.ids)
 
 
+def save(root: Path, rows: list[tuple]) -> Results:
+    """What can be asked of made-up results, rows of COLUMNS that are all of one experiment at one scale."""
+    experiment, scale, *_ = rows[0]
+    path = root / scale / f"{experiment}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(rows, columns=COLUMNS).to_csv(path, index=False)
+    return Results(root)
+
+
 def read_elsewhere(paper: Paper, found: Mapping[str, Verdict]) -> list[str]:
     """The claims of the paper whose verdicts were found in other experiments than those they say that they read."""
     prices, claims = Prices(paper), {claim.id: claim for claim in paper.claims}
@@ -53,3 +52,7 @@ def read_elsewhere(paper: Paper, found: Mapping[str, Verdict]) -> list[str]:
         for name, verdict in found.items()
         if not {source.partition("/")[2] for source in verdict.sources} <= set(prices.experiments(claims[name]))
     ]
+
+
+def statuses(found: Mapping[str, Verdict]) -> dict[str, str]:
+    return {name: verdict.status for name, verdict in found.items()}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from lab.run.errors import UserError
 from lab.run.runs import Run
 
 
@@ -39,6 +40,13 @@ def same(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> bool
 
 def same_run(one: Path, other: Path) -> bool:
     return rows(one) == rows(other) and same(weights(one), weights(other))
+
+
+def assert_refused(script: ModuleType, config, words: str, folder: Path) -> None:
+    """Settings that cannot work cost one line and leave no run directory behind."""
+    with pytest.raises((UserError, MemoryError), match=words) as error:
+        script.main(config, folder / "run")
+    assert "\n" not in str(error.value) and not (folder / "run").exists()
 
 
 def assert_goes_on(

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from lab.run.errors import UserError
 from papers.ners import train, train_pendulum_draws
 from papers.ners.train_pendulum_draws import RULES, Config, largest, main, priorities, values
-from tests.papers.runs import rows
+from tests.papers.runs import assert_refused, rows
 
 COLUMNS = ("angle", "speed", "action", "td", "q")
 
@@ -129,6 +128,5 @@ def test_more_draws_than_transitions_are_all_of_them(tmp_path):
 
 
 def test_runs_that_are_too_short_are_refused(tmp_path):
-    with pytest.raises(UserError, match="learning from step 100 on, is smaller than a batch of 128") as error:
-        main(Config(steps=200), tmp_path / "run")
-    assert "\n" not in str(error.value) and not (tmp_path / "run").exists()
+    words = "learning from step 100 on, is smaller than a batch of 128"
+    assert_refused(train_pendulum_draws, Config(steps=200), words, tmp_path)

@@ -1,6 +1,5 @@
 """The script for Rainbow on a tiny pixel game: samplers, order of a step, evaluation, resuming, settings, learning."""
 
-import dataclasses
 import functools
 import math
 from typing import Any
@@ -9,14 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from lab.run.errors import UserError
 from papers.ners import train_rainbow
 from papers.ners.samplers.methods import METHODS
 from papers.ners.samplers.samplers import Settings
 from papers.ners.train_rainbow import Config, Trainer, main, rollouts
 from tests.papers.ners.conftest import DRAWN, LAW, OWN
 from tests.papers.ners.pixel_catch import PixelCatch
-from tests.papers.runs import assert_goes_on, rows, weights
+from tests.papers.runs import assert_goes_on, assert_refused, rows, weights
 
 FOUR = [method for method in METHODS if method != "random-iid"]
 TINY: dict[str, Any] = dict(
@@ -215,15 +213,12 @@ def test_interrupted_and_resumed_equals_uninterrupted(method, tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (dict(batch_size=100), ["memory of 90", "batch of 100"]),
-        (dict(random_steps=9), ["from step 9 on with 3-step returns", "batch of 8"]),
+        (dict(batch_size=100), "memory of 90.*batch of 100"),
+        (dict(random_steps=9), "from step 9 on with 3-step returns.*batch of 8"),
     ],
 )
-def test_settings_that_cannot_work_cost_one_line_and_leave_nothing_behind(changes, words, tmp_path):
-    with pytest.raises(UserError) as error:
-        main(dataclasses.replace(config(), **changes), tmp_path / "run")
-    assert all(word in str(error.value) for word in words) and "\n" not in str(error.value)
-    assert not (tmp_path / "run").exists()
+def test_settings_that_cannot_work_are_named(changes, words, tmp_path):
+    assert_refused(train_rainbow, config(**changes), words, tmp_path)
 
 
 def test_the_largest_batch_that_fits_runs(tmp_path):

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from lab.run.errors import UserError
 from papers.ref_er import train_acer
 from papers.ref_er.agents import progress
 from papers.ref_er.agents.acer import ACER
 from papers.ref_er.memory.episode import CUT, TERMINATED
 from papers.ref_er.train_acer import Config, Trainer, main
-from tests.papers.runs import assert_goes_on, rows, weights
+from tests.papers.runs import assert_goes_on, assert_refused, rows, weights
 
 pytestmark = pytest.mark.usefixtures("counter")
 
@@ -129,6 +128,4 @@ def test_it_learns_to_balance(tmp_path):
 
 
 def test_a_warm_up_that_the_memory_cannot_hold_leaves_no_run_behind(tmp_path):
-    with pytest.raises(UserError, match="does not hold the 41 of the warm-up"):
-        main(config(warmup=41), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+    assert_refused(train_acer, config(warmup=41), "does not hold the 41 of the warm-up", tmp_path)

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from lab.run.errors import UserError
 from papers.ref_er import train_ppo
 from papers.ref_er.agents import progress
 from papers.ref_er.memory.episode import CUT, TERMINATED
 from papers.ref_er.train_ppo import Config, Trainer, main
-from tests.papers.runs import assert_goes_on, rows, weights
+from tests.papers.runs import assert_goes_on, assert_refused, rows, weights
 
 pytestmark = pytest.mark.usefixtures("counter")
 
@@ -124,6 +123,4 @@ BAD = [
 
 @pytest.mark.parametrize(("changes", "message"), BAD, ids=str)
 def test_bad_settings_leave_no_run_behind(changes, message, tmp_path):
-    with pytest.raises(UserError, match=message):
-        main(config(**changes), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+    assert_refused(train_ppo, config(**changes), message, tmp_path)

@@ -7,7 +7,7 @@ import numpy as np
 
 from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
 from papers.bias_reduced_her.worlds.measure import LINE
-from tests.papers.judged import write_results
+from tests.papers.judged import save
 
 POINTS = 8
 """Evaluations per run; success and distance have their last values from the fourth on."""
@@ -75,4 +75,4 @@ def write(
                     metrics |= {f"estimate {s}": value + bias(*kind) * factor for s in LINE}
                     metrics |= {f"realised {s}": value for s in LINE}
                 rows += [(name, scale, *run, STEP * (i + 1), *item, 0.1) for item in metrics.items()]
-        write_results(root, scale, name, rows)
+        save(root, rows)

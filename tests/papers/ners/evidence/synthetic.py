@@ -8,7 +8,7 @@ import numpy as np
 
 from papers.ners.evidence.experiments import EXPERIMENTS
 from papers.ners.evidence.paper_values import TABLE1, TABLE2
-from tests.papers.judged import write_results
+from tests.papers.judged import save
 
 ROWS = 20
 """Evaluations and scores of a run; every fifth has statistics."""
@@ -75,7 +75,7 @@ def write(
             away = 2 * (seed - first) / (seeds - 1) - 1 if seeds > 1 else 0.0
             found = run_rows(experiment, numbers(method, env), away, steps or STEPS.get(experiment, 500_000))
             rows += [(experiment, scale, method, env, seed, *row, 0.1) for row in found]
-    write_results(root, scale, experiment, rows)
+    save(root, rows)
 
 
 BONUS = 2**0.5

@@ -15,7 +15,7 @@ from papers.ners.evidence.figures import FIGURES
 from papers.ners.evidence.paper_values import BASELINES, TABLE1, TABLE2, scorer_updates
 from papers.ners.evidence.plan import GAMES, PLANS, files
 from papers.ners.evidence.postures import posture
-from tests.papers.judged import Judged, read_elsewhere, statuses, write_results
+from tests.papers.judged import Judged, read_elsewhere, save, statuses
 from tests.papers.ners.evidence.synthetic import HOPPER, LANDER, PENDULUM, right, write, wrong
 
 IDS = [claim.id for claim in CLAIMS]
@@ -117,7 +117,7 @@ def made(tmp_path):
             for name, of in curves.items() for seed, curve in enumerate(of) for k, value in enumerate(curve)
         ]  # fmt: skip
         rows += [(*row[:6], "return", row[7] + 5.0, 0.1) for row in rows if metric == "score"]
-        write_results(tmp_path, "full", "table1", rows)
+        save(tmp_path, rows)
         found = ROOM.runs(Results(tmp_path), "table1")
         found.prefix = "sac "
         return found

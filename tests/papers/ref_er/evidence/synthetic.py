@@ -6,7 +6,7 @@ from typing import Any
 
 from papers.ref_er.evidence.implied_kl import implied_kl
 from papers.ref_er.evidence.paper_values import ACTIONS
-from tests.papers.judged import write_results
+from tests.papers.judged import save
 
 BINS = 10
 STEPS = 10_000_000
@@ -94,7 +94,7 @@ def write(
                             else value
                         )
                         rows.append((experiment, scale, method, env, seed, step, name, noisy, 0.1))
-    write_results(root, scale, experiment, rows)
+    save(root, rows)
 
 
 def shrinking(env: str, progress: float, k: int) -> float:

@@ -23,7 +23,7 @@ from papers.ref_er.evidence.claims_sensitivity import largest_memory
 from papers.ref_er.evidence.experiments import EXPERIMENTS, entries_of
 from papers.ref_er.evidence.implied_kl import implied_kl
 from papers.ref_er.evidence.paper_values import ACTIONS
-from tests.papers.judged import Judged, statuses, write_results
+from tests.papers.judged import Judged, save, statuses
 from tests.papers.ref_er.evidence.synthetic import (
     CHEETAH,
     HUMANOID,
@@ -160,7 +160,7 @@ def table(root, rows, method="m", env=WALKER, seeds=1, experiment="fig1"):
         for k, (episodes, value) in enumerate(rows):
             head = (experiment, "full", method, env, seed, 10 * (k + 1))
             lines += [(*head, "episodes", episodes, 0.1)] + ([(*head, "return", value, 0.1)] if episodes else [])
-    write_results(root, "full", experiment, lines)
+    save(root, lines)
     return ROOM.runs(Results(root), experiment)
 
 
@@ -188,7 +188,7 @@ def curves(root, experiment, env, **methods):
         for k, value_ in enumerate(values)
         for metric, value in (("return", value_), ("episodes", 10))
     ]
-    write_results(root, "full", experiment, rows)
+    save(root, rows)
 
 
 def test_faster_is_about_all_of_training(tmp_path):

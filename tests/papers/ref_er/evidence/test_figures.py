@@ -32,7 +32,7 @@ from papers.ref_er.evidence.implied_kl import implied_kl
 from papers.ref_er.evidence.paper_values import ACTIONS, FIG1, FIG7
 from papers.ref_er.train import Config
 from tests.papers.drawn import caption, curve, draw, named
-from tests.papers.judged import write_results
+from tests.papers.judged import save
 
 CHEETAH, WALKER = "HalfCheetah-v5", "Walker2d-v5"
 STEPS = [40_000, 80_000]
@@ -47,7 +47,7 @@ def made(root, experiment, keep=lambda *run: True):
             values = dict.fromkeys(DECILES, -k) | {"episodes": 10, "return": -k, "kl": 0.2, "c_max": 5.0, "std": 0.4}
             rows += [(name, "quick", *run, step, *item, 0.1) for step in STEPS for item in values.items()]
         if rows:
-            write_results(root, "quick", name, rows)
+            save(root, rows)
     return Results(root)
 
 
