@@ -52,3 +52,7 @@ def read_elsewhere(paper: Paper, found: Mapping[str, Verdict]) -> list[str]:
         for name, verdict in found.items()
         if not {source.partition("/")[2] for source in verdict.sources} <= set(prices.experiments(claims[name]))
     ]
+
+
+def statuses(found: Mapping[str, Verdict]) -> dict[str, str]:
+    return {name: verdict.status for name, verdict in found.items()}

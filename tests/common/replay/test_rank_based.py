@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.replay.rank_based import RankBasedSampler, _merge
+from common.replay.rank_based import RankBasedSampler
 
 
 def ranked(tds, capacity: int | None = None, **settings) -> RankBasedSampler:
@@ -125,27 +125,6 @@ def test_the_same_order_as_sorting_a_large_memory():
         sampler.sample(1)
         np.testing.assert_array_equal(sampler._ranked[: stored.sum()], expected)
         assert sampler._size == stored.sum()
-
-
-@settings(deadline=None)
-@given(
-    old=st.dictionaries(st.integers(0, 30), st.integers(0, 5)),
-    new=st.dictionaries(st.integers(0, 30), st.integers(0, 5)),
-)
-def test_merge(old, new):
-    def by_rank(keys):
-        slots = sorted(keys, key=lambda slot: (-keys[slot], slot))
-        return np.array(slots, np.int64), np.array([keys[slot] for slot in slots], np.int64)
-
-    changed = np.zeros(31, bool)
-    changed[[*new, 7]] = True  # slot 7: taken out, and back in only if it is in `new`
-    expected = by_rank({slot: key for slot, key in old.items() if slot != 7} | new)
-    longer = max(len(old), len(expected[0]))
-    merged = [np.concatenate([part, np.full(40 - len(part), -9)]) for part in by_rank(old)]
-    length = _merge(*merged, len(old), changed, *by_rank(new))
-    for array, expected_array in zip(merged, expected):
-        assert array[:length].tolist() == expected_array.tolist()
-        assert (array[longer:] == -9).all()  # nothing is written beyond the longer of the two lists
 
 
 def test_weights_by_hand():

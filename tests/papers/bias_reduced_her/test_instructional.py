@@ -137,14 +137,6 @@ def test_weights_by_hand():
     np.testing.assert_allclose(one.weights(goals), [0.1, 0.1, 0.1, 0.25, 0.1])
 
 
-def test_weights_follow_what_is_stored():
-    one = instruction([0, 0, 0, 0])
-    goals = one.proposal.grid.centres
-    np.testing.assert_allclose(one.weights(goals), 0.25)
-    one.proposal.add(goals[:1])
-    np.testing.assert_allclose(one.weights(goals), [0.002, 0.25, 0.25, 0.25])
-
-
 def test_sigma_squared_falls_from_2_to_a_fifth_and_the_target_follows():
     one = instruction(0, goals=UniformGoals(*BOX), shape=(20, 20))
     assert one.variance == 2.0

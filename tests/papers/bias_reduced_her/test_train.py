@@ -9,14 +9,13 @@ from gymnasium import spaces
 from common.replay.storage import Ring
 from envs.throwing.tasks import Hand
 from envs.throwing.vector import ThrowingVector
-from lab.run.errors import NonFiniteLoss, UserError
 from papers.bias_reduced_her import train
 from papers.bias_reduced_her.agents.ddpg import DDPG
 from papers.bias_reduced_her.agents.fast_ddpg import FastDDPG
 from papers.bias_reduced_her.evidence.experiments import BUDGET
 from papers.bias_reduced_her.instructional import Grid, UniformGoals, divergence, target_distribution
 from papers.bias_reduced_her.train import METHODS, Config, Episode, Trainer, main
-from tests.papers.runs import assert_resumes, rows
+from tests.papers.runs import assert_refused, assert_resumes, rows
 
 TINY = BUDGET.smoke
 CURVES = {"success", "distance", "q_estimate", "return"}
@@ -139,12 +138,6 @@ def test_another_seed_gives_another_run(tmp_path):
     for seed in (0, 1):
         main(config(seed=seed), tmp_path / str(seed))
     assert rows(tmp_path / "0") != rows(tmp_path / "1")
-
-
-def test_a_loss_that_is_not_finite_stops_the_run(tmp_path, monkeypatch):
-    monkeypatch.setattr(Trainer, "learn", lambda self, slots, weights: float("nan"))
-    with pytest.raises(NonFiniteLoss, match="critic_loss is nan at step 4"):
-        main(config(), tmp_path)
 
 
 def test_no_learning_before_there_is_a_batch():
@@ -439,35 +432,21 @@ def test_any_goal_environment_will_do(tmp_path):
     ("settings", "message"),
     [
         (dict(env="Hnad"), "unknown env 'Hnad' .*: right are Hand, HandWall, Robot or an installed id"),
-        (dict(env="nothing_installed:A-v0"), "unknown env"),
         (dict(env="CartPole-v1"), "CartPole-v1 is no goal environment: its observations need achieved_goal"),
         (dict(env="testsFlat-v0"), "testsFlat-v0 is no goal environment"),
         (dict(env="testsNoReward-v0"), r"testsNoReward-v0 has no compute_reward\(achieved, desired, info\)"),
         (dict(env="testsWide-v0"), r"testsWide-v0 needs continuous actions in \[-1, 1\], not Box"),
         (dict(env="testsDart1-v0", method="her-ibs"), "her-ibs needs a task with two-dimensional goals from a box"),
-        (dict(k=-1), "k, the number of virtual goals per transition, must not be negative, not -1"),
         (dict(sigma=0.1), r"sigma\^2 must be positive and fall"),
-        (dict(sigma_decay=0.0), r"the decay of sigma\^2 must lie in \(0, 1\], not 0.0"),
         (dict(method="her", redraw=True), "redraw draws again what a filter leaves out; her has none"),
         (dict(env="testsDart1-v0", method="her", goals="mixture"), "goals mixture need a task with two-dimensional"),
-        (dict(floor=0.0), "the smallest weight must be positive, not 0.0"),
         (dict(batch_size=1), "batch_size must be at least 2, which batch normalisation needs, not 1"),
         (dict(capacity=249), "a capacity of 249 holds no episode of 50 steps with virtual goals"),
-        (dict(tau=7.0), r"tau must lie in \[0, 1\], not 7.0"),  # the paper's
-        (dict(seed=-1), "seed -1 is negative"),
-        (dict(capacity=10**13), "the replay memory needs .* GB"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )  # fmt: skip
 def test_settings_that_cannot_work_are_named(settings, message, tmp_path):
-    with pytest.raises((UserError, MemoryError), match=message) as error:
-        main(config(**settings), tmp_path / "run")
-    assert "\n" not in str(error.value) and not (tmp_path / "run").exists()
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
-def test_cuda(tmp_path):
-    assert main(config(device="cuda"), tmp_path)["episodes"] == 16
+    assert_refused(train, config(**settings), message, tmp_path)
 
 
 def test_the_smallest_settings_that_are_allowed_do_run(tmp_path):

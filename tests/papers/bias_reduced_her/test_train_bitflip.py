@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from envs.bitflip import exact_values
-from lab.run.errors import UserError
 from papers.bias_reduced_her import train, train_bitflip
 from papers.bias_reduced_her.train_bitflip import PAIRS, Config, Trainer, pairs, shares
-from tests.papers.runs import assert_resumes, rows
+from tests.papers.runs import assert_refused, assert_resumes, rows
 
 SMALL = dict(epochs=3, cycles=2, updates=3, eval_episodes=4, capacity=2_000, batch_size=16)
 
@@ -211,9 +210,8 @@ def test_nothing_is_learned_before_there_is_a_batch():
     ],
 )
 def test_bad_settings_cost_one_line(settings, words, tmp_path):
-    with pytest.raises(UserError, match=words):
-        train_bitflip.main(Config(**(dict(env="BitFlip-10", batch_size=8) | settings)), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+    config = Config(**(dict(env="BitFlip-10", batch_size=8) | settings))
+    assert_refused(train_bitflip, config, words, tmp_path)
 
 
 def test_settings_that_train_has_too_have_the_same_default():
@@ -228,17 +226,13 @@ def test_settings_that_train_has_too_have_the_same_default():
 # ---- HER learns what cannot be learned without it --------------------------------------------------------------------
 
 
-def success(trainer):
-    """Success rate over 200 greedy episodes."""
-    return trainer.evaluate()["success"]
-
-
 @pytest.mark.parametrize("method", ["her", "none"])
 def test_dqn_flips_ten_bits_with_hindsight_alone(method):
     trainer = Trainer(Config("BitFlip-10", method))
     for _ in range(70):
         trainer.cycle()
-    assert success(trainer) >= 0.5 if method == "her" else success(trainer) <= 0.1
+    success = trainer.evaluate()["success"]
+    assert success >= 0.5 if method == "her" else success <= 0.1
 
 
 @pytest.mark.parametrize("method", ["her", "none"])
@@ -248,4 +242,5 @@ def test_the_agent_of_the_throwing_tasks_flips_ten_bits_with_hindsight_alone(met
     trainer = train.Trainer(config)
     for _ in range(config.epochs * config.cycles):
         trainer.cycle()
-    assert success(trainer) >= 0.4 if method == "her" else success(trainer) <= 0.1
+    success = trainer.evaluate()["success"]
+    assert success >= 0.4 if method == "her" else success <= 0.1

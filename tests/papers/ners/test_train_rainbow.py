@@ -1,6 +1,5 @@
 """The script for Rainbow on a tiny pixel game: samplers, order of a step, evaluation, resuming, settings, learning."""
 
-import dataclasses
 import functools
 import math
 from typing import Any
@@ -9,14 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from lab.run.errors import NonFiniteLoss, UserError
 from papers.ners import train_rainbow
 from papers.ners.samplers.methods import METHODS
 from papers.ners.samplers.samplers import Settings
 from papers.ners.train_rainbow import Config, Trainer, main, rollouts
 from tests.papers.ners.conftest import DRAWN, LAW, OWN
 from tests.papers.ners.pixel_catch import PixelCatch
-from tests.papers.runs import assert_goes_on, rows, same_run, weights
+from tests.papers.runs import assert_goes_on, assert_refused, rows, weights
 
 FOUR = [method for method in METHODS if method != "random-iid"]
 TINY: dict[str, Any] = dict(
@@ -65,13 +63,14 @@ def test_every_sampler_runs_and_says_what_it_did(method, tmp_path):
         assert values["tv"] > 0
 
 
-def test_one_seed_one_result(tmp_path):
+def test_another_seed_another_run(tmp_path):
+    """That one seed has one result is seen where a run is resumed."""
     state = torch.get_rng_state()
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        main(config(seed=seed), tmp_path / name)
+    for seed in (1, 2):
+        main(config(seed=seed), tmp_path / str(seed))
     assert torch.equal(torch.get_rng_state(), state)  # nobody else's numbers are shifted
-    assert same_run(tmp_path / "a", tmp_path / "b") and rows(tmp_path / "a") != rows(tmp_path / "c")
-    one, different = weights(tmp_path / "a"), weights(tmp_path / "c")
+    assert rows(tmp_path / "1") != rows(tmp_path / "2")
+    one, different = weights(tmp_path / "1"), weights(tmp_path / "2")
     assert not torch.equal(one["value.mu.weight"], different["value.mu.weight"])
 
 
@@ -208,37 +207,18 @@ def test_interrupted_and_resumed_equals_uninterrupted(method, tmp_path, monkeypa
     assert evaluated == [140, 160]  # from the checkpoint at 120 on
 
 
-def test_a_loss_that_is_not_finite_stops_the_run(tmp_path, monkeypatch):
-    update = train_rainbow.Rainbow.update
-
-    def broken(self, batch, weights):
-        td, q, value = update(self, batch, weights)
-        return td * np.nan, q, value
-
-    monkeypatch.setattr(train_rainbow.Rainbow, "update", broken)
-    with pytest.raises(NonFiniteLoss, match="loss is nan at step 61"):
-        main(config("per"), tmp_path)
-
-
 # --- settings ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (dict(batch_size=100), ["memory of 90", "batch of 100"]),
-        (dict(random_steps=9), ["from step 9 on with 3-step returns", "batch of 8"]),
-        (dict(atoms=1), ["atoms must be at least 2"]),
-        (dict(sampling=Settings(alpha=-1.0)), ["alpha must not be negative"]),
-        (dict(seed=-1), ["seed -1 is negative"]),
-        (dict(env="Pogn"), ["Pogn"]),
+        (dict(batch_size=100), "memory of 90.*batch of 100"),
+        (dict(random_steps=9), "from step 9 on with 3-step returns.*batch of 8"),
     ],
 )
-def test_settings_that_cannot_work_cost_one_line_and_leave_nothing_behind(changes, words, tmp_path):
-    with pytest.raises(UserError) as error:
-        main(dataclasses.replace(config(), **changes), tmp_path / "run")
-    assert all(word in str(error.value) for word in words) and "\n" not in str(error.value)
-    assert not (tmp_path / "run").exists()
+def test_settings_that_cannot_work_are_named(changes, words, tmp_path):
+    assert_refused(train_rainbow, config(**changes), words, tmp_path)
 
 
 def test_the_largest_batch_that_fits_runs(tmp_path):

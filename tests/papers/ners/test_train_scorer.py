@@ -1,26 +1,22 @@
 """The networks alone: what is logged, against the sampler it is about; rewards; bad settings."""
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from lab.run.errors import UserError
 from lab.run.runs import Streams
-from papers.ners import train_scorer
 from papers.ners.ners import NERS
 from papers.ners.samplers.samplers import Settings
 from papers.ners.train_scorer import Config, filled, main, measured
+from tests.papers.runs import rows
 
 SMALL: dict[str, Any] = dict(transitions=450, updates=(0, 2, 4))
 
 
 def table(run_dir: Path) -> dict[tuple[int, str], float]:
-    rows = [line.split(",") for line in (run_dir / "metrics.csv").read_text().splitlines()[1:]]
-    return {(int(step), name): float(value) for step, name, value, _ in rows}
+    return {(int(step), name): float(value) for step, name, value in rows(run_dir)}
 
 
 def test_a_memory_of_random_actions():
@@ -65,11 +61,3 @@ def test_always_positive_rewards_raise_all_scores(tmp_path):
     main(config, tmp_path)
     found = table(tmp_path)
     assert found[0, "score"] < 0.6 and found[60, "score"] > 0.99
-
-
-def test_settings_that_cannot_work(tmp_path):
-    for changes, words in ((dict(env="Cheetah"), "Cheetah"),
-                           (dict(sampling=Settings(alpha=-1.0)), "alpha must not be negative")):  # fmt: skip
-        with pytest.raises(UserError, match=words):
-            main(dataclasses.replace(Config(**SMALL), **changes), tmp_path / "run")
-    assert torch.get_num_threads() == 1 and train_scorer.BATCH == 128

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
-from lab.judge.results import COLUMNS
 from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
 from papers.bias_reduced_her.worlds.measure import LINE
+from tests.papers.judged import save
 
 POINTS = 8
 """Evaluations per run; success and distance have their last values from the fourth on."""
@@ -43,45 +42,37 @@ def write(
     away in success, and a hundredth in everything. late: factor on success in the second half. seeds: how many,
     else the grid's. keep: which runs were made.
     """
-    if "+" in experiment:
-        for name in experiment.split("+"):
-            write(
-                root, name, scale, success, bias=bias, fall=fall, kl=kl, floor=floor, spread=spread, late=late,
-                seeds=seeds, keep=keep,
-            )  # fmt: skip
-        return
-    rows: list[tuple] = []
-    runs = dict.fromkeys((entry.method, entry.env, entry.seed) for entry in EXPERIMENTS[experiment](scale))
-    if seeds is not None:
-        runs = dict.fromkeys((method, env, seed) for method, env, _ in runs for seed in range(seeds))
-    for run in runs:
-        kind = run[:2]
-        last = max(seed for *other, seed in runs if tuple(other) == kind)
-        away = 2 * run[2] / last - 1 if last else 0.0  # from -1 to 1
-        apart, factor = away * spread(*kind), 1 + 0.01 * away
-        if not keep(*run):
-            continue
-        for i in range(POINTS):
-            rise = min(i / 3, 1.0)
-            rate = float(np.clip((success(*kind) * factor + apart) * rise, 0, 1))
-            rate *= late(*kind) if i >= POINTS / 2 else 1.0
-            value = -50 * (1 - rate)
-            metrics = {
-                "success": rate,
-                "distance": START - fall(*kind) * factor * rise,
-                "return": value,
-                "q_estimate": value + bias(*kind) * factor,
-                "kl": kl(*kind) * factor,
-            }
-            if i == POINTS - 1:
-                share = floor(*kind) * factor
-                metrics |= {"virtual 2 0": share, "virtual 7 3": 1 - share, "virtual_per_step": 4.0}
-                metrics |= {"env_steps": 9_000.0 * POINTS, "success ground": rate, "success held": rate}
-                metrics |= {f"q_estimate {s}": value + bias(*kind) * factor for s in ("held", "ground")}
-                metrics |= {f"return {s}": value for s in ("held", "ground")}
-                metrics |= {f"estimate {s}": value + bias(*kind) * factor for s in LINE}
-                metrics |= {f"realised {s}": value for s in LINE}
-            rows += [(experiment, scale, *run, STEP * (i + 1), name, value, 0.1) for name, value in metrics.items()]
-    path = root / scale / f"{experiment}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pd.DataFrame(rows, columns=COLUMNS).to_csv(path, index=False)
+    for name in experiment.split("+"):
+        rows: list[tuple] = []
+        runs = dict.fromkeys((entry.method, entry.env, entry.seed) for entry in EXPERIMENTS[name](scale))
+        if seeds is not None:
+            runs = dict.fromkeys((method, env, seed) for method, env, _ in runs for seed in range(seeds))
+        for run in runs:
+            kind = run[:2]
+            last = max(seed for *other, seed in runs if tuple(other) == kind)
+            away = 2 * run[2] / last - 1 if last else 0.0  # from -1 to 1
+            apart, factor = away * spread(*kind), 1 + 0.01 * away
+            if not keep(*run):
+                continue
+            for i in range(POINTS):
+                rise = min(i / 3, 1.0)
+                rate = float(np.clip((success(*kind) * factor + apart) * rise, 0, 1))
+                rate *= late(*kind) if i >= POINTS / 2 else 1.0
+                value = -50 * (1 - rate)
+                metrics = {
+                    "success": rate,
+                    "distance": START - fall(*kind) * factor * rise,
+                    "return": value,
+                    "q_estimate": value + bias(*kind) * factor,
+                    "kl": kl(*kind) * factor,
+                }
+                if i == POINTS - 1:
+                    share = floor(*kind) * factor
+                    metrics |= {"virtual 2 0": share, "virtual 7 3": 1 - share, "virtual_per_step": 4.0}
+                    metrics |= {"env_steps": 9_000.0 * POINTS, "success ground": rate, "success held": rate}
+                    metrics |= {f"q_estimate {s}": value + bias(*kind) * factor for s in ("held", "ground")}
+                    metrics |= {f"return {s}": value for s in ("held", "ground")}
+                    metrics |= {f"estimate {s}": value + bias(*kind) * factor for s in LINE}
+                    metrics |= {f"realised {s}": value for s in LINE}
+                rows += [(name, scale, *run, STEP * (i + 1), *item, 0.1) for item in metrics.items()]
+        save(root, rows)

@@ -12,7 +12,7 @@ from papers.bias_reduced_her.evidence.claims import CLAIMS, floor_goals
 from papers.bias_reduced_her.evidence.claims_runs import ROOM, SUFFIX, sign_flips
 from papers.bias_reduced_her.evidence.labels import BOTH, CONTROLS, NAMES, TABLE_2, TRAINING
 from tests.papers.bias_reduced_her.evidence.synthetic import POINTS, write
-from tests.papers.judged import Judged
+from tests.papers.judged import Judged, statuses
 
 ELSEWHERE = [*claims_bitflip.CLAIMS, *claims_appendix_a.CLAIMS]
 TRAINED = [claim for claim in CLAIMS if claim not in ELSEWHERE]
@@ -72,10 +72,6 @@ def verdicts(root, numbers, only=IDS, experiments=(TRAINING,), seeds=12, **made)
 def verdict_on(claim, root, **numbers):
     """Verdict on one claim about the training runs, from right numbers but for these."""
     return verdicts(root, RIGHT | numbers, [claim])[claim]
-
-
-def statuses(found) -> dict[str, str]:
-    return {name: verdict.status for name, verdict in found.items()}
 
 
 # --- all claims ------------------------------------------------------------------------------------------------------

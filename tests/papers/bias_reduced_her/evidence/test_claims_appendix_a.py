@@ -1,14 +1,14 @@
 """Claims about Appendix A on made-up results."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from lab.judge.claims import evaluate
-from lab.judge.results import COLUMNS, Results
+from lab.judge.results import Results
 from papers.bias_reduced_her.evidence.claims_appendix_a import CLAIMS
 from papers.bias_reduced_her.evidence.labels import SIGMA2, SMALL_FLOOR
 from papers.bias_reduced_her.worlds.appendix_a import METHODS
+from tests.papers.judged import save
 
 TRUE = {
     "em": 0.01,  # error
@@ -42,8 +42,7 @@ def write(root, numbers, seeds=5, ratio=1.0, but=None):
                         ("appendix-a", "full", method, env, seed, 2000, metric, value * (1 + 0.01 * rng.normal()), 0.0)
                         for metric, value in values.items()
                     ]
-    (root / "full").mkdir(parents=True)
-    pd.DataFrame(table, columns=COLUMNS).to_csv(root / "full" / "appendix-a.csv", index=False)
+    save(root, table)
 
 
 def verdicts(root, *args, **kwargs):

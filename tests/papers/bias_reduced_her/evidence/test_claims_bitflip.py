@@ -1,13 +1,13 @@
 """Claims about bit flipping on made-up results."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from lab.judge.claims import evaluate
-from lab.judge.results import COLUMNS, Results
+from lab.judge.results import Results
 from papers.bias_reduced_her.evidence.claims_bitflip import CLAIMS
 from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
+from tests.papers.judged import save
 
 TERMINAL, TIMEOUT, PLAIN = "BitFlip-10-terminal", "BitFlip-10-timeout", "BitFlip-10"
 AGREES = {  # metric -> method -> value at the end, in every env that has it
@@ -33,8 +33,7 @@ def write(root, numbers, seeds=5, but=None, early=None, noise=0.01):
                 value = (early or {}).get(metric, by_method)[entry.method] if step <= 480 else by_method[entry.method]
                 value += noise * rng.normal()
                 table.append(("bitflip", "full", entry.method, entry.env, entry.seed, step, metric, value, 0.0))
-    (root / "full").mkdir(parents=True)
-    pd.DataFrame(table, columns=COLUMNS).to_csv(root / "full" / "bitflip.csv", index=False)
+    save(root, table)
 
 
 def verdicts(root, *args, **kwargs):

@@ -34,13 +34,6 @@ def test_nothing_but_the_length_differs_from_the_defaults_and_curves_have_50_poi
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("env", TASKS)
-def test_one_budget_for_all_methods(scale, env):
-    runs = [entry.config for entry in trained(scale) if entry.env == env]
-    assert len({dataclasses.replace(config, method="her", seed=0) for config in runs}) == 1
-
-
-@pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name.startswith(("own", "bootstrapped"))])
 def test_own_experiments_change_one_setting_each(name, scale):
     plain = {(entry.env, entry.method, entry.seed): entry.config for entry in trained(scale)}

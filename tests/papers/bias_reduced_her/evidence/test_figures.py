@@ -13,6 +13,7 @@ from papers.bias_reduced_her.evidence.labels import CONTROLS, NAMES, TABLE_2, TR
 from papers.bias_reduced_her.worlds.tasks import TASKS
 from tests.papers.bias_reduced_her.evidence.synthetic import write
 from tests.papers.drawn import cells, curve, draw, named, words
+from tests.papers.judged import save
 
 
 def level(method, env):
@@ -103,8 +104,7 @@ def test_bias_of_bit_flipping_by_distance(tmp_path):
     run = EXPERIMENTS["bitflip"]("smoke")[0]
     numbers = {"quit_bias": 9.0, "quit_bias 1": 2.0, "quit_bias 10": 3.0, "success": 1.0}
     rows = [("bitflip", "smoke", run.method, run.env, run.seed, 900, *item, 0.1) for item in numbers.items()]
-    (tmp_path / "smoke").mkdir()
-    pd.DataFrame(rows, columns=COLUMNS).to_csv(tmp_path / "smoke" / "bitflip.csv", index=False)
+    save(tmp_path, rows)
     data = Data(Results(tmp_path), "bitflip", "smoke")
     found = by_distance(data).frame
     assert found[["metric", "step", "value"]].to_numpy().tolist() == [["quit_bias", 1, 2.0], ["quit_bias", 10, 3.0]]

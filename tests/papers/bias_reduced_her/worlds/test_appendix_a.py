@@ -5,7 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from lab.run.errors import UserError
 from lab.run.runs import Streams
 from papers.bias_reduced_her.instructional import Grid, target_distribution
 from papers.bias_reduced_her.worlds import appendix_a
@@ -20,7 +19,7 @@ from papers.bias_reduced_her.worlds.appendix_a import (
     main,
     measure,
 )
-from tests.papers.runs import rows
+from tests.papers.runs import assert_refused, rows
 
 RUNS = [(env, method) for env, methods in METHODS.items() for method in methods]
 SMALL = dict(samples=100, episodes=30)
@@ -65,9 +64,7 @@ def test_what_a_run_with_moving_goals_logs(tmp_path):
     ],
 )
 def test_bad_settings_cost_one_line_and_leave_nothing(settings, words, tmp_path):
-    with pytest.raises(UserError, match=words):
-        main(Config(**settings), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+    assert_refused(appendix_a, Config(**settings), words, tmp_path)
 
 
 # ---- estimates -------------------------------------------------------------------------------------------------------

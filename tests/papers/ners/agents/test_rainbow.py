@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from common.replay.frames import Batch
-from papers.ners.agents.rainbow import Convolutions, Network, NoisyLinear, Rainbow, patches, project
+from papers.ners.agents.rainbow import Convolutions, Network, NoisyLinear, Rainbow, project
 
 
 def batch_of(n: int, n_actions: int = 3, discount: float = 0.8, seed: int = 0) -> Batch:
@@ -70,11 +70,6 @@ def test_linear_layers_on_patches_are_convolutions(pixel_by_pixel):
     for conv, linear in ((first, ours.first), (second, ours.second)):  # initial weights have the law of Conv2d's
         bound = conv.weight[0].numel() ** -0.5
         assert 0.9 * bound < linear.weight.abs().max() <= bound and linear.weight.numel() == conv.weight.numel()
-
-
-def test_patches_by_hand():
-    x = torch.arange(2 * 5 * 2).reshape(1, 2, 5, 2)  # 2 rows, 5 columns (the last is left over), 2 channels
-    assert patches(x, 2).tolist() == [[[[0, 1, 2, 3, 10, 11, 12, 13], [4, 5, 6, 7, 14, 15, 16, 17]]]]
 
 
 def test_heads_are_duelling_and_of_the_papers_size():

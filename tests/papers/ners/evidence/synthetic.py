@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from lab.judge.results import COLUMNS
 from papers.ners.evidence.experiments import EXPERIMENTS
 from papers.ners.evidence.paper_values import TABLE1, TABLE2
+from tests.papers.judged import save
 
 ROWS = 20
 """Evaluations and scores of a run; every fifth has statistics."""
@@ -76,9 +75,7 @@ def write(
             away = 2 * (seed - first) / (seeds - 1) - 1 if seeds > 1 else 0.0
             found = run_rows(experiment, numbers(method, env), away, steps or STEPS.get(experiment, 500_000))
             rows += [(experiment, scale, method, env, seed, *row, 0.1) for row in found]
-    path = root / scale / f"{experiment}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pd.DataFrame(rows, columns=COLUMNS).to_csv(path, index=False)
+    save(root, rows)
 
 
 BONUS = 2**0.5

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.judge.claims import Verdict, evaluate
 from lab.judge.comparisons import Runs
-from lab.judge.results import COLUMNS, Results
+from lab.judge.results import Results
 from lab.judge.verdicts import NOBODY
 from lab.rooms import House
 from papers.ners.evidence.claims import CLAIMS
@@ -16,22 +15,17 @@ from papers.ners.evidence.figures import FIGURES
 from papers.ners.evidence.paper_values import BASELINES, TABLE1, TABLE2, scorer_updates
 from papers.ners.evidence.plan import GAMES, PLANS, files
 from papers.ners.evidence.postures import posture
-from tests.papers.judged import read_elsewhere
+from tests.papers.judged import Judged, read_elsewhere, save, statuses
 from tests.papers.ners.evidence.synthetic import HOPPER, LANDER, PENDULUM, right, write, wrong
 
-BY_ID = {claim.id: claim for claim in CLAIMS}
+IDS = [claim.id for claim in CLAIMS]
 YES, NO, MAYBE, PARTLY, NOT_RUN = "reproduced", "not reproduced", "inconclusive", "partly", "not run"
 ALIKE = {"own-ners-random", "own-ners-per"}
 
 
-def judge(root, *names) -> dict[str, Verdict]:
+def judge(root, *names) -> Judged:
     """Verdicts on the claims `names`, or on all."""
-    chosen = [BY_ID[name] for name in names or BY_ID]
-    return {claim.id: verdict for claim, verdict in evaluate(chosen, Results(root))}
-
-
-def statuses(found) -> dict[str, str]:
-    return {name: verdict.status for name, verdict in found.items()}
+    return Judged(CLAIMS, Results(root), names or None)
 
 
 def few(method: str, env: str, seed: int) -> bool:
@@ -53,7 +47,7 @@ def test_data_that_agree_reproduce_every_claim_and_data_that_disagree_none(numbe
     for experiment in PLANS:
         write(tmp_path, experiment, numbers(experiment), keep=few)
     found = judge(tmp_path)
-    assert statuses(found) == dict.fromkeys(BY_ID, expected) | dict.fromkeys(ALIKE, NO)
+    assert statuses(found) == dict.fromkeys(IDS, expected) | dict.fromkeys(ALIKE, NO)
     for name, verdict in found.items():
         assert (verdict.seeds, verdict.scale) == (3 if name in ("own-td3-lr", "own-random-baseline") else 5, "full")
         assert verdict.effect, name
@@ -65,7 +59,7 @@ def test_two_seeds_decide_nothing(tmp_path):
     for experiment in PLANS:
         write(tmp_path, experiment, right(experiment), seeds=2, keep=few)
     found = judge(tmp_path)
-    assert statuses(found) == dict.fromkeys(BY_ID, MAYBE)
+    assert statuses(found) == dict.fromkeys(IDS, MAYBE)
     assert all("TD3 Hopper: not run" in found[name].note for name in ("own-random-baseline", "own-td3-lr"))
     assert not [name for name, v in found.items() if "nan" in v.effect + v.interval + v.note]
 
@@ -123,8 +117,7 @@ def made(tmp_path):
             for name, of in curves.items() for seed, curve in enumerate(of) for k, value in enumerate(curve)
         ]  # fmt: skip
         rows += [(*row[:6], "return", row[7] + 5.0, 0.1) for row in rows if metric == "score"]
-        (tmp_path / "full").mkdir(exist_ok=True)
-        pd.DataFrame(rows, columns=COLUMNS).to_csv(tmp_path / "full" / "table1.csv", index=False)
+        save(tmp_path, rows)
         found = ROOM.runs(Results(tmp_path), "table1")
         found.prefix = "sac "
         return found
@@ -296,7 +289,8 @@ def test_on_the_sparse_pendulum_the_area_is_judged_beside_the_end(begin, tv, are
         numbers = but("own-time", lambda m, env, ours=ours: ours if m == "td3 ners environment" else {})
         write(tmp_path, name, numbers, "quick", first=first)
     found = judge(tmp_path, "own-time-law", "own-time-area", "own-time-end")
-    assert [*statuses(found).values()] == [law, area, YES] and {verdict.seeds for verdict in found.values()} == {10}
+    assert statuses(found) == {"own-time-law": law, "own-time-area": area, "own-time-end": YES}
+    assert {verdict.seeds for verdict in found.values()} == {10}
 
 
 @pytest.mark.parametrize(

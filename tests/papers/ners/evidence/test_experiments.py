@@ -6,10 +6,9 @@ import pytest
 
 from lab.run.identity import run_name
 from papers.ners import train, train_pendulum_draws, train_rainbow
-from papers.ners.agents.tasks import TASKS, make_env
+from papers.ners.agents.tasks import make_env
 from papers.ners.evidence import experiments, plan
 from papers.ners.evidence.experiments import EXPERIMENTS
-from papers.ners.evidence.figures import FIGURES
 from papers.ners.evidence.labels import split
 from papers.ners.evidence.paper_values import BASELINES, FIG5, RANDOM_STEPS, TABLE2, TIME_LIMITS
 from papers.ners.samplers.methods import METHODS
@@ -29,29 +28,6 @@ def configs(name: str, scale: str) -> dict:
     found = {(entry.method, entry.env, entry.seed): entry.config for entry in entries}
     assert len(found) == len(entries)
     return found
-
-
-@pytest.mark.parametrize("scale", SCALES)
-def test_what_is_run_is_what_is_planned(scale):
-    """Every agent on every task, with the same seeds for each method."""
-    for name in plan.PLANS:
-        found = configs(name, scale)
-        assert {(split(method)[0], env) for method, env, _ in found} == {*plan.cells(name, scale)}
-        for env in plan.PLANS[name].tasks[scale]:
-            methods = {method for method, at, _ in found if at == env}
-            seeds = plan.seeds(scale, name)
-            assert {(m, env, seed) for m in methods for seed in seeds} == {key for key in found if key[1] == env}
-    assert {env for name in ("fig3", "fig4", "table1", "table3") for env in plan.PLANS[name].tasks.full} <= {*TASKS}
-    assert {name for figure in FIGURES.values() for name in figure.experiments} == set(EXPERIMENTS)
-
-
-def test_results_are_kept_in_parts_of_five_seeds_with_every_agent_and_sampler_in_each():
-    assert plan.files("fig1") == ("fig1",) and plan.files("fig4") == ("fig4", "fig4-2")
-    assert plan.read_as("fig3", "fig1") == "fig3+fig3-2+fig3-3+fig3-4+fig1"
-    runs = {part: {(e.method, e.seed) for e in EXPERIMENTS[part]("quick")} for part in plan.files("fig3")}
-    methods = {f"{agent} {sampler}" for agent in ("sac", "td3") for sampler in experiments.FOUR}
-    for k, found in enumerate(runs.values()):
-        assert found == {(method, seed) for method in methods for seed in range(10 + 5 * k, 15 + 5 * k)}
 
 
 def test_the_games_are_those_of_table_2_and_quick_has_the_one_where_ners_gains_the_largest_share():
@@ -137,13 +113,3 @@ def test_quick_changes_lengths_widths_and_evaluations_only():
         full = train.Config(env, c.method, "sac", seed, 10_000, random_steps=1_000, sampling=sampling)
         assert c == replace(full, timeout_terminal=method.endswith("terminal"))
     assert min(seed for name in plan.PLANS for _, _, seed in configs(name, "quick")) == plan.FIRST_SEED == 10
-
-
-def test_smoke_is_tiny_and_still_learns():
-    for name in plan.PLANS:
-        for c in configs(name, "smoke").values():
-            if name != "own-why":
-                assert c.steps <= 300
-            if name not in ("fig1", "own-why"):
-                assert c.random_steps < c.steps // 2 and c.steps // c.eval_every >= 5  # a row of statistics
-                assert c.sampling.train_size == 16 and (c.sampling.widths == "code" or name == "own-law")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from torch.nn.functional import softplus
 
 from papers.ref_er.agents.advantages import Gaussian, Quadratic, lower_triangular
 
@@ -79,20 +78,6 @@ def test_gaussian_by_hand(u, exponent):
     found = Gaussian()(raw, torch.tensor([u]).double(), torch.tensor([2.0, 1.0]))
     halves = [math.sqrt(2 / 6) + math.sqrt(3 / 7), math.sqrt(4 / 5) + math.sqrt(10 / 11)]
     assert found.tolist() == [pytest.approx(7 * math.exp(-exponent / 2) - 7 * halves[0] * halves[1] / 4)]
-
-
-def test_mean_of_the_gaussian_form_is_a_product_over_components():
-    """Eq. (22): K times one-dimensional means (Eq. 21), each found here by quadrature."""
-    d, form, std = 3, Gaussian(), deviation(3)
-    one = coefficients(form, d)
-    height, above, below = softplus(one[0]).split([1, d, d])
-    product = height.item()
-    for i in range(d):
-        u, p = quadrature(std[i : i + 1])
-        width = np.where(u[:, 0] > 0, above[i], below[i])
-        product *= p.numpy() @ np.exp(-0.5 * u[:, 0].numpy() ** 2 / width)
-    at_mean = form(one, torch.zeros(1, d).double(), std)  # K - E[f]
-    assert at_mean.item() == pytest.approx(height.item() - product, rel=1e-6)
 
 
 @both_forms

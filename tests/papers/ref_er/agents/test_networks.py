@@ -45,20 +45,6 @@ def parameters(one: MLP) -> list[np.ndarray]:
 
 
 # --- both directions -------------------------------------------------------------------------------------------------
-def test_a_network_by_hand():
-    """1 - 1 - 1: y = 4 h / (1 + |h|) + 5 with h = 2 x + 3."""
-    one = MLP((1, 1, 1))
-    with torch.no_grad():
-        for parameter, value in zip(one.parameters(), (2.0, 3.0, 4.0, 5.0)):
-            parameter.fill_(value)
-    x = np.array([[1.0], [-2.0]], np.float32)  # h = 5, -1
-    close(one.evaluate(x), [[4 * 5 / 6 + 5], [4 * -1 / 2 + 5]])
-    close(one.input_gradient(x), [[2 * 4 / 36], [2 * 4 / 4]])
-    one.backward(np.array([[1.0], [10.0]], np.float32))
-    found = [parameter.grad.item() for parameter in one.parameters()]
-    close(found, [4 / 36 * 1 + 10 * 4 / 4 * -2, 4 / 36 + 10 * 4 / 4, 5 / 6 - 10 / 2, 11])
-
-
 @every_size
 def test_outputs_against_the_module(sizes):
     one, x = network(sizes), inputs(sizes)

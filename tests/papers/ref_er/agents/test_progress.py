@@ -11,6 +11,7 @@ from lab.run.errors import NonFiniteLoss
 from lab.run.runs import Run, execute
 from papers.ref_er.agents import progress
 from papers.ref_er.agents.progress import after_step, finish
+from tests.papers.runs import rows
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,9 @@ def train(run, trainer):
     return finish(run, trainer)
 
 
-def rows(directory):
-    lines = (directory / "metrics.csv").read_text().splitlines()[1:]
-    return [line.rsplit(",", 1)[0] for line in lines]
-
-
 def test_evaluations_are_evenly_spaced_and_the_last_is_at_the_end(tmp_path):
     done = execute(Config(), tmp_path, train, Counting)
-    assert [row for row in rows(tmp_path) if ",td_error," in row] == [f"{t},td_error,0.0" for t in (6, 12, 18, 23)]
+    assert [step for step, name, _ in rows(tmp_path) if name == "td_error"] == ["6", "12", "18", "23"]
     assert done == {"steps": 23, "td_error": 0.0}
 
 

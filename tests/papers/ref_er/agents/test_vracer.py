@@ -14,7 +14,7 @@ from torch.nn.functional import softplus
 
 from papers.ref_er.agents.advantages import Advantage, Gaussian, Quadratic
 from papers.ref_er.agents.racer import RACER
-from papers.ref_er.agents.vracer import VRACER, policy_gradient, value_gradient
+from papers.ref_er.agents.vracer import VRACER
 from papers.ref_er.memory.episode import CUT, TERMINATED
 from papers.ref_er.memory.memory import EpisodeMemory
 from papers.ref_er.refer import RULES, ReFER
@@ -85,43 +85,6 @@ def assert_gradients(parameters: Iterable[nn.Parameter], expected: list[Tensor])
 
 def random_weights(n: int) -> np.ndarray:
     return np.random.default_rng(1).uniform(0.1, 1.0, n).astype(np.float32)
-
-
-# --- each gradient beside its loss -----------------------------------------------------------------------------------
-def random_batch(n: int = 20) -> SimpleNamespace:
-    """float64 tensors [n, d] and [n]; importance weights below and above 1."""
-    g = torch.Generator().manual_seed(0)
-    rows = [torch.randn(n, N_ACTIONS, generator=g, dtype=torch.float64) for _ in range(3)]
-    stds = [torch.rand(n, N_ACTIONS, generator=g, dtype=torch.float64) + 0.4 for _ in range(2)]
-    scalars = [torch.randn(n, generator=g, dtype=torch.float64) for _ in range(3)]
-    names = ("a", "mean", "old_mean", "std", "old_std", "q_ret", "value", "q")
-    return SimpleNamespace(**dict(zip(names, rows + stds + scalars)))
-
-
-def ratio(b: SimpleNamespace) -> Tensor:
-    return (Normal(b.mean, b.std).log_prob(b.a) - Normal(b.old_mean, b.old_std).log_prob(b.a)).sum(-1).exp()
-
-
-def test_the_policy_gradient_is_that_of_its_loss():
-    """Eq. (5): -rho (Qret - V), in which rho depends on the policy and V is constant."""
-    b = random_batch()
-    b.mean.requires_grad_(), b.std.requires_grad_()
-    rho = ratio(b)
-    expected = torch.autograd.grad((rho * (b.q_ret - b.value)).sum(), [b.mean, b.std])
-    arrays = [x.detach().numpy() for x in (b.a, b.mean, b.std, rho, b.q_ret, b.value)]
-    for found, wanted in zip(policy_gradient(*arrays), expected, strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-9)
-    assert rho.min() < 0.5 and rho.max() > 2
-
-
-def test_the_value_gradient_is_that_of_its_loss():
-    """Eqs. (7) and (9): half the squared distance from a constant Vtbc."""
-    b = random_batch()
-    rho = ratio(b)
-    target = b.value + rho.clamp(max=1) * (b.q_ret - b.q)
-    value = b.value.clone().requires_grad_()
-    expected = torch.autograd.grad(-0.5 * (value - target).square().sum(), value)[0]
-    np.testing.assert_allclose(value_gradient(*(x.numpy() for x in (rho, b.q_ret, b.q))), expected, atol=1e-12)
 
 
 # --- the learner -----------------------------------------------------------------------------------------------------
@@ -226,24 +189,6 @@ def test_what_it_finds_is_stored_and_carried_back(advantage, replay):
             target = memory.values[nxt] + min(1.0, memory.rho[nxt]) * (memory.returns[nxt] - q)  # Eqs. 7, 8
             assert memory.returns[slot] == pytest.approx(SCALE * memory.rewards[slot] + GAMMA * target, abs=1e-5)
     assert (abs(memory.returns - before.returns) > 0.01).sum() > 3
-
-
-def test_a_last_state_at_the_time_limit_is_valued_anew_and_a_terminal_one_is_not():
-    one, memory = learner(), filled()
-    ends = np.flatnonzero(memory.ends)
-    cut, terminal = ends[memory.ends[ends] == CUT], ends[memory.ends[ends] == TERMINATED]
-    assert (len(cut), len(terminal)) == (3, 2)
-    before = deepcopy(memory)
-    one.update(memory, np.array([terminal[0], cut[1], drawable(memory)[0]]), np.ones(3, np.float32), refer(), 1.0)
-    value = one.network.act(memory.states[cut + 1])[:, 0]
-    assert memory.values[cut[1] + 1] == pytest.approx(value[1], rel=1e-5) and value[1] != before.values[cut[1] + 1]
-    target = SCALE * memory.rewards[cut[1]] + GAMMA * value[1]
-    assert memory.returns[cut[1]] == pytest.approx(target, rel=1e-5)
-    for one_not_drawn in (cut[0], cut[2]):
-        assert memory.values[one_not_drawn + 1] == before.values[one_not_drawn + 1]
-        assert memory.returns[one_not_drawn] == before.returns[one_not_drawn]
-    assert memory.values[terminal[0] + 1] == 0
-    assert memory.returns[terminal[0]] == pytest.approx(SCALE * memory.rewards[terminal[0]], rel=1e-5)
 
 
 # --- policy and steps ------------------------------------------------------------------------------------------------

@@ -4,11 +4,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from lab.judge.results import COLUMNS
 from papers.ref_er.evidence.implied_kl import implied_kl
 from papers.ref_er.evidence.paper_values import ACTIONS
+from tests.papers.judged import save
 
 BINS = 10
 STEPS = 10_000_000
@@ -96,9 +94,7 @@ def write(
                             else value
                         )
                         rows.append((experiment, scale, method, env, seed, step, name, noisy, 0.1))
-    path = root / scale / f"{experiment}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pd.DataFrame(rows, columns=COLUMNS).to_csv(path, index=False)
+    save(root, rows)
 
 
 def shrinking(env: str, progress: float, k: int) -> float:

@@ -1,11 +1,10 @@
 """The claims, on made-up results in which they hold, fail or are undecided, and what they are made of, by hand."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from lab.judge.claims import Verdict, evaluate
-from lab.judge.results import COLUMNS, MissingData, Results
+from lab.judge.claims import Verdict
+from lab.judge.results import MissingData, Results
 from papers.ref_er.evidence import claims_ddpg, claims_flow, claims_runs
 from papers.ref_er.evidence.before_learning import POLICIES, RETURNS, before, kind_of, measure
 from papers.ref_er.evidence.claims import CLAIMS
@@ -24,6 +23,7 @@ from papers.ref_er.evidence.claims_sensitivity import largest_memory
 from papers.ref_er.evidence.experiments import EXPERIMENTS, entries_of
 from papers.ref_er.evidence.implied_kl import implied_kl
 from papers.ref_er.evidence.paper_values import ACTIONS
+from tests.papers.judged import Judged, save, statuses
 from tests.papers.ref_er.evidence.synthetic import (
     CHEETAH,
     HUMANOID,
@@ -37,7 +37,7 @@ from tests.papers.ref_er.evidence.synthetic import (
     write,
 )
 
-BY_ID = {claim.id: claim for claim in CLAIMS}
+IDS = [claim.id for claim in CLAIMS]
 YES, NO, MAYBE, PARTLY = "reproduced", "not reproduced", "inconclusive", "partly"
 
 
@@ -48,18 +48,13 @@ def made_up_tasks(monkeypatch):
         monkeypatch.setattr(module, "before", lambda method, env: START)
 
 
-def judge(root, *names) -> dict[str, Verdict]:
+def judge(root, *names) -> Judged:
     """Verdicts on the claims `names`, or on all."""
-    chosen = [BY_ID[name] for name in names or BY_ID]
-    return {claim.id: verdict for claim, verdict in evaluate(chosen, Results(root))}
+    return Judged(CLAIMS, Results(root), names or None)
 
 
 def judge_one(root, name) -> Verdict:
     return judge(root, name)[name]
-
-
-def statuses(found) -> dict[str, str]:
-    return {name: verdict.status for name, verdict in found.items()}
 
 
 # ---- all claims ------------------------------------------------------------------------------------------------------
@@ -70,7 +65,7 @@ def test_data_that_agree_reproduce_every_claim_and_data_that_disagree_none(numbe
     for experiment, methods in numbers.items():
         write(tmp_path, experiment, methods)
     found = judge(tmp_path)
-    assert statuses(found) == dict.fromkeys(BY_ID, status)
+    assert statuses(found) == dict.fromkeys(IDS, status)
     for name, verdict in found.items():
         assert (verdict.seeds, verdict.scale, verdict.steps) == (5, "full", STEPS) and verdict.effect, name
 
@@ -94,7 +89,7 @@ def test_one_or_two_seeds_decide_nothing(seeds, tmp_path):
     for experiment, methods in RIGHT.items():
         write(tmp_path, experiment, methods, seeds=seeds)
     found = judge(tmp_path)
-    assert statuses(found) == dict.fromkeys(BY_ID, MAYBE)
+    assert statuses(found) == dict.fromkeys(IDS, MAYBE)
     assert {verdict.seeds for verdict in found.values()} == {seeds}
     assert not [name for name, v in found.items() if "nan" in v.effect + v.interval]
 
@@ -165,8 +160,7 @@ def table(root, rows, method="m", env=WALKER, seeds=1, experiment="fig1"):
         for k, (episodes, value) in enumerate(rows):
             head = (experiment, "full", method, env, seed, 10 * (k + 1))
             lines += [(*head, "episodes", episodes, 0.1)] + ([(*head, "return", value, 0.1)] if episodes else [])
-    (root / "full").mkdir(exist_ok=True)
-    pd.DataFrame(lines, columns=COLUMNS).to_csv(root / "full" / f"{experiment}.csv", index=False)
+    save(root, lines)
     return ROOM.runs(Results(root), experiment)
 
 
@@ -194,8 +188,7 @@ def curves(root, experiment, env, **methods):
         for k, value_ in enumerate(values)
         for metric, value in (("return", value_), ("episodes", 10))
     ]
-    (root / "full").mkdir(exist_ok=True)
-    pd.DataFrame(rows, columns=COLUMNS).to_csv(root / "full" / f"{experiment}.csv", index=False)
+    save(root, rows)
 
 
 def test_faster_is_about_all_of_training(tmp_path):

@@ -32,15 +32,6 @@ def test_what_reproduce_trains():
     }
 
 
-def test_the_methods_of_figure_4():
-    methods = {e.method for e in entries_of(FIG4, "quick") if e.env == "HalfCheetah-v5"}
-    replays = {f"vracer {kind}" for kind in ("refer", "refer-1", "refer-2", "er")}
-    assert methods == replays | {"ppo", "acer (lr 1e-05)", "acer (lr 0.0001)"}
-    assert {e.env for e in entries_of(FIG4, "full") if e.method == "ppo"} == set(TASKS)
-    for method, envs in (("vracer er", 5), ("ppo", 5), ("acer (lr 1e-05)", 1)):
-        assert len({e.env for e in entries_of(FIG4, "quick") if e.method == method}) == envs
-
-
 def test_full_is_the_papers_protocol():
     """Nothing is set but what the label says; the defaults are the paper's (test_train.py)."""
     for name in (FIG1, "fig3", FIG4):

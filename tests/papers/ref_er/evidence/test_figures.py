@@ -32,6 +32,7 @@ from papers.ref_er.evidence.implied_kl import implied_kl
 from papers.ref_er.evidence.paper_values import ACTIONS, FIG1, FIG7
 from papers.ref_er.train import Config
 from tests.papers.drawn import caption, curve, draw, named
+from tests.papers.judged import save
 
 CHEETAH, WALKER = "HalfCheetah-v5", "Walker2d-v5"
 STEPS = [40_000, 80_000]
@@ -45,9 +46,8 @@ def made(root, experiment, keep=lambda *run: True):
         for run, k in zip(filter(lambda run: keep(*run), runs), order):
             values = dict.fromkeys(DECILES, -k) | {"episodes": 10, "return": -k, "kl": 0.2, "c_max": 5.0, "std": 0.4}
             rows += [(name, "quick", *run, step, *item, 0.1) for step in STEPS for item in values.items()]
-        (root / "quick").mkdir(parents=True, exist_ok=True)
         if rows:
-            pd.DataFrame(rows, columns=COLUMNS).to_csv(root / "quick" / f"{name}.csv", index=False)
+            save(root, rows)
     return Results(root)
 
 
@@ -203,24 +203,6 @@ def test_values_are_in_their_order():
 
 
 # ---- names and styles ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("method", "text"),
-    [
-        ("ddpg per", "DDPG + PER"),
-        ("vracer refer-1", "V-RACER + ReF-ER-1"),
-        ("ppo", "PPO"),
-        ("acer (lr 1e-05)", "ACER (η = 1e-5)"),
-        ("acer (lr 0.0001)", "ACER (η = 1e-4)"),
-        ("vracer refer (N 2^15)", "V-RACER + ReF-ER (N = 2^15)"),
-        ("vracer refer (F 0.5)", "V-RACER + ReF-ER (F = 0.5)"),
-        ("vracer refer (advantage quadratic)", "V-RACER + ReF-ER (advantage quadratic)"),
-        ("vracer refer (reverse KL)", "V-RACER + ReF-ER (reverse KL)"),
-    ],
-)
-def test_labels(method, text):
-    assert label(method) == text
 
 
 @pytest.mark.parametrize(

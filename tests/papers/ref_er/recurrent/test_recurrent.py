@@ -13,8 +13,9 @@ import torch
 from gymnasium import spaces
 
 from papers.ref_er import train, train_acer
+from papers.ref_er.agents import progress
 from papers.ref_er.agents.acer import ACER
-from papers.ref_er.memory.episode import seen
+from papers.ref_er.memory.episode import Episode, seen
 from papers.ref_er.recurrent.lstm_kernels import tanh
 from papers.ref_er.recurrent.recurrent import LSTM, Fan, WindowMemory, WindowSegments
 from tests.papers.ref_er.conftest import LENGTHS, N_ACTIONS, N_STATES, filled
@@ -56,9 +57,8 @@ def torchs(one: LSTM) -> tuple[torch.nn.LSTM, torch.nn.Linear]:
     return theirs, one.last
 
 
-def answers(one: LSTM, x: np.ndarray) -> torch.Tensor:
+def answers(theirs: torch.nn.LSTM, last: torch.nn.Linear, x: np.ndarray) -> torch.Tensor:
     """By PyTorch's LSTM, which sees of each window only the steps that there are."""
-    theirs, last = torchs(one)
     return torch.cat([last(theirs(torch.from_numpy(w[w[:, 0] > 0, 1:])[None])[0][:, -1]) for w in x])
 
 
@@ -69,7 +69,7 @@ close = partial(np.testing.assert_allclose, rtol=1e-4, atol=2e-5)
 @pytest.mark.parametrize("sizes", [SIZES, (3, 16, 1), (3, 4, 4, 4, 5)], ids=str)
 def test_outputs_are_those_of_pytorchs_lstm(sizes):
     one, x = network(sizes), windows()
-    expected = answers(one, x).detach().numpy()
+    expected = answers(*torchs(one), x).detach().numpy()
     assert expected.std() > 0.05
     for found in (one.evaluate(x), one.act(x), one(torch.from_numpy(x)).detach().numpy()):
         close(found, expected)
@@ -83,8 +83,7 @@ def test_gradients_are_those_of_pytorchs_lstm(sizes):
     one, x = network(sizes), windows()
     gradient = np.random.default_rng(1).normal(size=(len(x), sizes[-1]))
     theirs, last = torchs(one)
-    (sum((last(theirs(torch.from_numpy(w[w[:, 0] > 0, 1:])[None])[0][:, -1]) * torch.from_numpy(g).float()).sum()
-         for w, g in zip(x, gradient))).backward()  # fmt: skip
+    (answers(theirs, last, x) * torch.from_numpy(gradient).float()).sum().backward()
     expected = []
     for layer in range(len(sizes) - 2):
         expected += [getattr(theirs, f"{name}_l{layer}").grad for name in ("weight_ih", "weight_hh", "bias_ih")]
@@ -212,8 +211,6 @@ def wrapped(kind) -> Any:
     for k in range(40):
         first, length = source._episodes[k % len(LENGTHS)]
         slots = first + np.arange(length + 1)
-        from papers.ref_er.memory.episode import Episode
-
         steps = slots[:-1]
         parts = source.states[slots], source.actions[steps], source.means[steps], source.stds[steps]
         memory.forget()
@@ -304,8 +301,6 @@ RUNS: dict[str, Any] = {
 @pytest.mark.parametrize("name", RUNS)
 def test_interrupted_and_resumed_a_run_ends_as_without(name, tmp_path, counter, monkeypatch):
     script, config = RUNS[name]
-    from papers.ref_er.agents import progress
-
     monkeypatch.setattr(progress, "SAVE_EVERY", 1)
     assert_goes_on(script, config, tmp_path, monkeypatch, "learn", lambda trainer: trainer.t > 130)
 
