@@ -111,7 +111,8 @@ class Site:
     def write(self, path: Path, siblings: Sequence[Path], equations: Mapping[str, Markup]) -> None:
         """The page of a file, with links to those of its siblings."""
         place, where = self.pages[path], path.relative_to(ROOT).as_posix()
-        names = {sibling: "Overview" if sibling.name == "README.md" else sibling.name for sibling in siblings}
+        top = siblings[0].parent
+        names = {one: "Overview" if one.name == "README.md" else one.relative_to(top).as_posix() for one in siblings}
         nav = [("All papers", self.link(place, self.out / "index.html"))]
         nav += [(name, "" if sibling == path else self.link(place, sibling)) for sibling, name in names.items()]
         if path.suffix == ".py":
