@@ -110,7 +110,9 @@ class Trainer:
         self.reset()
 
         make_network = functools.partial(self.make_network, extra=False)
-        self.agent = DoubleDQN(make_network, config.lr, config.gamma, streams.integer("network"), self.optimizer)
+        self.agent = DoubleDQN(
+            make_network, config.lr, config.gamma, streams.integer("network"), self.optimizer, config.huber_delta
+        )
         self.sampler = make_sampler(
             config, streams, self.memory, self.agent, state_size=self.seen.size, optimizer=self.optimizer,
             error_network=functools.partial(self.make_network, extra=True), choose_roots=self.choose_roots(),

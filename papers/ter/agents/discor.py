@@ -82,9 +82,10 @@ class DisCor(Sampler):
         return len(next_error) * torch.softmax(-next_error / self.tau, dim=0)
 
     def loss(self, batch: Batch, next_error: Tensor, td: Tensor) -> tuple[Tensor, Tensor]:
-        """Huber loss of Delta(s, a) against |Q(s, a) - y| + gamma (1 - absorbing) Delta(s', a*), and Delta(s, a)."""
+        """Huber loss of Delta(s, a) against |Q(s, a) - y| + gamma (1 - absorbing) Delta(s', a*), and Delta(s, a). It bends
+        where the learner's does."""
         error = self.error(batch.frame).gather(1, batch.action[:, None]).squeeze(1)
-        return F.smooth_l1_loss(error, td.abs() + next_error), error.detach()
+        return F.huber_loss(error, td.abs() + next_error, delta=self.agent.huber_delta), error.detach()
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
         """One step of the error network on the batch that was sampled last."""

@@ -30,15 +30,22 @@ class DoubleDQN:
         gamma: discount.
         seed: of the initial weights.
         optimizer: see :func:`make_optimizer`.
+        huber_delta: TD error at which the loss bends.
     """
 
     def __init__(
-        self, make_network: Callable[[], Network], lr: float, gamma: float, seed: int, optimizer: Optimizer = "adam"
+        self,
+        make_network: Callable[[], Network],
+        lr: float,
+        gamma: float,
+        seed: int,
+        optimizer: Optimizer = "adam",
+        huber_delta: float = 1.0,
     ):
         torch.manual_seed(seed)
         self.q, self.target = make_network(), make_network().requires_grad_(False)
         self.optimizer = make_optimizer(optimizer, self.q.parameters(), lr)
-        self.gamma = gamma
+        self.gamma, self.huber_delta = gamma, huber_delta
         self.q_of_one = OneState(self.q)
         self.sync()
 
@@ -91,9 +98,9 @@ class DoubleDQN:
         return batch.reward + self.gamma * (1 - batch.absorbing) * next_value
 
     def loss(self, batch: Batch, y: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Weighted Huber loss (delta = 1), averaged over the batch, and Q(s, a) (B,)."""
+        """Weighted Huber loss, averaged over the batch, and Q(s, a) (B,)."""
         q = self.q(batch.frame).gather(1, batch.action[:, None]).squeeze(1)
-        return (weights * F.smooth_l1_loss(q, y, reduction="none")).mean(), q
+        return (weights * F.huber_loss(q, y, reduction="none", delta=self.huber_delta)).mean(), q
 
     def update(self, batch: Batch, y: Tensor, weights: Tensor) -> tuple[float, Tensor]:
         """One gradient step on targets ``y`` and loss weights ``weights`` (B,). Returns the loss and Q(s, a) (B,)."""

@@ -33,6 +33,9 @@ class Settings:
     """Adam's step size (App. B.1)."""
     gamma: Share = 0.99
     """Discount. Not in the paper; the released code has 0.99."""
+    huber_delta: Positive = 1.0
+    """Error at which the Huber loss bends from a parabola into a line. The paper names no loss; the released code has
+    the smooth L1 loss, which bends at 1."""
     update_every: Count = 4
     """Environment steps between two visits of the learner (App. B.1)."""
     replay_ratio: Positive = 0.25

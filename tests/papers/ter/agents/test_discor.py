@@ -110,6 +110,12 @@ def test_update_by_hand():
     q_before = [p.clone() for p in ours.agent.q.parameters()]
     loss = learn(ours, next_error, td)
     assert loss == pytest.approx(F.smooth_l1_loss(before, torch.tensor([4.0, 2.5, 0.25])).item())
+    ours.agent.huber_delta = 4.0
+    with torch.no_grad():
+        bent, _ = ours.loss(batch(), torch.tensor([1.0, 2.0, 9.0]), td)
+        error = ours.error(data.frame).gather(1, data.action[:, None]).squeeze(1)
+    assert bent == pytest.approx(F.huber_loss(error, torch.tensor([4.0, 2.5, 9.25]), delta=4.0).item())
+    ours.agent.huber_delta = 1.0
     assert all(torch.equal(a, b) for a, b in zip(q_before, ours.agent.q.parameters()))
     for _ in range(150):
         learn(ours, next_error, td)

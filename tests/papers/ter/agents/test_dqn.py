@@ -94,6 +94,14 @@ def test_loss_by_hand():
     assert loss.item() == pytest.approx((1.0 * 0.125 + 0.5 * 2.5 + 2.0 * 0.0) / 3)
 
 
+def test_the_loss_bends_where_it_is_told_to():
+    ours, errors = agent(huber_delta=4.0), torch.tensor([0.5, -3.0, 10.0])
+    ours.q = row(0)
+    loss, _ = ours.loss(batch(), torch.tensor([1.0, 6.0, 8.0]) + errors, torch.tensor([1.0, 2.0, 3.0]))
+    # parabolas up to 4, then 4 (|10| - 2): a line with the parabola's slope
+    assert loss.item() == pytest.approx((1.0 * 0.125 + 2.0 * 4.5 + 3.0 * 32.0) / 3)
+
+
 def test_greedy_actions():
     ours = agent()
     ours.q = row(0)
