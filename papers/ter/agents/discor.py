@@ -82,8 +82,8 @@ class DisCor(Sampler):
         return len(next_error) * torch.softmax(-next_error / self.tau, dim=0)
 
     def loss(self, batch: Batch, next_error: Tensor, td: Tensor) -> tuple[Tensor, Tensor]:
-        """Huber loss of Delta(s, a) against |Q(s, a) - y| + gamma (1 - absorbing) Delta(s', a*), and Delta(s, a). It bends
-        where the learner's does."""
+        """Huber loss of Delta(s, a) against |Q(s, a) - y| + gamma (1 - absorbing) Delta(s', a*), bent where
+        the learner's is; and Delta(s, a)."""
         error = self.error(batch.frame).gather(1, batch.action[:, None]).squeeze(1)
         return F.huber_loss(error, td.abs() + next_error, delta=self.agent.huber_delta), error.detach()
 
