@@ -86,7 +86,7 @@ def _where(trainer: Trainer, steps: int = STEPS) -> str:
 
 def _operations(trainer: Trainer) -> float:
     """Floating point operations per environment step that no implementation can do without: acting, and its updates."""
-    config, shape = trainer.config, trainer.env.observation_space.shape
+    config, shape = trainer.config, trainer.world.env.observation_space.shape
     layers = layer_flops(trainer.agent.q, shape)
     update = update_flops(layers, config.batch_size, looks=2)
     if isinstance(trainer.sampler, DisCor):

@@ -118,7 +118,7 @@ def _ebu(j: Joining) -> Sampler:
 
 def _discor(j: Joining) -> Sampler:
     one, c = j.one, j.one.config
-    make_network = functools.partial(one.make_network, extra=True)
+    make_network = functools.partial(one.world.make_network, extra=True)
     return DisCor(one.memory, one.agent, j.rng, make_network, c.lr, j.streams.integer("error network"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,10 @@ import torch
 
 from common.replay.protocol import Sampler, Step
 from envs.nchain import NChain
-from papers.ter import train, train_sokoban
+from papers.ter import train
+from papers.ter.worlds.minigrid import MiniGrid
+from papers.ter.worlds.sokoban import Sokoban
+from papers.ter.worlds.tiles import TileWorld
 
 TOLD = frozenset({"td_error", "q"})
 """Signals of the loop itself."""
@@ -21,10 +25,10 @@ Join = Callable[[Any], Sampler]
 
 
 class TileTrainer(train.Trainer):
-    """A run on MiniGrid."""
+    """A run on MiniGrid or another world of tiles."""
 
-    def __init__(self, config: Any, join: Join):
-        super().__init__(config)
+    def __init__(self, config: Any, join: Join, make_world: type[TileWorld] = MiniGrid):
+        super().__init__(config, make_world)
         self.sampler = join(self)  # in the place of the one that the room has made
 
     @property
@@ -39,15 +43,15 @@ class TileTrainer(train.Trainer):
 
     @property
     def horizon(self) -> int:
-        return self.env.max_steps
+        return self.world.env.max_steps
 
     @property
     def state_size(self) -> int:
-        return self.seen.size
+        return self.here.seen.size
 
     def evaluate(self) -> dict[str, float]:
         metrics = super().evaluate()
-        self.sampler.evaluation(metrics["return_known" if self.known else "return"])
+        self.sampler.evaluation(metrics["return_known" if self.world.known else "return"])
         return metrics
 
     # --- what samplers ask --------------------------------------------------------------------------------------------
@@ -70,8 +74,7 @@ class TileTrainer(train.Trainer):
         return network(batch.frame).gather(1, batch.action[:, None]).squeeze(1).cpu().numpy()
 
 
-class SokobanTrainer(TileTrainer, train_sokoban.Trainer):
-    """A run on Sokoban."""
+SokobanTrainer = functools.partial(TileTrainer, make_world=Sokoban)
 
 
 # ---- NChain ----------------------------------------------------------------------------------------------------------
@@ -101,8 +104,8 @@ class TileChain(NChain):
         return {"tiles": codes, "success": success}
 
 
-class ChainTrainer(TileTrainer):
-    """A run on NChain with `CHAIN` states. A return is 1 or 0: whether the goal was reached in time."""
+class Chain(TileWorld):
+    """NChain with `CHAIN` states. A return is 1 or 0: whether the goal was reached in time."""
 
     CHAIN = 20
 
@@ -111,3 +114,6 @@ class ChainTrainer(TileTrainer):
 
     def return_range(self) -> tuple[float, float]:
         return 0.0, 1.0
+
+
+ChainTrainer = functools.partial(TileTrainer, make_world=Chain)

@@ -6,31 +6,19 @@ Every episode is a new level. The agent sees 84x84 pixels, of which the memory k
 What is the same in all worlds stands in `train.py`.
 """
 
-from collections.abc import Callable
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from common.replay.storage import ring_bytes
-from envs.sokoban.game import BOX_REWARD, SOLVED_REWARD, Sokoban
 from lab.run.cli import cli
 from lab.run.runs import execute
 from lab.run.settings import Count, Range
 from papers.ter import train
 from papers.ter.agents.settings import ReplaySettings, TileSettings
 from papers.ter.replay.memory import tile_fields
-from papers.ter.topological import terminal_roots
-
-TASKS = {
-    # rows (as many columns, the ring of walls included) and boxes
-    "5x5-1": (5, 1),
-    "5x5-2": (5, 2),
-    "6x6-1": (6, 1),
-    "6x6-2": (6, 2),
-    "6x6-3": (6, 3),
-    "7x7-1": (7, 1),
-    "7x7-2": (7, 2),
-}
+from papers.ter.worlds.sokoban import TASKS, Sokoban, make_env
 
 
 @dataclass(frozen=True)
@@ -48,31 +36,12 @@ class Config(ReplaySettings, TileSettings):
     """Side of the picture that the agent sees (App. D.3), at least 36."""
 
 
-def make_env(config: Config) -> Sokoban:
-    size, boxes = TASKS[config.env]
-    return Sokoban((size, size), boxes, pixels=config.pixels)
-
-
 def replay_bytes(config: Config) -> int:
     """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
     return ring_bytes(config.capacity, tile_fields(make_env(config).grid_shape))
 
 
-class Trainer(train.Trainer):
-    """A run on Sokoban."""
-
-    def make_env(self, training: bool = True) -> Sokoban:
-        return make_env(self.config)
-
-    def return_range(self) -> tuple[float, float]:
-        largest = SOLVED_REWARD + BOX_REWARD * self.env.boxes
-        return -largest, largest
-
-    def choose_roots(self) -> Callable:
-        return terminal_roots
-
-    def picture_size(self) -> int:
-        return self.config.pixels
+Trainer = functools.partial(train.Trainer, make_world=Sokoban)
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:

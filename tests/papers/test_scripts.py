@@ -32,8 +32,8 @@ NAMES = sorted(
     if "    cli(Config, main, __doc__)\n" in path.read_text()
 )
 ON_THE_CPU_ALONE = {
-    "papers.bias_reduced_her.worlds.appendix_a", "papers.ter.train_nchain", "papers.ter.measures.sweeps",  # no networks
-    "papers.ter.measures.batch_time",  # its network only prepares the batches of EBU
+    "papers.bias_reduced_her.worlds.appendix_a", "papers.ter.train_nchain", "papers.ter.evidence.measures.sweeps",  # no networks
+    "papers.ter.evidence.measures.batch_time",  # its network only prepares the batches of EBU
     "papers.bias_reduced_her.train_bitflip", "papers.sibling_rivalry.train_track",  # 64 units, runs of a minute
 }  # fmt: skip
 
@@ -190,12 +190,12 @@ UNITS = {
     "papers.bias_reduced_her.train": "episode", "papers.sibling_rivalry.train_build": "episode",
     "papers.sibling_rivalry.train_track": "episode", "papers.sibling_rivalry.train": "episode",
     "papers.sibling_rivalry.train_off_policy": "episode",
-    "papers.ter.train_nchain": "backup", "papers.ter.measures.sweeps": "copy",
+    "papers.ter.train_nchain": "backup", "papers.ter.evidence.measures.sweeps": "copy",
 }  # fmt: skip
 """What a bar counts, where it is not environment steps."""
 WITHOUT_LOSSES = {
-    "papers.bias_reduced_her.worlds.appendix_a", "papers.ter.train_nchain", "papers.ter.measures.sweeps",
-    "papers.ter.measures.batch_time", "papers.ners.train_pendulum_draws", "papers.ners.train_scorer",
+    "papers.bias_reduced_her.worlds.appendix_a", "papers.ter.train_nchain", "papers.ter.evidence.measures.sweeps",
+    "papers.ter.evidence.measures.batch_time", "papers.ners.train_pendulum_draws", "papers.ners.train_scorer",
     "papers.ter.train_dreamer",
 }  # fmt: skip
 SCORES = {"return", "success", "error", "batch_seconds_mean", "grounded", "tv_replayed"}

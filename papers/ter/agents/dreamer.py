@@ -15,7 +15,7 @@ import numpy as np
 from envs.minigrid_tasks import MiniGridTask
 from envs.sokoban.game import BOX_REWARD, SOLVED_REWARD, Sokoban
 from lab.run.runs import Streams
-from papers.ter.train_sokoban import TASKS as SOKOBAN
+from papers.ter.worlds.sokoban import TASKS as SOKOBAN
 
 SIZES: dict[str, dict[str, int]] = {
     "paper": {},

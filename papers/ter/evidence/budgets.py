@@ -7,12 +7,13 @@ from envs import minigrid_tasks
 from envs.sokoban.game import BOX_REWARD, SOLVED_REWARD
 from lab.sweep.grid import Scales
 from papers.ter import train, train_atari, train_sokoban
+from papers.ter.worlds import atari, sokoban
 
 TASKS = tuple(minigrid_tasks.TASKS)
-SOKOBAN = tuple(train_sokoban.TASKS)
-GAMES = tuple(train_atari.SCORES)
+SOKOBAN = tuple(sokoban.TASKS)
+GAMES = tuple(atari.SCORES)
 LARGEST_RETURN = {task: minigrid_tasks.MiniGridTask(task).max_steps for task in TASKS} | {
-    task: SOLVED_REWARD + BOX_REWARD * boxes for task, (_, boxes) in train_sokoban.TASKS.items()
+    task: SOLVED_REWARD + BOX_REWARD * boxes for task, (_, boxes) in sokoban.TASKS.items()
 }
 QUICK = ("SimpleCrossing-Easy", "5x5-1", "5x5-2")
 """Tasks of Fig. 3 at quick: README, registered before the runs, says why these."""

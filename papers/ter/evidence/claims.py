@@ -23,7 +23,7 @@ from papers.ter.evidence.budgets import GAMES, LARGEST_RETURN, QUICK, SOKOBAN, T
 from papers.ter.evidence.comparisons import LAST, METRIC, OVERESTIMATION, ROOM, contest, places
 from papers.ter.evidence.experiments import RELEASED
 from papers.ter.evidence.labels import label
-from papers.ter.measures import batch_time
+from papers.ter.evidence.measures import batch_time
 
 BASELINES = METHODS[:-1]
 FACTOR = 2.0

@@ -19,7 +19,7 @@ from lab.sweep.grid import Experiment, Scales, each, grid
 from papers.ter import train_dreamer, train_nchain
 from papers.ter.agents.settings import METHODS
 from papers.ter.evidence.budgets import GAMES, MINIGRID, QUICK, SOKOBAN, TASKS, WORLDS, World
-from papers.ter.measures import batch_time, sweeps
+from papers.ter.evidence.measures import batch_time, sweeps
 
 FRESH = 10
 """First seed at quick: lower ones have been seen while its settings were chosen."""

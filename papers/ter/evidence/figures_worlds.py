@@ -11,7 +11,7 @@ from lab.judge.results import Results
 from papers.ter.evidence.budgets import SOKOBAN, TASKS
 from papers.ter.evidence.figures_nchain import draw_chain
 from papers.ter.evidence.labels import place
-from papers.ter.train_sokoban import TASKS as ROOMS
+from papers.ter.worlds.sokoban import TASKS as ROOMS
 
 LEVELS = 4
 """Random levels of each task that Fig. D.1 shows."""

@@ -12,6 +12,7 @@ from envs.sokoban.game import Sokoban
 from lab.run.errors import UserError
 from papers.ter import train, train_sokoban
 from papers.ter.agents.networks import CodeTrunk, Network
+from papers.ter.worlds import minigrid, sokoban
 
 HEADLINE = ("5x5-1", "ter")
 CONFIGS = (train_sokoban.Config, train.Config)
@@ -22,7 +23,7 @@ def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callabl
 
     Greedy but for the share of random actions that the paper's evaluation has (App. C). UserError for runs on Atari.
     """
-    env: Any = train.make_env(config) if isinstance(config, train.Config) else _sokoban(config)
+    env: Any = minigrid.make_env(config) if isinstance(config, train.Config) else _sokoban(config)
     codes = config.network == "codes"
     trunk = CodeTrunk(len(env.tiles), env.grid_shape) if codes else NatureTrunk(env.observation_space.shape)
     q = Network(trunk, int(env.action_space.n))
@@ -40,7 +41,6 @@ def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callabl
 
 
 def _sokoban(config: train_sokoban.Config) -> Sokoban:
-    if config.env not in train_sokoban.TASKS:
+    if config.env not in sokoban.TASKS:
         raise UserError(f"{config.env!r} is no task of Sokoban or MiniGrid; runs on others cannot be watched")
-    size, boxes = train_sokoban.TASKS[config.env]
-    return Sokoban((size, size), boxes, pixels=config.pixels)
+    return sokoban.make_env(config)

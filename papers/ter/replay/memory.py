@@ -41,7 +41,12 @@ class TileMemory:
         """States (n, rows, columns) as the network sees them."""
         return self.pixels.draw(states) if self.pixels else torch.from_numpy(states).to(self.device)
 
-    def add(self, state: np.ndarray, action: int, reward: float, next_state: np.ndarray, absorbing: bool) -> int:
+    def begin(self, state: np.ndarray) -> None:
+        """An episode begins in ``state``."""
+
+    def add(
+        self, state: np.ndarray, action: int, reward: float, next_state: np.ndarray, absorbing: bool, ended=False
+    ) -> int:
         """Store a transition; returns its slot."""
         self._last = None
         return self.ring.add(tiles=state, action=action, reward=reward, next_tiles=next_state, absorbing=absorbing)

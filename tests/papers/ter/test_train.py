@@ -55,12 +55,12 @@ def test_interrupted_and_resumed_equals_uninterrupted(name, tmp_path, monkeypatc
 
 def test_trainer_and_evaluation_play_the_variant_that_was_asked_for():
     one = trainer(env="LavaCrossing-Hard", n_actions=6, random_action_probability=0.1)
-    for env in (one.env, one.make_env(training=False)):
+    for env in (one.world.env, one.world.make_env(training=False)):
         assert (env.task, env.action_space.n, env.random_action_probability, env.pseudo_terminal) == (
             "LavaCrossing-Hard", 6, 0.1, False,
         )  # fmt: skip
     one = trainer(pseudo_terminal=True)
-    assert one.env.pseudo_terminal and one.make_env(training=False).pseudo_terminal
+    assert one.world.env.pseudo_terminal and one.world.make_env(training=False).pseudo_terminal
 
 
 def test_the_stochastic_world_stores_the_intended_action():

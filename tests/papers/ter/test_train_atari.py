@@ -9,10 +9,10 @@ import torch
 
 from envs.atari import Atari
 from papers.ter import train_atari
-from papers.ter.train import rollouts
 from papers.ter.train_atari import Config, Trainer, main
+from papers.ter.worlds import atari
 from tests.papers.runs import assert_refused, assert_resumes, rows, weights
-from tests.papers.ter.test_trainer import play
+from tests.papers.ter.test_trainer import evaluated, play
 
 pytest.importorskip("ale_py")
 
@@ -25,8 +25,8 @@ TINY: dict[str, Any] = dict(
 
 def cut(monkeypatch, frames: int) -> None:
     """Games are broken off after so many frames, four per step."""
-    monkeypatch.setattr(train_atari, "Atari", functools.partial(Atari, max_frames=frames))
-    monkeypatch.setattr(train_atari, "MAX_FRAMES", frames)
+    monkeypatch.setattr(atari, "Game", functools.partial(Atari, max_frames=frames))
+    monkeypatch.setattr(atari, "CUT_EVERY", frames // atari.REPEAT // 2)
 
 
 @pytest.fixture(autouse=True)
@@ -113,7 +113,9 @@ def test_the_state_acted_on_is_the_state_replayed(monkeypatch):
 
 def test_rewards_are_clipped():
     one = trainer(method="uer")
-    assert [one.stored_reward(reward) for reward in (-20.0, -1.0, -0.5, 0.0, 400.0)] == [-1.0, -1.0, -0.5, 0.0, 1.0]
+    for reward in (-20.0, -1.0, -0.5, 0.0, 400.0):
+        slot = one.memory.add(one.here.state, 0, reward, one.here.state, False, False)
+        assert one.memory.batch(np.array([slot])).reward.item() == min(max(reward, -1.0), 1.0)
 
 
 def test_a_lost_life_ends_the_episode_and_the_game_goes_on(monkeypatch):
@@ -165,10 +167,10 @@ def test_evaluation_plays_whole_games_with_unclipped_rewards(monkeypatch):
     """Asterix pays 50; the games are broken off by time, none ends with a life."""
     cut(monkeypatch, 480)
     one, made = trainer(env="Asterix", method="uer", eval_episodes=2, eval_noise=1.0), []
-    make_env = one.make_env
-    monkeypatch.setattr(one, "make_env", lambda training: made.append(make_env(training)) or made[-1])
-    returns, successes = rollouts(one, [1, 3], np.random.default_rng(0))
-    assert [env.training for env in made] == [False] * 2 and one.env.training
+    make_env = one.world.make_env
+    monkeypatch.setattr(one.world, "make_env", lambda training: made.append(make_env(training)) or made[-1])
+    returns, successes = evaluated(one, [1, 3])
+    assert [env.training for env in made] == [False] * 2 and one.world.env.training
     assert returns.max() >= 50 and (returns % 50 == 0).all() and not successes.any()
     assert all(env.ale.game_over() and not env.ale.game_over(with_truncation=False) for env in made)
 
@@ -179,7 +181,7 @@ def test_evaluation_plays_whole_games_with_unclipped_rewards(monkeypatch):
 )
 def test_scores_are_normalised_by_a_random_player_and_a_person(game, score, normalized):
     one = trainer(env=game, method="uer")
-    metrics = one.judge(np.array([score - 1, score + 1]), np.array([False, False]))
+    metrics = one.world.judge(np.array([score - 1, score + 1]), np.array([False, False]))
     assert metrics == pytest.approx({"return": score, "normalized_return": normalized})
 
 

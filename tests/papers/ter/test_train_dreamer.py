@@ -98,5 +98,5 @@ def test_levels_are_those_of_the_other_methods():
 
     settings = dict(levels=4, seed=5, capacity=400, warmup=160)
     assert (
-        dreamer.make(id="SimpleCrossing-Easy", seed=5, levels=4).known == train.Trainer(train.Config(**settings)).known
+        dreamer.make(id="SimpleCrossing-Easy", seed=5, levels=4).known == train.Trainer(train.Config(**settings)).world.known
     )

@@ -10,10 +10,9 @@ from envs.sokoban.game import MAX_STEPS, Sokoban
 from envs.sokoban.levels import parse
 from papers.ter import train_sokoban
 from papers.ter.agents.settings import METHODS
-from papers.ter.train import rollouts
 from papers.ter.train_sokoban import TASKS, Config, Trainer, main
 from tests.papers.runs import assert_refused, assert_resumes, rows
-from tests.papers.ter.test_trainer import play
+from tests.papers.ter.test_trainer import evaluated, play
 
 TINY: dict[str, Any] = dict(
     env="5x5-1", steps=120, capacity=80, warmup=32, batch_size=16, epsilon_steps=100, target_interval=30,
@@ -79,10 +78,11 @@ def test_the_network_sees_the_environments_picture(env, pixels):
     size, _ = TASKS[env]
     codes = np.random.default_rng(0).integers(7, size=(3, size, size), dtype=np.uint8)
     drawn = one.memory.draw(codes)
-    assert one.env.observation_space.shape == (pixels, pixels, 3)
+    assert one.world.env.observation_space.shape == (pixels, pixels, 3)
     assert drawn.dtype == torch.float32 and drawn.shape == (3, 3, pixels, pixels)
-    for picture, one.env._codes in zip(drawn, codes):
-        assert torch.equal(picture, torch.from_numpy(one.env._observe()).permute(2, 0, 1).float() / 255)
+    env = one.world.env
+    for picture, env._codes in zip(drawn, codes):
+        assert torch.equal(picture, torch.from_numpy(env._observe()).permute(2, 0, 1).float() / 255)
 
 
 @pytest.mark.parametrize("timeout_is_done", [False, True])
@@ -110,7 +110,7 @@ def test_evaluation_plays_the_task_of_training(env):
     size, boxes = TASKS[env]
     assert env == f"{size}x{size}-{boxes}"
     one = trainer(env=env, method="uer")
-    for world in (one.env, one.make_env(training=False)):
+    for world in (one.world.env, one.world.make_env(training=False)):
         assert (world.grid_shape, world.boxes, world.max_steps, world.action_space.n) == ((size, size), boxes, 120, 8)
     assert MAX_STEPS == 120
 
@@ -119,8 +119,8 @@ def test_evaluation_plays_the_task_of_training(env):
 def test_metrics_by_hand(env, largest, monkeypatch):
     """Returns between -(10 + boxes) and 10 + boxes are normalised; Q is compared with the upper end."""
     one = trainer(env=env, method="uer")
-    assert one.return_range() == (-largest, largest)
-    monkeypatch.setattr("papers.ter.train.rollouts", lambda *_: (np.array([largest, 0.0]), np.array([True, False])))
+    assert one.world.return_range() == (-largest, largest)
+    monkeypatch.setattr(one.world, "play", lambda *_: (np.array([largest, 0.0]), np.array([True, False])))
     one.recorded = {"q": [2.0 * largest, 4.0 * largest], "loss": [1.0, 2.0]}
     assert one.evaluate() == {
         "return": largest / 2, "normalized_return": 0.75, "success": 0.5, "q_overestimation": 2.0, "loss": 1.5,
@@ -137,7 +137,7 @@ def test_the_smallest_picture_runs_and_a_smaller_one_is_refused(tmp_path, short)
 
 
 def play_once(one):
-    return rollouts(one, [1], np.random.default_rng(0))
+    return evaluated(one, [1])
 
 
 # --- learning ---------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """What all worlds share, on MiniGrid tasks: one step, one update, evaluation, the loop."""
 
+import functools
 from collections import Counter
 from typing import Any
 
@@ -8,9 +9,9 @@ import pytest
 import torch
 
 from envs.minigrid_tasks import MiniGridTask
-from papers.ter import train
+from papers.ter.worlds import minigrid
 from papers.ter.agents.settings import METHODS
-from papers.ter.train import Config, Trainer, main, rollouts
+from papers.ter.train import Config, Trainer, main
 from tests.papers.runs import rows, weights
 
 # The memory wraps round, all schedules move, and episodes are short because lava ends them.
@@ -30,31 +31,36 @@ def trainer(**settings) -> Trainer:
 
 def play(one: Any, steps: int) -> list[tuple]:
     """(observation, action, reward, next observation, terminated, truncated) of the next steps."""
-    log, step = [], one.env.step
+    log, step = [], one.world.env.step
 
     def watched(action):
         result = step(action)
-        log.append((one.seen, action, result[1], result[0], result[2], result[3]))
+        log.append((one.here.seen, action, result[1], result[0], result[2], result[3]))
         return result
 
-    one.env.step = watched
+    one.world.env.step = watched
     for _ in range(steps):
         one.interact()
-    del one.env.step
+    del one.world.env.step
     return log
+
+
+def evaluated(one: Any, levels: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Returns and successes on these levels."""
+    return one.world.play(functools.partial(one.noisy_greedy, rng=np.random.default_rng(0)), levels)
 
 
 @pytest.fixture
 def short(monkeypatch):
     """Episodes of at most 40 steps: evaluations are quick, and time-outs happen in a short training, too."""
-    make_env = train.make_env
+    make_env = minigrid.make_env
 
     def make_short_env(config):
         env = make_env(config)
         env.max_steps = env.game.max_steps = 40
         return env
 
-    monkeypatch.setattr(train, "make_env", make_short_env)
+    monkeypatch.setattr(minigrid, "make_env", make_short_env)
 
 
 # --- whole runs -------------------------------------------------------------------------------------------------------
@@ -71,7 +77,7 @@ def test_methods_learn_differently_from_the_same_start(tmp_path, short):
     starts = {method: trainer(method=method) for method in METHODS}
     for one in starts.values():
         assert torch.equal(one.agent.q.head.weight, starts["uer"].agent.q.head.weight)
-        np.testing.assert_array_equal(one.seen, starts["uer"].seen)
+        np.testing.assert_array_equal(one.here.seen, starts["uer"].here.seen)
     for method in METHODS:
         main(config(method=method, steps=80), tmp_path / method)
     assert len({weights(tmp_path / method)["head.weight"].numpy().tobytes() for method in METHODS}) == 5
@@ -160,13 +166,13 @@ def test_fixed_levels(monkeypatch, short):
     monkeypatch.setattr(MiniGridTask, "reset", lambda self, seed=None: drawn.append(seed) or reset(self, seed=seed))
     drawn.clear()
     play(one, 2000)
-    assert set(drawn) == set(one.known) and len(one.known) == 5 and len(drawn) > 25
-    assert not any(level % 2 for level in one.known) and not set(one.known) & set(other.known)
+    assert set(drawn) == set(one.world.known) and len(one.world.known) == 5 and len(drawn) > 25
+    assert not any(level % 2 for level in one.world.known) and not set(one.world.known) & set(other.world.known)
     drawn.clear()
     metrics = one.evaluate()
     tried, played, again = drawn[:-80], drawn[-80:-40], drawn[-40:]
-    assert all(level % 2 for level in played) and set(again) == set(one.known)
-    assert not {one.first_tiles(level) for level in played} & {one.first_tiles(level) for level in one.known}
+    assert all(level % 2 for level in played) and set(again) == set(one.world.known)
+    assert not {one.world.first_tiles(level) for level in played} & {one.world.first_tiles(level) for level in one.world.known}
     assert set(played) < set(tried), "some of the 42 layouts were drawn that are known"
     for name in ("return", "normalized_return", "success"):
         assert f"{name}_known" in metrics and name in metrics
@@ -348,10 +354,10 @@ def test_rollouts_by_hand(monkeypatch):
     one = trainer(eval_noise=0.0, eval_episodes=4)
     monkeypatch.setattr(Scripted, "made", 0)
     monkeypatch.setattr(Scripted, "closed", 0)
-    monkeypatch.setattr(one, "make_env", lambda training: pytest.fail("for training") if training else Scripted())
+    monkeypatch.setattr(one.world, "make_env", lambda training: pytest.fail("for training") if training else Scripted())
     monkeypatch.setattr(one.memory, "draw", lambda tiles: tiles)
     monkeypatch.setattr(one.agent, "act", lambda tiles: tiles[:, 1].copy())
-    returns, successes = rollouts(one, range(4), np.random.default_rng(0))
+    returns, successes = evaluated(one, [0, 1, 2, 3])
     assert returns.tolist() == [0, 10 + 10 + 1, 3 * 20 + 0 + 1 + 2, 4 * 30 + 0 + 1 + 2 + 3]
     assert successes.tolist() == [False, True, False, True]
     assert Scripted.closed == Scripted.made == 4
@@ -372,7 +378,7 @@ def test_evaluation_noise(monkeypatch):
 def test_metrics_by_hand(monkeypatch):
     one = trainer(method="ter")
     played = np.array([-324.0, 324.0, 300.0]), np.array([False, True, True])
-    monkeypatch.setattr("papers.ter.train.rollouts", lambda *_: played)
+    monkeypatch.setattr(one.world, "play", lambda *_: played)
     assert one.evaluate() == {
         "return": 100.0, "normalized_return": (100 + 324) / 648, "success": 2 / 3, "vertices": 0.0, "fallbacks": 0.0,
     }  # fmt: skip

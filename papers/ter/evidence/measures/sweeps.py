@@ -1,6 +1,6 @@
 """What the number of predecessors makes of TER's sweeps, on a memory of random steps; no network is needed.
 
-    .venv/bin/python -m papers.ter.measures.sweeps --env SimpleCrossing-Easy --predecessors 1
+    .venv/bin/python -m papers.ter.evidence.measures.sweeps --env SimpleCrossing-Easy --predecessors 1
 
 A random policy fills a memory once. Then batches are drawn as in training, PER's share of them uniformly, since all
 priorities are equal. What a target network does is kept in tables: between two copies of it a transition passes on

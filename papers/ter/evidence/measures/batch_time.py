@@ -1,6 +1,6 @@
 """Table B.1: how long each replay method takes to make a batch.
 
-    .venv/bin/python -m papers.ter.measures.batch_time --method ter --steps 200000
+    .venv/bin/python -m papers.ter.evidence.measures.batch_time --method ter --steps 200000
 
 The memory is filled by a random policy exactly as in trainer. At every update two times are taken: of choosing the
 transitions (``choose_seconds``), in which the methods differ, and of choosing them and gathering them into tensors,

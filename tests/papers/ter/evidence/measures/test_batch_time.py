@@ -3,8 +3,8 @@
 import pytest
 
 from common.replay.samplers import UniformSampler
-from papers.ter.measures import batch_time
-from papers.ter.measures.batch_time import Config, main
+from papers.ter.evidence.measures import batch_time
+from papers.ter.evidence.measures.batch_time import Config, main
 from papers.ter.replay.memory import TileMemory
 from tests.papers.runs import assert_refused
 

@@ -3,8 +3,8 @@
 import pytest
 
 from lab.run.errors import UserError
-from papers.ter.measures import sweeps
-from papers.ter.measures.sweeps import Config, distances, main
+from papers.ter.evidence.measures import sweeps
+from papers.ter.evidence.measures.sweeps import Config, distances, main
 from tests.papers.runs import rows
 
 
