@@ -32,7 +32,8 @@ NAMES = sorted(
     if "    cli(Config, main, __doc__)\n" in path.read_text()
 )
 ON_THE_CPU_ALONE = {
-    "papers.bias_reduced_her.worlds.appendix_a", "papers.ter.train_nchain", "papers.ter.evidence.measures.sweeps",  # no networks
+    "papers.bias_reduced_her.worlds.appendix_a", "papers.ter.train_nchain",  # no networks
+    "papers.ter.evidence.measures.sweeps",
     "papers.ter.evidence.measures.batch_time",  # its network only prepares the batches of EBU
     "papers.bias_reduced_her.train_bitflip", "papers.sibling_rivalry.train_track",  # 64 units, runs of a minute
 }  # fmt: skip

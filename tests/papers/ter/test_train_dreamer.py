@@ -97,6 +97,5 @@ def test_levels_are_those_of_the_other_methods():
     from papers.ter import train
 
     settings = dict(levels=4, seed=5, capacity=400, warmup=160)
-    assert (
-        dreamer.make(id="SimpleCrossing-Easy", seed=5, levels=4).known == train.Trainer(train.Config(**settings)).world.known
-    )
+    theirs = dreamer.make(id="SimpleCrossing-Easy", seed=5, levels=4)
+    assert theirs.known == train.Trainer(train.Config(**settings)).world.known

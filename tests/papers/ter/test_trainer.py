@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from envs.minigrid_tasks import MiniGridTask
-from papers.ter.worlds import minigrid
 from papers.ter.agents.settings import METHODS
 from papers.ter.train import Config, Trainer, main
+from papers.ter.worlds import minigrid
 from tests.papers.runs import rows, weights
 
 # The memory wraps round, all schedules move, and episodes are short because lava ends them.
@@ -172,7 +172,8 @@ def test_fixed_levels(monkeypatch, short):
     metrics = one.evaluate()
     tried, played, again = drawn[:-80], drawn[-80:-40], drawn[-40:]
     assert all(level % 2 for level in played) and set(again) == set(one.world.known)
-    assert not {one.world.first_tiles(level) for level in played} & {one.world.first_tiles(level) for level in one.world.known}
+    first = one.world.first_tiles
+    assert not {first(level) for level in played} & {first(level) for level in one.world.known}
     assert set(played) < set(tried), "some of the 42 layouts were drawn that are known"
     for name in ("return", "normalized_return", "success"):
         assert f"{name}_known" in metrics and name in metrics
