@@ -9,8 +9,8 @@ of ten tasks. `Compare` holds it, `Runs.compare` judges it in one task, lab/judg
 sizes are factors (`ratio`).
 
 *Signs.* ">" above and "<" below, by more than `margin` where one is given; ">=" not worse, "==" the same and "!=" apart
-need a margin: `margin`, or else a `share` of what the better side gained over its score before learning, a fifth. On
-the right stands a method or a number.
+need a margin: `margin`, or else a `share` of what the better side gained over its score before learning, a fifth; one
+method is not above another where the two are the same by that share. On the right stands a method or a number.
 
 *Parts.* `all` or `most` of the tasks `on` must agree, and in each task all (`each`) of several comparisons; `decisive`
 are those of a task's comparisons without which the rest says nothing.
@@ -214,16 +214,17 @@ class Runs(scores.Runs):
             values = self.common(values, sides) if paired else values
             estimate = difference(*map(by.scaled, values), paired=paired)
         learnt = self.sides_learn(sides) if (by.gated(estimate.value) if callable(by.gated) else by.gated) else {}
-        if margin is None and sign in (">", "<"):
-            size = 0.0
-        elif margin is None:
-            if by.ratio or not learnt:
-                raise ValueError(f"{sign} needs a margin here")
-            size = share / MARGIN * margin_of(*(side.gain for side in learnt.values()))
-        else:
+        gain = share / MARGIN * margin_of(0.0, *(side.gain for side in learnt.values())) if not by.ratio else 0.0
+        if margin is not None:
             size = margin(values[0], values[-1] if level is None else level) if callable(margin) else margin
-            size = math.log(size) if by.ratio else size
-        rule, note = SIGNS[sign](size), by.note(values[0], values[-1]) if callable(by.note) else by.note
+            rule = SIGNS[sign](math.log(size) if by.ratio else size)
+        elif sign in (">", "<"):
+            rule = (above if sign == ">" else below)(size=gain if level is None else 0.0)
+        elif learnt and not by.ratio:
+            rule = SIGNS[sign](gain)
+        else:
+            raise ValueError(f"{sign} needs a margin here")
+        note = by.note(values[0], values[-1]) if callable(by.note) else by.note
         verdict = self.decide(
             estimate, lambda low, high: rule(low - offset, high - offset), sides, note=note, show=by.shown
         )

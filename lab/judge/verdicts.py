@@ -5,7 +5,7 @@
 random streams are paired by seed.
 
 *Rules* read an interval. "Not worse" and "the same" need a margin: a fifth of what the better side has gained over its
-score before learning (`margin_of`), or a factor for ratios.
+score before learning (`margin_of`), or a factor for ratios. "Better" is refuted inside that margin, too.
 
 *Gate and control.* Where neither side of a comparison learns there is nothing to compare (`gated`); learning is judged
 on the best stretch of training. That a method never succeeds can only be seen at a budget at which something else in
@@ -146,14 +146,21 @@ Rule = Callable[[float, float], str]
 """(low, high) -> reproduced, not reproduced or inconclusive."""
 
 
-def above(limit: float = 0.0) -> Rule:
-    """It is more than `limit`."""
-    return lambda low, high: "reproduced" if low > limit else "not reproduced" if high < limit else "inconclusive"
+def above(limit: float = 0.0, size: float = 0.0) -> Rule:
+    """It is more than `limit`. Refuted where it is less, and where the interval lies within `size` of `limit`: else a
+    difference that is not there could never be refuted."""
+
+    def rule(low: float, high: float) -> str:
+        if low > limit:
+            return "reproduced"
+        return "not reproduced" if high < limit or (limit - size < low and high < limit + size) else "inconclusive"
+
+    return rule
 
 
-def below(limit: float = 0.0) -> Rule:
-    """It is less than `limit`."""
-    return lambda low, high: above(-limit)(-high, -low)
+def below(limit: float = 0.0, size: float = 0.0) -> Rule:
+    """It is less than `limit`; else as `above`."""
+    return lambda low, high: above(-limit, size)(-high, -low)
 
 
 def not_worse(margin: float) -> Rule:

@@ -58,6 +58,16 @@ def test_signs_and_sizes(x, sign, y, how, status, tmp_path):
     assert ROOM.all(x, sign, y, of="e", on="Task", **how)(found).status == status
 
 
+def test_better_is_refuted_where_both_are_the_same(tmp_path):
+    """Both gain about 100, so that a difference of less than 20 counts as none."""
+    runs = ROOM.runs(results(tmp_path, a=[98.0, 100.0, 102.0], b=[101.0, 99.0, 98.0], c=[60.0, 100.0, 140.0]), "e")
+    assert [runs.compare("a", sign, "b", "Task").status for sign in "><"] == [NO, NO]
+    assert [runs.compare("a", sign, "c", "Task").status for sign in "><"] == [MAYBE, MAYBE], "too wide"
+    assert runs.compare("a", ">", "b", "Task", END).status == MAYBE, "without a gate there is no size to go by"
+    assert runs.compare("a", ">", 100.0, "Task").status == MAYBE, "nor against a number"
+    assert runs.compare("b", ">", "b", "Task", share=0.5).status == NO
+
+
 def test_a_margin_is_a_share_of_a_gain_or_is_given(tmp_path):
     runs = ROOM.runs(results(tmp_path, a=[1.0, 2.0, 3.0], b=[1.0, 2.0, 3.0]), "e")
     with pytest.raises(ValueError, match="== needs a margin"):
