@@ -2,19 +2,26 @@
 
 The paper gives no numbers; its four sentences are about orders. Returns hide what two of them are about, as an exit
 costs as much as hundreds of actions: exits per action and squared actions are compared instead.
+
+Returns differ clearly where nobody has learnt the task yet, so it has a gate of its own: nothing is decided until some
+method has halved its exits per action.
 """
 
-from functools import partial
+from collections.abc import Callable
+from typing import Any
 
 from lab.judge.claims import Claim
 from lab.judge.comparisons import Runs, Score
-from lab.judge.verdicts import MARGIN, Verdict, below, gated, mean_of
+from lab.judge.results import Results
+from lab.judge.verdicts import MARGIN, NOBODY, Verdict, below, gated, mean_of
 from papers.ref_er.evidence.before_learning import before
 from papers.ref_er.evidence.claims_runs import ROOM, bins, late, mean, score
 from papers.ref_er.evidence.claims_vracer import SEGMENTS
 from papers.ref_er.evidence.experiments import FLOW_TASK
 
 VRACER, ACER, ER, REFER = "vracer refer", "acer (lr 1e-05)", "ddpg er", "ddpg refer"
+HALF = 0.5
+"""Share of its first exits per action that a method must come down to."""
 HEAVY = 2.0
 """Ratio of squared actions from which one is large beside the other."""
 EFFORT = Score(late("effort"), ratio=True)
@@ -31,7 +38,22 @@ def little_progress(runs: Runs, env: str) -> Verdict:
     return gated(verdict, **{most: sides[most]})
 
 
-flow = partial(ROOM.all, of="fig6", on=FLOW_TASK)
+def flow(*what: Any, **how: Any) -> Callable[[Results], Verdict]:
+    """A check of the flow task, inconclusive where no method has halved its exits per action."""
+    check = ROOM.all(*what, of="fig6", on=FLOW_TASK, **how)
+
+    def gate(results: Results) -> Verdict:
+        verdict, runs = check(results), ROOM.runs(results, "fig6")
+        exits = [runs.curve("exits", method, env)[1].mean(axis=0) for method, env in runs.groups]
+        best = min(curve[-1] / curve[0] for curve in exits)
+        if best <= HALF:
+            return verdict
+        note = f"no method has halved its exits per action: the best has {best:.0%} of those at first"
+        return Verdict("inconclusive", NOBODY, "", verdict.seeds, verdict.steps, verdict.scale, note)
+
+    return gate
+
+
 LEFT_OPEN = "at quick with a coarse grid and 50,000 actions"
 CLAIMS = [
     Claim("fig6-acer", "fig6", f"Flow control: ACER makes little progress (at most {MARGIN:.0%} of what the best other "

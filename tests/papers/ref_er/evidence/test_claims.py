@@ -13,11 +13,11 @@ from papers.ref_er.evidence.claims_runs import (
     ROOM,
     TRAINING,
     factor_from_implied,
-    largest_rise,
     returns,
     roughness,
     score,
     spread_ratio,
+    trend,
 )
 from papers.ref_er.evidence.claims_sensitivity import largest_memory
 from papers.ref_er.evidence.experiments import EXPERIMENTS, entries_of
@@ -141,13 +141,12 @@ def test_seeds_that_were_not_run_are_named(tmp_path):
     assert "seeds" not in judge_one(tmp_path, "fig1-refer").note
 
 
-def test_runs_of_one_learner_are_paired_by_seed_and_those_of_two_are_not(tmp_path):
-    """Seeds differ more than methods; the better one is better by 100 with each of them."""
+def test_runs_with_one_seed_are_not_paired(tmp_path):
+    """Seeds differ more than methods. One is better by 100 with each of them, which would decide it if they were."""
     numbers = {name: dict(score=score, spread=400.0 / score) for name, score in
-               (("vracer refer", 1100.0), ("vracer refer-2", 1000.0), ("ppo", 1000.0))}  # fmt: skip
+               (("vracer refer", 1100.0), ("vracer refer-2", 1000.0))}  # fmt: skip
     write(tmp_path, "fig4", numbers, tasks=(WALKER, CHEETAH))
-    found = judge(tmp_path, "fig4-full", "fig4-ppo")
-    assert statuses(found) == {"fig4-full": YES, "fig4-ppo": MAYBE}
+    assert judge_one(tmp_path, "fig4-full").status == MAYBE
 
 
 # ---- scores ----------------------------------------------------------------------------------------------------------
@@ -197,7 +196,7 @@ def test_faster_is_about_all_of_training(tmp_path):
     fast = [[300, 600, 900, 900, 900, 900, 900, 900, 900, 901 - seed % 2] for seed in range(4)]
     curves(tmp_path, "fig1", WALKER, ddpg_a=fast, ddpg_b=[run[:8] + [900, 900] for run in slow])
     runs = ROOM.runs(Results(tmp_path), "fig1")
-    assert runs.compare("ddpg a", ">", "ddpg b", WALKER).status == MAYBE
+    assert runs.compare("ddpg a", ">", "ddpg b", WALKER).status == NO
     assert runs.compare("ddpg a", ">", "ddpg b", WALKER, TRAINING).status == YES
 
 
@@ -230,11 +229,19 @@ def test_the_score_before_learning_is_that_of_the_first_policy():
 # ---- divergences -----------------------------------------------------------------------------------------------------
 
 
-def test_largest_rise_and_roughness():
-    kl = np.array([[4.0, 2.0, 1.0, 0.5], [4.0, 2.0, 3.0, 1.0], [1.0, 1.1, 1.3, 1.2]])
-    np.testing.assert_allclose(largest_rise(kl), [0.0, 0.5, 0.3])
+def test_trend_and_roughness():
+    kl = np.array([[4.0, 2.0, 1.0, 0.5], [4.0, 2.0, 3.0, 1.0], [1.0, 1.0, 1.0, 1.0]])
+    slope = np.log([4.0, 2.0, 3.0, 1.0]) @ [-1.5, -0.5, 0.5, 1.5] / 5.0  # of the fitted line, by hand
+    np.testing.assert_allclose(trend(kl), [1 / 8, np.exp(3 * slope), 1.0])
     assert roughness(kl[:1]) == pytest.approx(0.0, abs=1e-12)  # halves each time
     np.testing.assert_allclose(roughness(kl[1:2]), [np.std(np.log([1 / 2, 3 / 2, 1 / 3]))])
+
+
+def test_the_flow_task_decides_nothing_before_somebody_stays_inside(tmp_path):
+    """Whatever the differences: here nobody halves its exits."""
+    flat = {method: numbers | dict(exits=0.45) for method, numbers in RIGHT["fig6"].items()}
+    write(tmp_path, "fig6", flat)
+    assert {judge_one(tmp_path, name).status for name in IDS if name.startswith("fig6-")} == {MAYBE}
 
 
 def test_factor_from_the_implied_divergence():
@@ -258,16 +265,13 @@ def test_the_share_of_far_samples_is_held(far, status, tmp_path):
     assert judge_one(tmp_path, "fig2-far").status == status
 
 
-def test_a_decline_that_is_not_smooth_is_none(tmp_path):
-    """Deep and bumpy: what tells a controlled policy from another one fails. Smooth and flat: the other half does."""
+def test_a_decline_is_that_of_the_trend(tmp_path):
+    """Bumps on the way down are none of its business; a fall of a quarter is too little."""
     flat = lambda env, progress, k: 0.2 - 0.05 * progress  # noqa: E731
     bumpy = lambda env, progress, k: 0.5 ** (k + 2 * (k == 5) * -1)  # noqa: E731
-    for kl, parts, status in ((flat, (NO, YES), PARTLY), (bumpy, (YES, NO), NO)):
+    for kl, status in ((flat, NO), (bumpy, YES)):
         write(tmp_path, "fig1", {"ddpg refer": dict(kl=kl)}, tasks=(WALKER, CHEETAH))
-        verdict = judge_one(tmp_path, "fig2-decline")
-        assert verdict.status == status
-        found = verdict.parts[WALKER].parts
-        assert (found["last / first"].status, found["largest rise"].status) == parts
+        assert judge_one(tmp_path, "fig2-decline").status == status
 
 
 def test_the_papers_level_needs_runs_as_long_as_the_papers(tmp_path):
