@@ -12,11 +12,13 @@ import numpy as np
 
 from lab.judge.claims import Claim
 from lab.judge.comparisons import Judge, Runs
+from lab.judge.results import MissingData
 from lab.judge.verdicts import Verdict, above, difference, gated
 from papers.sibling_rivalry.evidence.claims_runs import (
     FOUND,
     MAZE,
     ROOM,
+    SOLVED,
     SOONER,
     at,
     ends,
@@ -28,6 +30,7 @@ from papers.sibling_rivalry.evidence.claims_runs import (
     say,
     solved,
     solves,
+    stays_below,
     top_corridor,
 )
 from papers.sibling_rivalry.evidence.experiments import FIG6_EPSILONS, GRID, LENGTHS, SIDES, shapes_epsilon
@@ -99,6 +102,8 @@ def slight_lag(runs: Runs, env: str) -> Verdict:
             return "not reproduced"
         return "reproduced" if low > 0 and high <= math.log(LAG) and not never["ppo-sr"] else "inconclusive"
 
+    if never[ORACLE] == len(waits[1]):
+        raise MissingData(f"no run of {label(ORACLE)} that finds the goal")
     lag = difference(*waits, paired=True)
     verdict = runs.decide(lag, slight, sides, show=lambda value: f"{math.exp(value):.3g}")
     verdict = gated(verdict, **runs.sides_learn(sides))
@@ -128,10 +133,11 @@ CLAIMS = [
         u_mazes(narrow), kind="own", reads="u-mazes",
     ),
     Claim(
-        "fig6-others", "fig6", "PPO+ICM and DDPG+HER solve the longest of both in no run", "both fail",
+        "fig6-others", "fig6", "PPO+ICM and DDPG+HER fail in the longest of both (final success below "
+        f"{SOLVED:g})", "both fail",
         ROOM.all(
             {
-                f"{label(method)}, {name}": at(env, fails(method, most=0))
+                f"{label(method)}, {name}": at(env, stays_below(method))
                 for name, env in LONGEST.items()
                 for method in ("ppo-icm", "ddpg-her")
             },

@@ -132,11 +132,22 @@ def solves(method: str) -> Judge:
     return lambda runs, env: may_yet(_count(runs, method, env, np.all), env)
 
 
-def fails(method: str, most: float = 0.5) -> Judge:
-    """A smaller share than `most` of the runs solves the task, where others do; of 0, none."""
+def fails(method: str) -> Judge:
+    """Less than half of the runs solve the task, where others do."""
 
     def judge(runs: Runs, env: str) -> Verdict:
-        verdict = _count(runs, method, env, lambda good: good.mean() < most or not good.any())
+        verdict = _count(runs, method, env, lambda good: good.mean() < 0.5)
+        return _for_want_of_method(verdict, runs, method, env)
+
+    return judge
+
+
+def stays_below(method: str) -> Judge:
+    """The mean of the runs' final success is below SOLVED, where others solve the task."""
+
+    def judge(runs: Runs, env: str) -> Verdict:
+        mean = runs.last("success", method, env, LAST).mean()
+        verdict = say(runs, bool(mean < SOLVED), f"{mean:.2f}", [method], env)
         return _for_want_of_method(verdict, runs, method, env)
 
     return judge

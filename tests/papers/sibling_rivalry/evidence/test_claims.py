@@ -104,8 +104,9 @@ CASES: list[tuple] = [
     ("fig6-u-epsilon", NO, dict.fromkeys(U, FEW)),
     ("fig6-u-epsilon", OPEN, dict.fromkeys(U, FEW), dict(episodes=40_000)),
     ("fig6-u-epsilon", NO, dict.fromkeys(U, HALF), dict(episodes=40_000)),
-    ("fig6-others", PARTLY, {"ddpg-her, Corridor-10": (0, 0, 0, 0, 0.9)}),
-    ("fig6-others", NO, {"ddpg-her": 0.9, "ppo-icm": (0, 0, 0, 0, 0.9)}),
+    ("fig6-others", YES, {"ddpg-her, Corridor-10": (0, 0, 0, 0, 0.9)}),
+    ("fig6-others", PARTLY, {"ddpg-her, Corridor-10": (0, 0, 0.8, 0.9, 0.9)}),
+    ("fig6-others", NO, {"ddpg-her": 0.9, "ppo-icm": (0, 0, 0.8, 0.9, 0.9)}),
     ("fig7-middle", NO, {FIVE: (1, 1, 1, 1, 0.3)}),
     ("fig7-low", NO, {}, dict(apart={NONE: (4, 2, 4)})),  # slower, but its siblings do not drift apart
     ("fig7-low", PARTLY, {}, dict(onset={NONE: 0.1})),
@@ -123,11 +124,10 @@ CASES: list[tuple] = [
     ("fig9-sooner", YES, {}, dict(onset={SR: 0.45})),  # 100,000 and 60,000 episodes
     ("fig9-sooner", NO, {}, dict(onset={SR: 0.65})),  # more than twice as many
     ("fig9-sooner", NO, {}, dict(onset={GO: 0.55})),  # sooner than the oracle
-    ("fig9-sooner", NO, {GO: 0.0}),  # which never finds it
+    ("fig9-sooner", NOT_RUN, {GO: 0.0}),  # which never finds it
     ("fig9-sooner", OPEN, {}, dict(onset={GO: 0.35})),  # at once
     ("fig9-sooner", OPEN, {SR: (1, 1, 1, 1, 0), GO: 1.0}, dict(onset={GO: 0.6})),
     ("fig9-sooner", OPEN, {SR: 0.0, GO: 0.9}, dict(onset={GO: 0.7})),  # 220,000, if ever, and 160,000
-    ("fig9-sooner", OPEN, dict.fromkeys((*ORACLES, SR), 0.0)),
     ("fig9-consistent", PARTLY, {"ppo-go (side 3)": 0.9}),
     ("fig9-consistent", YES, {GO: (0, 0, 0, 0, 0.9)}),  # 1 of 5 against 5 of 5
     ("fig9-consistent", OPEN, dict.fromkeys(ORACLES, (0, 0, 0, 0.9, 0.9))),  # 2 of 5

@@ -66,15 +66,15 @@ def verdicts(root, shares=None, binned=None, seeds=5, noise=0.01):
             {},
             {"fig1-naive": "partly", "fig1-fixed": "not reproduced", "fig2-solved": "not reproduced"},
         ),
-        # a peak of a quarter of the ends is not concentrated
-        ({("sr", "closer trapped"): (0.27, 0.9, 0.9)}, {}, {"fig2-closer": "not reproduced"}),
+        # the closer ones end elsewhere more often, or as often
+        ({}, {"closer": {LOCAL_OPTIMUM_BIN: 0.3, 12: 0.4}},
+         {"fig2-closer": "not reproduced", "fig2-over-represented": "partly"}),
         ({("sr", "closer success"): (0.9, 0.9, 0.4)}, {}, {"fig2-closer": "partly"}),
         ({("sr", "farther left"): (0.2, 0.2, 0.01)}, {}, {"fig2-farther": "partly"}),
         ({("sr", "farther right"): (0.1, 0.1, 0.0)}, {}, {"fig2-farther": "partly"}),
         ({("sr", "farther trapped"): (0.7, 0.0, 0.0)}, {}, {"fig2-over-represented": "partly"}),
         # early histograms: the closer ones spread widely, or elsewhere; the farther ones at the local optimum, too
         ({}, {"closer": {LOCAL_OPTIMUM_BIN: 0.44, **{k: 0.08 for k in range(7)}}}, {"fig2-farther": "partly"}),
-        ({}, {"closer": {LOCAL_OPTIMUM_BIN: 0.4, 12: 0.6}}, {"fig2-over-represented": "partly"}),
         (
             {},
             {"farther": {LOCAL_OPTIMUM_BIN: 1.0}},
