@@ -1,8 +1,9 @@
 """What Section 3.2.1 says about bit flipping with a useless action, as checks against exact values.
 
-The paper runs nothing on this task and says that HER "may" do so: the claims are ours. A run's bias is Q - Q* of that action in costs of a step, averaged over pairs of bits and goal. It is judged in both
-readings of the action (envs/bitflip.py), at the end of training unless said otherwise. Methods are compared seed by
-seed: they see the same starts and begin with one network.
+The paper runs nothing on this task and says that HER "may" do so: the claims are ours. A run's bias is Q - Q* of that
+action in costs of a step, averaged over pairs of bits and goal. It is judged in both readings of the action
+(envs/bitflip.py), at the end of training unless said otherwise. Methods are compared seed by seed: they see the same
+starts and begin with one network.
 """
 
 from dataclasses import replace
