@@ -8,7 +8,7 @@ from minigrid.wrappers import RGBImgObsWrapper
 
 from benchmarks.rows import Row
 from benchmarks.timing import clock, interleaved, per_call
-from envs.minigrid_tasks import TASKS, TILE, MiniGridTask
+from envs.minigrid.tasks import TASKS, TILE, MiniGridTask
 
 LIMIT = 30.0  # us per step on top of the game
 STEPS, ROUNDS = 400, 11

@@ -20,7 +20,7 @@ from common.networks import NatureTrunk
 from common.replay.protocol import Step
 from common.replay.storage import ring_bytes
 from common.schedules import linear
-from envs.minigrid_tasks import SIZE, TASKS, MiniGridTask
+from envs.minigrid.tasks import SIZE, TASKS, MiniGridTask
 from lab.run.cli import cli
 from lab.run.errors import UserError
 from lab.run.runs import Run, Streams, execute

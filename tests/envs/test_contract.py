@@ -9,10 +9,10 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 from gymnasium.utils.env_checker import check_env
 
-import envs.nchain  # noqa: F401  (registers itself, as minigrid_tasks do)
+import envs.nchain  # noqa: F401  (registers itself, as the MiniGrid tasks do)
 from envs.bitflip import BitFlip
 from envs.goal_task import GoalEnv
-from envs.minigrid_tasks import TASKS
+from envs.minigrid.tasks import TASKS
 
 
 def box(low, high, *shape):

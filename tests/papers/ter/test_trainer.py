@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from envs.minigrid_tasks import MiniGridTask
+from envs.minigrid.tasks import MiniGridTask
 from papers.ter import train
 from papers.ter.agents.settings import METHODS
 from papers.ter.train import Config, Trainer, main, rollouts

@@ -211,4 +211,4 @@ class MiniGridTask(gym.Env):
 
 
 for _task in TASKS:
-    gym.register(f"MiniGridPixels/{_task}-v0", entry_point="envs.minigrid_tasks:MiniGridTask", kwargs={"task": _task})
+    gym.register(f"MiniGridPixels/{_task}-v0", entry_point="envs.minigrid.tasks:MiniGridTask", kwargs={"task": _task})

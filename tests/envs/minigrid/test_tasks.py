@@ -7,7 +7,7 @@ from minigrid.core.grid import Grid
 from minigrid.core.world_object import Goal, Lava
 from scipy import stats
 
-from envs.minigrid_tasks import FORWARD, TASKS, TILE, MiniGridTask, tile_sheet
+from envs.minigrid.tasks import FORWARD, TASKS, TILE, MiniGridTask, tile_sheet
 
 LEFT, RIGHT, AHEAD, PICKUP, DROP, TOGGLE, DONE = range(7)
 EAST, SOUTH, WEST, NORTH = range(4)
