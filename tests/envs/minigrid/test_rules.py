@@ -34,8 +34,9 @@ def event(twin: PlainMiniGrid, action: int) -> str:
         return f"drop on {kind}"
     if action == TOGGLE and kind == "door":
         state = "open" if thing.is_open else "locked" if thing.is_locked else "closed"
-        key = "" if state != "locked" else " no" if not carried else " right" if carried.color == thing.color else " wrong"
-        return f"toggle {state}{key}"
+        if state == "locked":
+            state += " no key" if not carried else " right key" if carried.color == thing.color else " wrong key"
+        return f"toggle {state}"
     return ("turn left", "turn right", "", "take", "drop", "toggle", "done")[action]
 
 
@@ -78,7 +79,7 @@ def test_minigrids_levels_are_played_by_its_rules(task, given):
     expected = {"turn left", "turn right", "walk into floor", "walk into wall", "take", "drop", "toggle", "done"}
     if task in ("DoorKey", "Unlock"):
         expected |= {"take a key", "drop on floor", "drop on wall", "walk into key", "walk into door"}
-        expected |= {"toggle locked no", "toggle locked right"}
+        expected |= {"toggle locked no key", "toggle locked right key"}
     if task == "DoorKey":
         expected |= {"toggle open", "toggle closed", "walk into door open"}
     if task == "RedBlueDoors":
@@ -89,7 +90,7 @@ def test_minigrids_levels_are_played_by_its_rules(task, given):
 
 
 def scatter(game, rng: np.random.Generator) -> None:
-    """A room full of things: the game's doors and goal, and others of few colours, which makes keys fit now and then."""
+    """A room full of things: the game's own doors, and others of few colours, so that keys fit now and then."""
     things: list = [None] * 18 + [Wall(), Goal(), *(Key(color) for color in COLOR_NAMES[:2] for _ in range(2))]
     for color in COLOR_NAMES[:2]:
         things += [Door(color), Door(color, is_locked=True), Door(color, is_open=True)]
@@ -123,7 +124,7 @@ def test_other_levels_are_played_by_minigrids_rules():
             begin(env)
             compare(env, PlainMiniGrid(env.game, env.pseudo_terminal), rng, 150, met)
     kinds = ("floor", "wall", "goal", "lava", "door", "door open", "key")
-    doors = ("open", "closed", "locked no", "locked right", "locked wrong")
+    doors = ("open", "closed", "locked no key", "locked right key", "locked wrong key")
     expected = {f"walk into {kind}" for kind in kinds} | {f"toggle {state}" for state in doors}
     expected |= {f"drop on {kind}" for kind in ("floor", "wall", "door", "key", "goal", "lava")}
     expected |= {"take a key", "take a key with full hands", "success", "dead"}
