@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numba import njit
 
 
 class Games:
@@ -35,7 +36,7 @@ class Games:
         if running.shape != actions.shape:
             raise ValueError(f"{len(actions)} actions for {len(running)} games")
         for what, numbers, n in (("game", running, len(self.codes)), ("action", actions, self.n_actions)):
-            if len(numbers) and not 0 <= numbers.min() <= numbers.max() < n:
+            if not _within(numbers, n):
                 raise ValueError(f"{what}s are 0 to {n - 1}, not {numbers}")
         if self._chance:
             actions = actions.copy()
@@ -43,3 +44,12 @@ class Games:
                 if self._generators[game].random() < self._chance:
                     actions[i] = self._generators[game].integers(self.n_actions)
         return self._step_all(self.codes, self._rows, running, actions)
+
+
+@njit(cache=True)
+def _within(numbers, n):
+    """Are all of them 0 to n - 1? In NumPy this would cost as much as the games."""
+    for number in numbers:
+        if number < 0 or number >= n:
+            return False
+    return True
