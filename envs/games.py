@@ -17,17 +17,18 @@ class Games:
     def __init__(
         self,
         codes: np.ndarray,
-        rows: np.ndarray,
+        states: np.ndarray,
         step_all: Callable,
         n_actions: int,
         chance: float = 0.0,
         generators: Sequence[np.random.Generator] = (),
     ):
-        """step_all: the world's kernel, and `rows` what it keeps of each game beside the codes. chance: that one of
+        """step_all: the world's kernel, and `states` what it keeps of each game beside the codes. chance: that one of
         the `n_actions` is drawn, by the game's own generator, and carried out instead of what was asked for."""
-        self.codes, self._rows, self._step_all, self.n_actions = codes, rows, step_all, n_actions
+        self.codes = codes
         """uint8 (n, rows, columns), the codes of each game's tiles as they are now: a view, which steps change."""
-        self._chance, self._generators = chance, generators
+        self.n_actions = n_actions
+        self._states, self._step_all, self._chance, self._generators = states, step_all, chance, generators
 
     def step(self, running: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One action, int64 (m,), in each of the games with the numbers `running`, int64 (m,), all of them different:
@@ -43,7 +44,7 @@ class Games:
             for i, game in enumerate(running):
                 if self._generators[game].random() < self._chance:
                     actions[i] = self._generators[game].integers(self.n_actions)
-        return self._step_all(self.codes, self._rows, running, actions)
+        return self._step_all(self.codes, self._states, running, actions)
 
 
 @njit(cache=True)

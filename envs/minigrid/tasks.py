@@ -155,7 +155,8 @@ class MiniGridTask(gym.Env):
         )
         self._tiles, self._code_of = tile_sheet()
         self._rows, self._columns = (nearest_index(cells) for cells in self.grid_shape)
-        self._codes, self._state = np.zeros(self.grid_shape, np.uint8), np.zeros(rules.ROW, np.int64)
+        self._codes: Any = None
+        self._state = np.zeros(rules.ROW, np.int64)
 
     @property
     def tiles(self) -> np.ndarray:
@@ -165,10 +166,13 @@ class MiniGridTask(gym.Env):
     def reset(self, *, seed: int | None = None, options: dict | None = None):
         super().reset(seed=seed)
         self.game.reset(seed=seed)
+        self._codes = np.empty(self.grid_shape, np.uint8)
         self._begin(self.game, self._codes, self._state)
         return self._seen(False)
 
     def step(self, action):
+        if self._codes is None:
+            raise RuntimeError("call reset() before step()")
         if not 0 <= action < self.n_actions:
             raise ValueError(f"action {action} is not one of the {self.n_actions} of {self.task}")
         if self.random_action_probability and self.game.np_random.random() < self.random_action_probability:
@@ -180,8 +184,8 @@ class MiniGridTask(gym.Env):
     def side_by_side(self, seeds: Sequence[int]) -> Games:
         """A game on the level of each seed; this environment's own episode goes on."""
         game, generators = self._make_game(), []
-        codes = np.zeros((len(seeds), *self.grid_shape), np.uint8)
-        states = np.zeros((len(seeds), rules.ROW), np.int64)
+        codes = np.empty((len(seeds), *self.grid_shape), np.uint8)
+        states = np.empty((len(seeds), rules.ROW), np.int64)
         for one, state, seed in zip(codes, states, seeds):
             game.reset(seed=int(seed))
             self._begin(game, one, state)
@@ -190,7 +194,7 @@ class MiniGridTask(gym.Env):
 
     def render(self):
         """The picture before it is resized: ``(8 * rows, 8 * columns, 3)`` uint8, enlarged four times."""
-        if self.render_mode is None:
+        if self.render_mode is None or self._codes is None:
             return None
         picture = self._tiles[self._codes].swapaxes(1, 2).reshape(*(TILE * n for n in self.grid_shape), 3)
         return picture.repeat(4, axis=0).repeat(4, axis=1)

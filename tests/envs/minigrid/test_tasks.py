@@ -336,3 +336,10 @@ def test_an_action_that_is_not_offered_is_an_error(action):
     env.reset(seed=0)
     with pytest.raises(ValueError, match="is not one of the 3"):
         env.step(action)
+
+
+def test_a_step_needs_a_reset():
+    env = MiniGridTask("DoorKey", render_mode="rgb_array")
+    assert env.render() is None
+    with pytest.raises(RuntimeError, match=r"^call reset\(\) before step\(\)$"):
+        env.step(AHEAD)
