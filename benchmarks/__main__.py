@@ -15,8 +15,8 @@ from lab.run.provenance import surroundings
 from lab.run.threads import one_thread
 
 TOPICS = {
-    "minigrid": "A step of the MiniGrid tasks, picture included",
-    "sokoban": "A step of Sokoban, picture and new levels included",
+    "minigrid": "Steps and resets of the MiniGrid tasks",
+    "sokoban": "Steps and levels of Sokoban",
     "throwing": "A step of the ball-throwing tasks",
     "goal_tasks": "A step of the point maze and the pixel grid",
     "voxel_build": "A step of the construction task",

@@ -90,7 +90,7 @@ def _weigh_ours(kind: Any, config: Any) -> dict[str, float]:
 
 
 def weigh_minigrid_peer() -> dict[str, float]:
-    from envs.minigrid_tasks import TASKS, MiniGridTask
+    from envs.minigrid.tasks import TASKS, MiniGridTask
 
     return _weigh_peer(MiniGridTask(MINIGRID), TASKS[MINIGRID][2])
 

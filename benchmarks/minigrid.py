@@ -1,4 +1,7 @@
-"""MiniGrid tasks: what does the picture cost on top of minigrid's own game logic?"""
+"""MiniGrid tasks: a step with its picture and with codes alone, many games in one call, and a reset.
+
+The peers are minigrid's own game, without any observation, and with the picture that its wrapper draws.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,10 +11,10 @@ from minigrid.wrappers import RGBImgObsWrapper
 
 from benchmarks.rows import Row
 from benchmarks.timing import clock, interleaved, per_call
-from envs.minigrid_tasks import TASKS, TILE, MiniGridTask
+from envs.minigrid.tasks import TASKS, TILE, MiniGridTask
 
-LIMIT = 30.0  # us per step on top of the game
-STEPS, ROUNDS = 400, 11
+LIMITS = {"picture": 20.0, "codes": 2.0, "game": 0.5, "reset": 500.0}  # us
+STEPS, RESETS, GAMES, ROUNDS = 400, 50, 100, 11
 
 
 def measure() -> list[Row]:
@@ -19,27 +22,26 @@ def measure() -> list[Row]:
 
 
 def _measure(task: str) -> list[Row]:
-    """The same levels and actions three times: ours, the game alone, and the picture that minigrid itself draws."""
-    ours = MiniGridTask(task)
+    """The same levels and actions for all: ours, the game alone, and the picture that minigrid itself draws."""
+    ours, codes = MiniGridTask(task), MiniGridTask(task, observation="codes")
     game = MiniGridTask(task).game  # makes no partial view, which nobody would read
     make_game, arguments, n_actions = TASKS[task]
     stock = RGBImgObsWrapper(make_game(**arguments), tile_size=TILE)
-    steps = {"ours": ours, "game": game, "stock": stock}
+    steps = {"picture": ours, "codes": codes, "game": game, "stock": stock}
     us = interleaved(
         {name: _steps(env, n_actions) for name, env in steps.items()}
-        | {
-            "picture": per_call(ours._observe, STEPS),
-            "code": per_call(lambda: ours._encode(2, 2), STEPS),
-            "copy": per_call(lambda: ours._info(False), STEPS),
-        },
+        | {"games": side_by_side(codes)}
+        | {f"reset {name}": _resets(env) for name, env in (("codes", codes), ("game", game))}
+        | {"draw": per_call(ours._observe, STEPS)},
         ROUNDS,
     )
-    note = (
-        f"picture {us['picture']:.1f} us, codes of two cells {2 * us['code']:.1f}, copy of all codes {us['copy']:.1f}"
-    )
+    note = f"the picture {us['draw']:.1f} us"
     return [
-        Row(f"{task}: step", us["ours"], "us", us["game"], "game alone", LIMIT, "ours - peer", note),
-        Row(f"{task}: step", us["ours"], "us", us["stock"], "RGBImgObsWrapper"),
+        Row(f"{task}: step", us["picture"], "us", us["game"], "game alone", LIMITS["picture"], "ours", note),
+        Row(f"{task}: step", us["picture"], "us", us["stock"], "RGBImgObsWrapper"),
+        Row(f"{task}: step, codes", us["codes"], "us", us["game"], "game alone", LIMITS["codes"], "ours"),
+        Row(f"{task}: step, {GAMES} games", us["games"], "us", us["codes"], "one by one", LIMITS["game"], "ours"),
+        Row(f"{task}: reset", us["reset codes"], "us", us["reset game"], "game alone", LIMITS["reset"], "ours"),
     ]
 
 
@@ -60,3 +62,24 @@ def _steps(env: Any, n_actions: int) -> Callable[[], float]:
         return (clock() - begin - resets) / STEPS * 1e6
 
     return task
+
+
+def side_by_side(env: Any) -> Callable[[], float]:
+    """A task for `interleaved`: microseconds per step of one of many games under a random policy."""
+    rng = np.random.default_rng(0)
+
+    def task() -> float:
+        games, running, steps = env.side_by_side(range(GAMES)), np.arange(GAMES), 0
+        begin = clock()
+        while steps < 20 * GAMES and len(running):
+            steps += len(running)
+            _, ended, _ = games.step(running, rng.integers(env.n_actions, size=len(running)))
+            running = running[~ended]
+        return (clock() - begin) / steps * 1e6
+
+    return task
+
+
+def _resets(env: Any) -> Callable[[], float]:
+    seeds = iter(range(10**9))
+    return per_call(lambda: env.reset(seed=next(seeds)), RESETS)

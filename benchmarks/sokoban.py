@@ -1,4 +1,4 @@
-"""Sokoban: a step with its picture, new levels included, and the making of a level.
+"""Sokoban: a step with its picture and with codes alone, new levels included; many games; the making of a level.
 
 The original is gym-sokoban 0.0.6 with its picture of one pixel per cell, which NumPy enlarges to 84x84. Where it is
 not to be had, its rows are left out.
@@ -19,12 +19,14 @@ from benchmarks.gym_sokoban import (
     their_env,
     their_level,
 )
+from benchmarks.minigrid import GAMES, side_by_side
 from benchmarks.rows import Row
 from benchmarks.timing import clock, interleaved, per_call
 from envs.sokoban import levels as levels
 from envs.sokoban.game import Sokoban
 
 STEP_LIMIT = 20.0  # us: 50,000 steps per second
+GAME_LIMIT = 0.5  # us
 LEVEL_LIMIT = 1.0  # ms
 STEPS, LEVELS, THEIR_LEVELS, ROUNDS = 1000, 200, 10, 7
 HARDEST = ((7, 7), 2)  # of those whose speed has a target
@@ -37,25 +39,27 @@ def measure() -> list[Row]:
 
 
 def _steps(peer: Original | None, shape: tuple[int, int], boxes: int) -> list[Row]:
-    """A random policy on ever new levels: ours, ours without the picture, and the original."""
-    env, blind = Sokoban(shape, boxes), Sokoban(shape, boxes)
-    blind._observe = lambda: None
+    """A random policy on ever new levels: ours with pictures and with codes, side by side, and the original."""
+    env, codes = Sokoban(shape, boxes), Sokoban(shape, boxes, observation="codes")
     env.reset(seed=0)
     tasks = {
         "ours": _play(env),
-        "blind": _play(blind),
+        "codes": _play(codes),
+        "games": side_by_side(codes),
         "picture": per_call(env._observe, STEPS),
         "level": _make(shape, boxes),
     }
     if peer is not None:
         tasks["original"] = _play_original(peer, shape, boxes)
     us = interleaved(tasks, ROUNDS)
-    what = f"{shape[0]}x{shape[1]}-{boxes}: step, new levels included"
+    size = f"{shape[0]}x{shape[1]}-{boxes}"
+    what = f"{size}: step, new levels included"
     note = f"{1e6 / us['ours']:,.0f} steps per second; picture {us['picture']:.1f} us, a level {us['level']:.0f} us"
-    rows = [Row(what, us["ours"], "us", us["blind"], "without the picture", STEP_LIMIT, "ours", note)]
+    rows = [Row(what, us["ours"], "us", us["codes"], "codes alone", STEP_LIMIT, "ours", note)]
     if peer is not None:
         rows.append(Row(what, us["ours"], "us", us["original"], "gym-sokoban"))
-    return rows
+    what = f"{size}: step, {GAMES} games, without levels"
+    return [*rows, Row(what, us["games"], "us", us["codes"], "codes, one by one", GAME_LIMIT, "ours")]
 
 
 def _levels(peer: Original | None, shape: tuple[int, int], boxes: int) -> Row:

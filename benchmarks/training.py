@@ -19,7 +19,7 @@ from benchmarks.rows import Row, number
 from benchmarks.timing import Stopwatch, interleaved, per_call
 from benchmarks.trainers import ENV, METHODS, ROOM, train, warmed_up
 from common.networks import NatureConv
-from envs.minigrid_tasks import SIZE, TASKS, MiniGridTask
+from envs.minigrid.tasks import SIZE, TASKS, MiniGridTask
 from papers.ter.agents.discor import DisCor
 from papers.ter.train import Config, Trainer
 

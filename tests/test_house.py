@@ -116,7 +116,7 @@ def test_the_rule_of_imports_itself():
         ("papers/ter/evidence/figures.py", "papers.ners.train"),
         ("lab/pages/report.py", "papers.ter.train"),
         ("lab/run/runs.py", "papers.ter.train"),
-        ("common/pixels.py", "envs.minigrid_tasks"),
+        ("common/pixels.py", "envs.minigrid.tasks"),
         ("common/replay/storage.py", "lab.run.errors.UserError"),
         ("adapters/torchrl.py", "papers.ter.evidence.experiments"),
         ("papers/ter/train.py", "adapters.torchrl"),

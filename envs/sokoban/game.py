@@ -10,13 +10,17 @@ picture instead of 21,168 and draw the identical one later.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.utils import seeding
 from numba import njit
 
+from envs.games import Games
 from envs.sokoban import levels as levels
 from envs.sokoban.levels import BOX, BOX_ON_TARGET, FLOOR, PLAYER, PLAYER_ON_TARGET, TARGET
 from envs.sokoban.sprites import sprites
@@ -48,15 +52,17 @@ COLOURS = np.array(
 )
 """RGB of each code in the pictures that agents see."""
 
-# Where up, down, left and right lead: (row, column).
-_STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
+CELL, OFF, STEPS, LIMIT, ROW = range(5)
+"""What a step needs to know of a game beside its codes, a row of int64: the player's cell, boxes that are not on a
+target, steps so far and at most."""
 
 
 class Sokoban(gymnasium.Env):
     """Levels of one size and number of boxes.
 
-    Observation: uint8 ``(pixels, pixels, 3)``. ``info``: ``tiles``, the level's codes uint8 (rows, columns) as in
-    `levels`; ``success``, whether all boxes are on targets; ``boxes_on_target``, how many are.
+    Observation: uint8 ``(pixels, pixels, 3)``, or the codes. ``info``: ``tiles``, the level's codes uint8 (rows,
+    columns) as in `levels`, the same array as the observation of "codes"; ``success``, whether all boxes are on
+    targets; ``boxes_on_target``, how many are.
 
     ``terminated``: the level is solved. ``truncated``: it is not, after ``max_steps`` steps.
 
@@ -75,11 +81,12 @@ class Sokoban(gymnasium.Env):
         pixels: int = PIXELS,
         style: str = "sprites",
         render_mode: str | None = None,
+        observation: str = "picture",
     ):
         """shape: rows and columns, the ring of walls included, at most `pixels` of them. boxes: at least 1. walk: see
-        `levels.generate`. pixels: side of the observation. style: of :meth:`render`, "sprites" or "tiny", the
-        colours that agents see. ValueError for anything else, and at the first level if the room is too small for its
-        boxes."""
+        `levels.generate`. pixels: side of the picture. style: of :meth:`render`, "sprites" or "tiny", the colours that
+        agents see. observation: "picture", or "codes", for which none is drawn. ValueError for anything else, and at
+        the first level if the room is too small for its boxes."""
         if not all(3 <= side <= pixels for side in shape) or boxes < 1 or max_steps < 1:
             raise ValueError(
                 f"Sokoban needs 3 to {pixels} (pixels) rows and columns, a box and a step, not shape={tuple(shape)}, "
@@ -91,19 +98,23 @@ class Sokoban(gymnasium.Env):
             raise ValueError(f"style must be 'sprites' or 'tiny', not {style!r}")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise ValueError(f"render_mode must be one of {self.metadata['render_modes']}, not {render_mode!r}")
+        if observation not in ("picture", "codes"):
+            raise ValueError(f"observation must be 'picture' or 'codes', not {observation!r}")
         self.grid_shape = (int(shape[0]), int(shape[1]))
         self.boxes, self.max_steps, self.walk, self.style, self.render_mode = boxes, max_steps, walk, style, render_mode
-        self.pixels, self.n_actions = pixels, len(ACTIONS)
+        self.pixels, self.n_actions, self.observation = pixels, len(ACTIONS), observation
         self.action_space = spaces.Discrete(self.n_actions)
-        self.observation_space = spaces.Box(0, 255, (pixels, pixels, 3), np.uint8)
+        self.observation_space = (
+            spaces.Box(0, PLAYER_ON_TARGET, self.grid_shape, np.uint8)
+            if observation == "codes"
+            else spaces.Box(0, 255, (pixels, pixels, 3), np.uint8)
+        )
         # Pixel i shows cell floor(i * cells / pixels): nearest neighbour.
         rows, columns = self.grid_shape
         self._first = -(-np.arange(rows + 1) * pixels // rows)  # first row of pixels of each row of cells
         self._columns = np.arange(pixels) * columns // pixels
         self._codes: np.ndarray | None = None
-        self._player = (0, 0)
-        self._off = 0  # boxes that are not on a target
-        self._steps = 0
+        self._state, self._n_boxes = np.zeros(ROW, np.int64), 0
         self._window = Window("Sokoban", self.metadata["render_fps"])
 
     @property
@@ -120,17 +131,13 @@ class Sokoban(gymnasium.Env):
             codes = self._given(options["level"])
         else:
             codes = levels.generate(self.np_random, self.grid_shape, self.boxes, self.walk)
-        self._codes, self._steps = codes, 0
-        row, column = np.argwhere((codes == PLAYER) | (codes == PLAYER_ON_TARGET))[0]
-        self._player = (int(row), int(column))
-        self._off = int(np.count_nonzero(codes == BOX))
-        self._n_boxes = self._off + int(np.count_nonzero(codes == BOX_ON_TARGET))
-        if self.render_mode == "human":
-            self.render()
-        return self._observe(), self._info()
+        self._codes, self._n_boxes = codes, _begin(codes, self._state, self.max_steps)
+        return self._seen()
 
     def _given(self, level: str | np.ndarray) -> np.ndarray:
-        codes = levels.parse(level) if isinstance(level, str) else np.array(level)
+        codes = (
+            levels.parse(level) if isinstance(level, str) else np.array(level, order="C")
+        )  # the kernels walk along rows
         levels.check(codes)
         if codes.shape != self.grid_shape:
             raise ValueError(f"the level has the shape {codes.shape}, the environment {self.grid_shape}")
@@ -143,28 +150,33 @@ class Sokoban(gymnasium.Env):
             raise RuntimeError("call reset() before step()")
         if not 0 <= action < self.n_actions:
             raise ValueError(f"actions are 0 to {self.n_actions - 1}, not {action}")
-        down, right = _STEPS[action % 4]
-        moved, gained = _move(self._codes, *self._player, down, right, action < 4)
-        if moved:
-            self._player = (self._player[0] + down, self._player[1] + right)
-        self._off -= gained
-        self._steps += 1
-        solved = self._off == 0
-        reward = STEP_REWARD + BOX_REWARD * gained
-        if solved:
-            reward += SOLVED_REWARD
-        if self.render_mode == "human":
-            self.render()
-        return self._observe(), reward, solved, not solved and self._steps >= self.max_steps, self._info()
+        reward, solved, truncated = _step(self._codes, self._state, operator.index(action))
+        observation, info = self._seen()
+        return observation, reward, solved, truncated, info
+
+    def side_by_side(self, seeds: Sequence[int]) -> Games:
+        """A game on the level of each seed; this environment's own episode goes on."""
+        codes = np.empty((len(seeds), *self.grid_shape), np.uint8)
+        states = np.empty((len(seeds), ROW), np.int64)
+        for level, state, seed in zip(codes, states, seeds):
+            level[:] = levels.generate(seeding.np_random(int(seed))[0], self.grid_shape, self.boxes, self.walk)
+            _begin(level, state, self.max_steps)
+        return Games(codes, states, _step_all, self.n_actions)
 
     def _observe(self) -> np.ndarray:
+        """The picture."""
         picture = np.empty((self.pixels, self.pixels, 3), np.uint8)
         _draw(self._codes, self._first, self._columns, COLOURS, picture)
         return picture
 
-    def _info(self) -> dict[str, Any]:
+    def _seen(self) -> tuple[np.ndarray, dict[str, Any]]:
+        """Observation and info, after a window has shown what is new."""
+        if self.render_mode == "human":
+            self.render()
         codes: Any = self._codes
-        return {"tiles": codes.copy(), "success": self._off == 0, "boxes_on_target": self._n_boxes - self._off}
+        tiles, off = codes.copy(), int(self._state[OFF])
+        info = {"tiles": tiles, "success": off == 0, "boxes_on_target": self._n_boxes - off}
+        return tiles if self.observation == "codes" else self._observe(), info
 
     def render(self):
         """The level at 16 pixels per cell, uint8 ``(16 * rows, 16 * columns, 3)``; in a window at twice that."""
@@ -182,22 +194,53 @@ class Sokoban(gymnasium.Env):
 
 
 @njit(cache=True)
-def _move(codes, row, column, down, right, push):
-    """One action on `codes`, in place: whether the player moved, and boxes on targets gained, -1, 0 or 1."""
-    ahead = codes[row + down, column + right]
-    gained = 0
-    if push and (ahead == BOX or ahead == BOX_ON_TARGET):
-        beyond = codes[row + 2 * down, column + 2 * right]
-        if beyond != FLOOR and beyond != TARGET:
-            return False, 0
-        codes[row + 2 * down, column + 2 * right] = BOX_ON_TARGET if beyond == TARGET else BOX
-        gained = int(beyond == TARGET) - int(ahead == BOX_ON_TARGET)
-        ahead = TARGET if ahead == BOX_ON_TARGET else FLOOR
-    if ahead != FLOOR and ahead != TARGET:
-        return False, 0
-    codes[row, column] = TARGET if codes[row, column] == PLAYER_ON_TARGET else FLOOR
-    codes[row + down, column + right] = PLAYER_ON_TARGET if ahead == TARGET else PLAYER
-    return True, gained
+def _begin(codes, state, max_steps):
+    """Write down what `_step` needs to know of a level. Returns the number of its boxes."""
+    cells, boxes = codes.ravel(), 0
+    state[OFF], state[STEPS], state[LIMIT] = 0, 0, max_steps
+    for cell in range(len(cells)):
+        if cells[cell] == PLAYER or cells[cell] == PLAYER_ON_TARGET:
+            state[CELL] = cell
+        state[OFF] += cells[cell] == BOX
+        boxes += cells[cell] == BOX or cells[cell] == BOX_ON_TARGET
+    return boxes
+
+
+@njit(cache=True)
+def _step(codes, state, action):
+    """One action, in place: reward, solved, truncated."""
+    cells, columns, cell = codes.ravel(), codes.shape[1], state[CELL]
+    step = (-columns, columns, -1, 1)[action % 4]
+    ahead, gained = cells[cell + step], 0
+    if action < 4 and (ahead == BOX or ahead == BOX_ON_TARGET):
+        beyond = cells[cell + 2 * step]
+        if beyond == FLOOR or beyond == TARGET:
+            cells[cell + 2 * step] = BOX_ON_TARGET if beyond == TARGET else BOX
+            gained = int(beyond == TARGET) - int(ahead == BOX_ON_TARGET)
+            ahead = TARGET if ahead == BOX_ON_TARGET else FLOOR
+    if ahead == FLOOR or ahead == TARGET:
+        cells[cell] = TARGET if cells[cell] == PLAYER_ON_TARGET else FLOOR
+        cells[cell + step] = PLAYER_ON_TARGET if ahead == TARGET else PLAYER
+        state[CELL] = cell + step
+    state[OFF] -= gained
+    state[STEPS] += 1
+    solved = state[OFF] == 0
+    reward = STEP_REWARD + BOX_REWARD * gained
+    if solved:
+        reward += SOLVED_REWARD
+    return reward, solved, state[STEPS] >= state[LIMIT] and not solved
+
+
+@njit(cache=True)
+def _step_all(codes, states, running, actions):
+    """The actions of the games with these numbers: rewards, ended, success."""
+    rewards = np.empty(len(running))
+    ended, solved = np.empty(len(running), np.bool_), np.empty(len(running), np.bool_)
+    for i in range(len(running)):
+        at = running[i]
+        rewards[i], solved[i], truncated = _step(codes[at], states[at], actions[i])
+        ended[i] = solved[i] or truncated
+    return rewards, ended, solved
 
 
 @njit(cache=True)

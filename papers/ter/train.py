@@ -19,7 +19,7 @@ import torch
 from common.replay.protocol import Step
 from common.replay.storage import ring_bytes
 from common.schedules import linear
-from envs.minigrid_tasks import TASKS
+from envs.minigrid.tasks import TASKS
 from lab.run.cli import cli
 from lab.run.errors import UserError
 from lab.run.runs import Run, Streams, execute

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from envs import minigrid_tasks
+from envs import minigrid
 from lab.run.cli import cli
 from lab.run.errors import UserError
 from lab.run.runs import Run, execute
@@ -29,7 +29,7 @@ from lab.run.settings import Count, Natural, Positive, Share
 from papers.ter.agents.dreamer import SIZES, task_of
 from papers.ter.train_sokoban import TASKS as SOKOBAN
 
-ENVS = (*minigrid_tasks.TASKS, *SOKOBAN)
+ENVS = (*minigrid.TASKS, *SOKOBAN)
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv-dreamer/bin/python"
 """The interpreter that has sheeprl."""

@@ -201,7 +201,9 @@ def test_rows(monkeypatch, run_once, peer):
     monkeypatch.setattr(sokoban, "original", lambda: peer)
     run_once(sokoban)
     step, *beside, level = sokoban.measure()
-    assert (step.ours, step.peer, step.peer_name, step.met) == (1.0, 2.0, "without the picture", True)
+    assert (step.ours, step.peer, step.peer_name, step.met) == (1.0, 2.0, "codes alone", True)
     assert "1,000,000 steps per second" in step.note and "1,000,000 levels per second" in level.note
-    assert [(row.peer, row.peer_name) for row in beside] == ([(16.0, "gym-sokoban")] if peer else [])
+    *beside, games = beside
+    assert [(row.peer, row.peer_name) for row in beside] == ([(32.0, "gym-sokoban")] if peer else [])
+    assert (games.ours, games.peer, games.peer_name) == (4.0, 2.0, "codes, one by one")
     assert (level.ours, level.peer, level.limit) == (1e-3, 2e-3 if peer else None, 1.0)

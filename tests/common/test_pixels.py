@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.pixels import SymbolicPixels, _draw_tensors
-from envs.minigrid_tasks import SIZE, TASKS, MiniGridTask
+from envs.minigrid.tasks import SIZE, TASKS, MiniGridTask
 
 
 def by_hand(tiles: np.ndarray, codes: np.ndarray, size: int) -> np.ndarray:

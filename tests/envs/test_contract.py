@@ -9,10 +9,10 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 from gymnasium.utils.env_checker import check_env
 
-import envs.nchain  # noqa: F401  (registers itself, as minigrid_tasks do)
+import envs.nchain  # noqa: F401  (registers itself, as the MiniGrid tasks do)
 from envs.bitflip import BitFlip
 from envs.goal_task import GoalEnv
-from envs.minigrid_tasks import TASKS
+from envs.minigrid.tasks import TASKS
 
 
 def box(low, high, *shape):
@@ -54,6 +54,8 @@ ENVS = [
     *((f"MiniGridPixels/{task}-v0", {}, Discrete(3 if "Crossing" in task else 7), GRID) for task in TASKS),
     ("MiniGridPixels/Unlock-v0", dict(n_actions=6, random_action_probability=0.3), Discrete(6), GRID),
     ("MiniGridPixels/LavaCrossing-Hard-v0", dict(pseudo_terminal=True), Discrete(3), GRID),
+    ("MiniGridPixels/Unlock-v0", dict(observation="codes"), Discrete(7), Box(0, 63, (6, 11), np.uint8)),
+    ("envs:Sokoban-v0", dict(shape=(5, 7), boxes=1, observation="codes"), Discrete(8), Box(0, 6, (5, 7), np.uint8)),
 ]
 IDS = [" ".join([name.split("-v0")[0].removeprefix("envs:"), *map(str, given.values())]) for name, given, *_ in ENVS]
 WITHOUT_CHANCE = ("CircularTrack", "NChain")

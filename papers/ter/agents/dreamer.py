@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from envs.minigrid_tasks import MiniGridTask
+from envs.minigrid.tasks import MiniGridTask
 from envs.sokoban.game import BOX_REWARD, SOLVED_REWARD, Sokoban
 from lab.run.runs import Streams
 from papers.ter.worlds.sokoban import TASKS as SOKOBAN

@@ -3,16 +3,16 @@
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from envs import minigrid_tasks
+from envs import minigrid
 from envs.sokoban.game import BOX_REWARD, SOLVED_REWARD
 from lab.sweep.grid import Scales
 from papers.ter import train, train_atari, train_sokoban
 from papers.ter.worlds import atari, sokoban
 
-TASKS = tuple(minigrid_tasks.TASKS)
+TASKS = tuple(minigrid.TASKS)
 SOKOBAN = tuple(sokoban.TASKS)
 GAMES = tuple(atari.SCORES)
-LARGEST_RETURN = {task: minigrid_tasks.MiniGridTask(task).max_steps for task in TASKS} | {
+LARGEST_RETURN = {task: minigrid.MiniGridTask(task).max_steps for task in TASKS} | {
     task: SOLVED_REWARD + BOX_REWARD * boxes for task, (_, boxes) in sokoban.TASKS.items()
 }
 QUICK = ("SimpleCrossing-Easy", "5x5-1", "5x5-2")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from envs.minigrid_tasks import SIZE, MiniGridTask
+from envs.minigrid.tasks import SIZE, MiniGridTask
 from envs.sokoban.game import PIXELS, Sokoban
 from lab.judge.plotting import new_figure, save
 from lab.judge.results import Results

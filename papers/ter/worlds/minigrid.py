@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from envs.minigrid_tasks import MiniGridTask
+from envs.minigrid.tasks import MiniGridTask
 from papers.ter.topological import PseudoTerminalRoots, terminal_roots
 from papers.ter.worlds.tiles import TileWorld
 

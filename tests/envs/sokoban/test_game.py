@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from common.pixels import SymbolicPixels
 from envs.sokoban import levels as levels
-from envs.sokoban.game import COLOURS, Sokoban
+from envs.sokoban.game import COLOURS, STEPS, Sokoban
 from envs.sokoban.sprites import TILE, sprites
 from tests.envs.plain_sokoban import PlainSokoban
 from tests.envs.sokoban.test_levels import text
@@ -25,7 +25,7 @@ def play(level: str, *actions: int, **arguments) -> tuple[Sokoban, list[tuple[fl
 
 def look(env: Sokoban) -> str:
     """The level as it stands, as text."""
-    return levels.to_text(env._info()["tiles"])
+    return levels.to_text(env._codes)
 
 
 def enlarged(codes: np.ndarray, side: int = 84) -> np.ndarray:
@@ -229,6 +229,7 @@ def test_the_environment_makes_the_generators_levels():
     ({"boxes": 0}, r"boxes=0, max_steps=120$"),
     ({"max_steps": 0}, r"boxes=2, max_steps=0$"),
     ({"walk": 0}, r"^walk, the steps of the random walk, must be at least 1, not 0$"),
+    ({"observation": "tiles"}, r"^observation must be 'picture' or 'codes', not 'tiles'$"),
     ({"style": "large"}, r"^style must be 'sprites' or 'tiny', not 'large'$"),
     ({"render_mode": "ansi"}, r"^render_mode must be one of \['human', 'rgb_array'\], not 'ansi'$"),
 ])  # fmt: skip
@@ -266,7 +267,7 @@ def test_a_given_level_as_text_or_as_codes_draws_nothing_and_is_not_changed():
     codes = levels.parse(level)
     one, two = Sokoban((5, 5)), Sokoban((5, 5))
     first, info = one.reset(seed=0, options={"level": level})
-    np.testing.assert_array_equal(first, two.reset(options={"level": codes})[0])
+    np.testing.assert_array_equal(first, two.reset(options={"level": np.asfortranarray(codes)})[0])
     assert one.step(PUSH_UP)[4]["tiles"].tolist() == two.step(PUSH_UP)[4]["tiles"].tolist()
     assert levels.to_text(info["tiles"]) == levels.to_text(codes) == level
     info["tiles"][:] = levels.WALL  # what the caller does does not reach the game
@@ -285,5 +286,5 @@ def test_an_action_that_there_is_not_changes_nothing(action):
     _, info = env.reset(seed=0)
     with pytest.raises(ValueError, match=f"^actions are 0 to 7, not {action}$"):
         env.step(action)
-    np.testing.assert_array_equal(env._info()["tiles"], info["tiles"])
-    assert env._steps == 0
+    np.testing.assert_array_equal(env._codes, info["tiles"])
+    assert env._state[STEPS] == 0

@@ -12,7 +12,7 @@ from scipy import stats
 
 from common.replay.protocol import Chosen, Step
 from common.replay.samplers import PrioritizedSampler
-from envs.minigrid_tasks import TASKS, MiniGridTask
+from envs.minigrid.tasks import TASKS, MiniGridTask
 from papers.ter.replay.graph import RandomProjection, TransitionGraph
 from papers.ter.topological import TER, PseudoTerminalRoots, terminal_roots
 

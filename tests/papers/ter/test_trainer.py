@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from envs.minigrid_tasks import MiniGridTask
+from envs.minigrid.tasks import MiniGridTask
 from papers.ter.agents.settings import METHODS
 from papers.ter.train import Config, Trainer, main
 from papers.ter.worlds import minigrid

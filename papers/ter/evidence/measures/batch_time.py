@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from common.replay.samplers import PrioritizedSampler
-from envs.minigrid_tasks import TASKS, MiniGridTask
+from envs.minigrid.tasks import TASKS, MiniGridTask
 from lab.run.cli import cli
 from lab.run.errors import UserError
 from lab.run.runs import Run, Streams, execute

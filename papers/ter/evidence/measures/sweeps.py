@@ -18,7 +18,7 @@ import numpy as np
 
 from common.replay.protocol import Step
 from common.replay.samplers import PrioritizedSampler
-from envs import minigrid_tasks
+from envs import minigrid
 from lab.run.cli import cli
 from lab.run.errors import UserError
 from lab.run.runs import Run, Streams, execute
@@ -27,7 +27,7 @@ from papers.ter import train, train_sokoban
 from papers.ter.replay.graph import TransitionGraph
 from papers.ter.topological import TER
 
-TASKS = (*minigrid_tasks.TASKS, *train_sokoban.TASKS)
+TASKS = (*minigrid.TASKS, *train_sokoban.TASKS)
 
 
 @dataclass(frozen=True)

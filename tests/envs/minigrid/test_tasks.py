@@ -7,7 +7,9 @@ from minigrid.core.grid import Grid
 from minigrid.core.world_object import Goal, Lava
 from scipy import stats
 
-from envs.minigrid_tasks import FORWARD, TASKS, TILE, MiniGridTask, tile_sheet
+from envs.minigrid.rules import CARRIED, CELL, DIRECTION, FLOOR, STEPS
+from envs.minigrid.tasks import TASKS, TILE, MiniGridTask, tile_sheet
+from tests.envs.plain_minigrid import FORWARD, PlainMiniGrid
 
 LEFT, RIGHT, AHEAD, PICKUP, DROP, TOGGLE, DONE = range(7)
 EAST, SOUTH, WEST, NORTH = range(4)
@@ -24,23 +26,17 @@ IDS = {
 }
 
 
-def front(game):
-    """What lies before the agent."""
-    dx, dy = FORWARD[game.agent_dir]
-    return game.grid.get(int(game.agent_pos[0]) + dx, int(game.agent_pos[1]) + dy)
-
-
-def busy(env: MiniGridTask, rng: np.random.Generator) -> int:
+def busy(twin: PlainMiniGrid, n_actions: int, rng: np.random.Generator) -> int:
     """A random action, but hands and doors are used more often than chance would."""
-    game, thing = env.game, front(env.game)
-    if env.action_space.n == 7 and rng.random() < 0.5:
+    thing = twin.ahead()
+    if n_actions == 7 and rng.random() < 0.5:
         if thing is not None and thing.type == "key":
             return PICKUP
         if thing is not None and thing.type == "door":
             return TOGGLE
-        if thing is None and game.carrying is not None and rng.random() < 0.1:
+        if thing is None and twin.game.carrying is not None and rng.random() < 0.1:
             return DROP
-    return AHEAD if rng.random() < 0.3 else int(rng.integers(env.action_space.n))
+    return AHEAD if rng.random() < 0.3 else int(rng.integers(n_actions))
 
 
 def resized(picture: np.ndarray) -> np.ndarray:
@@ -49,11 +45,9 @@ def resized(picture: np.ndarray) -> np.ndarray:
     return picture[[i * height // 40 for i in range(40)]][:, [j * width // 40 for j in range(40)]]
 
 
-def redraw(env: MiniGridTask) -> None:
-    """After a level was changed by hand."""
-    for y in range(env.game.height):
-        for x in range(env.game.width):
-            env._encode(x, y)
+def begin(env: MiniGridTask) -> None:
+    """An episode on the level that minigrid's game has now, after it was changed by hand."""
+    env._begin(env.game, env._codes, env._state)
 
 
 def crossing(thing=None, task="SimpleCrossing-Easy", goal=(7, 7), agent=(1, 1, EAST), **settings) -> MiniGridTask:
@@ -68,13 +62,16 @@ def crossing(thing=None, task="SimpleCrossing-Easy", goal=(7, 7), agent=(1, 1, E
     if thing is not None:
         game.put_obj(thing, 3, 1)
     game.agent_pos, game.agent_dir = np.array(agent[:2]), agent[2]
-    redraw(env)
+    begin(env)
     return env
 
 
 def place(env: MiniGridTask, x: int, y: int, direction: int) -> None:
-    env.game.agent_pos, env.game.agent_dir = np.array((x, y)), direction
-    redraw(env)
+    """Put the agent somewhere else in the middle of an episode."""
+    cells, state = env._codes.ravel(), env._state
+    cells[state[CELL]] -= state[DIRECTION] + 1
+    state[CELL], state[DIRECTION] = y * env.game.width + x, direction
+    cells[state[CELL]] += direction + 1
 
 
 def play(env: MiniGridTask, *actions: int) -> list[tuple[float, bool, bool, bool]]:
@@ -108,7 +105,7 @@ def test_every_pixel_is_minigrids_own(task):
             np.testing.assert_array_equal(env.tiles[info["tiles"]].swapaxes(1, 2).reshape(picture.shape), picture)
             if ended:
                 break
-            action = busy(env, rng)
+            action = busy(PlainMiniGrid(twin), env.n_actions, rng)
             carried = twin.carrying
             frame, _, terminated, truncated, info = env.step(action)
             _, native_reward, *native_end, _ = twin.step(action)
@@ -144,6 +141,7 @@ def test_no_two_states_of_a_level_share_a_picture(task):
     for is_open, is_locked in ((False, True), (False, False), (True, False)) if doors else ((False, False),):
         for door in doors:
             door.is_open, door.is_locked = is_open, is_locked
+        begin(env)
         for x in range(game.width):
             for y in range(game.height):
                 thing = game.grid.get(x, y)
@@ -153,7 +151,7 @@ def test_no_two_states_of_a_level_share_a_picture(task):
                         pictures.add(env._observe().tobytes())
                         states += 1
                         if thing is not None:
-                            drawn = game.grid.render(TILE, game.agent_pos, game.agent_dir)
+                            drawn = game.grid.render(TILE, (x, y), direction)
                             np.testing.assert_array_equal(env._observe(), resized(drawn))
     assert len(pictures) == states > 50
 
@@ -170,11 +168,9 @@ def test_render_is_the_picture_before_it_is_resized():
 
 def test_tile_codes_fit_in_a_byte_and_name_one_picture_each():
     tiles, code_of = tile_sheet()
-    assert tiles.dtype == code_of.dtype == np.uint8
-    assert len(tiles) <= 256
-    assert code_of.max() == len(tiles) - 1
+    assert tiles.dtype == np.uint8
+    assert len(set(code_of.values())) == len(code_of) <= len(tiles) <= 256
     assert len({tile.tobytes() for tile in tiles}) == len(tiles)
-    assert len(np.unique(code_of)) == len(tiles)
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
@@ -186,6 +182,7 @@ def test_tile_codes_fit_in_a_byte_and_name_one_picture_each():
     ({"task": "DoorKey", "n_actions": 2}, "n_actions must lie in 3..7, not 2"),
     ({"task": "DoorKey", "n_actions": 0}, "n_actions must lie in 3..7, not 0"),
     ({"task": "DoorKey", "n_actions": 8}, "n_actions must lie in 3..7, not 8"),
+    ({"task": "DoorKey", "observation": "tiles"}, "observation must be 'picture' or 'codes', not 'tiles'"),
 ])  # fmt: skip
 def test_wrong_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
@@ -218,7 +215,7 @@ def test_a_time_out_is_truncated_and_costs_like_any_step(task):
 @pytest.mark.parametrize(("thing", "reward", "success"), [(Goal, 324.0, True), (Lava, -324.0, False)])
 def test_an_end_on_the_very_last_step_counts_as_terminated(thing, reward, success):
     env = crossing(thing(), "LavaCrossing-Easy")
-    env.game.step_count = env.max_steps - 2
+    env._state[STEPS] = env.max_steps - 2
     assert play(env, AHEAD, AHEAD) == [NOTHING, (reward, True, False, success)]
 
 
@@ -244,7 +241,7 @@ def test_unlock_needs_the_key_and_ends_with_the_open_door(n_actions):
     assert play(env, TOGGLE, AHEAD) == [NOTHING] * 2
     _beside(env, "key")
     assert play(env, PICKUP) == [NOTHING]
-    assert env.game.carrying is not None
+    assert env._state[CARRIED] != FLOOR
     _beside(env, "door")
     assert play(env, TOGGLE) == [(288.0, True, False, True)]
 
@@ -281,6 +278,7 @@ def test_red_after_blue_is_fatal():
     env = MiniGridTask("RedBlueDoors")
     env.reset(seed=1)
     env.game.blue_door.is_open = True
+    begin(env)
     _beside(env, "door", "red")
     assert play(env, TOGGLE) == [(-720.0, True, False, False)]
 
@@ -291,10 +289,11 @@ def _turns(probability: float, steps: int, n_actions: int | None = None) -> np.n
     env = crossing(random_action_probability=probability, n_actions=n_actions)
     counts = np.zeros(3, int)
     for _ in range(steps):
-        before = env.game.agent_dir
-        env.game.agent_pos, env.game.step_count = np.array((4, 4)), 0
+        before = int(env._state[DIRECTION])
+        place(env, 4, 4, before)
+        env._state[STEPS] = 0
         env.step(LEFT)
-        counts[{3: 0, 1: 1, 0: 2}[(env.game.agent_dir - before) % 4]] += 1
+        counts[{3: 0, 1: 1, 0: 2}[int(env._state[DIRECTION] - before) % 4]] += 1
     return counts
 
 
@@ -315,7 +314,7 @@ def test_a_goal_that_does_not_end_the_episode():
     assert play(env, AHEAD) == [(-324.0, False, False, False)]  # leaving
     assert play(env, LEFT, LEFT) == [NOTHING] * 2
     assert play(env, AHEAD) == [(324.0, False, False, True)]  # and back again
-    env.game.step_count = env.max_steps - 1
+    env._state[STEPS] = env.max_steps - 1
     assert play(env, LEFT) == [(0.0, False, True, False)]
 
 
@@ -327,7 +326,7 @@ def test_a_goal_that_does_not_end_the_episode():
 ])  # fmt: skip
 def test_ends_of_the_endless_task(start, goal, step_count, log):
     env = crossing(Lava(), "LavaCrossing-Easy", goal, start, pseudo_terminal=True)
-    env.game.step_count = step_count
+    env._state[STEPS] = step_count
     assert play(env, *[AHEAD] * len(log)) == log
 
 
@@ -337,3 +336,10 @@ def test_an_action_that_is_not_offered_is_an_error(action):
     env.reset(seed=0)
     with pytest.raises(ValueError, match="is not one of the 3"):
         env.step(action)
+
+
+def test_a_step_needs_a_reset():
+    env = MiniGridTask("DoorKey", render_mode="rgb_array")
+    assert env.render() is None
+    with pytest.raises(RuntimeError, match=r"^call reset\(\) before step\(\)$"):
+        env.step(AHEAD)
