@@ -81,7 +81,8 @@ SokobanTrainer = functools.partial(TileTrainer, make_world=Sokoban)
 
 
 class TileChain(NChain):
-    """NChain as a row of tiles: 1 where the agent is, 0 elsewhere. In `info`: ``tiles``, and ``success`` at the end."""
+    """NChain as a row of tiles: 1 where the agent is, 0 elsewhere. In `info`: ``tiles``, which are the observation, and
+    ``success`` at the end."""
 
     tiles = np.zeros((2, 8, 8, 3), np.uint8)
     """Pictures of the tile codes; the network on tile codes counts them alone."""
@@ -91,12 +92,14 @@ class TileChain(NChain):
         self.grid_shape = (1, n)
 
     def reset(self, *, seed: int | None = None, options: dict | None = None):
-        state, _ = super().reset(seed=seed, options=options)
-        return state, self._info(False)
+        super().reset(seed=seed, options=options)
+        info = self._info(False)
+        return info["tiles"], info
 
     def step(self, action):
-        state, reward, terminated, truncated, _ = super().step(action)
-        return state, reward, terminated, truncated, self._info(terminated)
+        _, reward, terminated, truncated, _ = super().step(action)
+        info = self._info(terminated)
+        return info["tiles"], reward, terminated, truncated, info
 
     def _info(self, success: bool) -> dict[str, Any]:
         codes = np.zeros(self.grid_shape, np.uint8)

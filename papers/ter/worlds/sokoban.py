@@ -4,7 +4,7 @@ from typing import Any
 
 from envs.sokoban.game import BOX_REWARD, SOLVED_REWARD
 from envs.sokoban.game import Sokoban as Game
-from papers.ter.worlds.tiles import TileWorld
+from papers.ter.worlds.tiles import TileWorld, observation
 
 TASKS = {
     # rows (as many columns, the ring of walls included) and boxes
@@ -18,17 +18,17 @@ TASKS = {
 }
 
 
-def make_env(config: Any) -> Game:
+def make_env(config: Any, observation: str = "picture") -> Game:
     """Rooms of the config's task."""
     size, boxes = TASKS[config.env]
-    return Game((size, size), boxes, pixels=config.pixels)
+    return Game((size, size), boxes, pixels=config.pixels, observation=observation)
 
 
 class Sokoban(TileWorld):
     """Rooms of one size and number of boxes."""
 
     def make_env(self, training: bool = True) -> Game:
-        return make_env(self.config)
+        return make_env(self.config, observation(self.config))
 
     def return_range(self) -> tuple[float, float]:
         largest = SOLVED_REWARD + BOX_REWARD * self.env.boxes

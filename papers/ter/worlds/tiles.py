@@ -10,10 +10,15 @@ from common.networks import NatureTrunk
 from lab.run.runs import Streams
 from papers.ter.agents.networks import CodeTrunk, Network
 from papers.ter.replay.memory import TileMemory
-from papers.ter.worlds.world import Moment, World
+from papers.ter.worlds.world import Moment, Policy, World
 
 TRIES = 20
 """Draws of an evaluation level that is not known from training."""
+
+
+def observation(config: Any) -> str:
+    """What its environments show: pictures are drawn where somebody looks at them."""
+    return "codes" if config.network == "codes" else "picture"
 
 
 class TileWorld(World):
@@ -42,7 +47,7 @@ class TileWorld(World):
         return Network(trunk, self.n_actions, scale, extra).to(self.config.device)
 
     def first(self, observation: np.ndarray, info: dict) -> Moment:
-        return Moment(info["tiles"], info["tiles"] if self.config.network == "codes" else observation)
+        return Moment(info["tiles"], observation)
 
     def following(self, moment: Moment, observation: np.ndarray, info: dict) -> Moment:
         return self.first(observation, info)
@@ -65,6 +70,21 @@ class TileWorld(World):
             if not self.known or self.first_tiles(seed) not in self.known_tiles:
                 break
         return seed
+
+    def play(self, policy: Policy, levels: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        """As `World.play`; all games that still run are stepped at once."""
+        env = self.make_env(training=False)
+        if not hasattr(env, "side_by_side"):
+            return super().play(policy, levels)
+        games = env.side_by_side(levels)
+        returns, successes = np.zeros(len(levels)), np.zeros(len(levels), dtype=bool)
+        running = np.arange(len(levels))
+        while len(running):
+            rewards, ended, succeeded = games.step(running, policy(games.codes[running]))
+            returns[running] += rewards
+            successes[running] |= succeeded
+            running = running[~ended]
+        return returns, successes
 
     def judge(self, returns: np.ndarray, successes: np.ndarray) -> dict[str, float]:
         """``normalized_return`` maps `return_range` to 0..1."""
