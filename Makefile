@@ -157,7 +157,7 @@ help:
 	@echo "Targets, with minutes on 2 cores at SCALE=quick once installed (finished runs are not repeated):"
 	@awk 'BEGIN {FS = ": *## *"} /^[a-z][a-z0-9-]*: *##/ {split($$2, cell, / *\| */); \
 	    printf "  %-28s %4s min  %s\n", $$1, cell[1], cell[2]}' $(HERE)
-	@echo "Variables: SCALE=smoke|quick|full (now $(SCALE))  JOBS=processes ($(or $(JOBS),one per core))  DEVICE=cpu|cuda ($(DEVICE))"
+	@echo "Variables: SCALE=smoke|quick|long|full (now $(SCALE))  JOBS=processes ($(or $(JOBS),one per core))  DEVICE=cpu|cuda ($(DEVICE))"
 	@echo "    LAUNCHER=local|ray|slurm ($(LAUNCHER))  SEEDS=5 (0 to 4) or 3,7 ($(or $(SEEDS),the experiments' own))"
 	@echo "    TENSORBOARD=1 (event files beside the runs)  STALE=again|keep ($(STALE); finished runs whose code has changed)"
 
@@ -233,7 +233,7 @@ evidence: $(VENV)/.run
 
 collect: $(VENV)/.run
 	@$(LAB) collect all --scale $(SCALE) $(SEEDED) --device $(DEVICE)
-	@$(ARENA) collect replay --scale $(SCALE) $(SEEDED)
+	@$(if $(filter quick,$(SCALE)),$(ARENA) collect replay --scale $(SCALE) $(SEEDED))
 
 all: $(VENV)/.run
 	@$(LAB) run all $(OPTIONS)

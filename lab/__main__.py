@@ -30,7 +30,7 @@ class _Selection:
     """Which runs of a figure are meant."""
 
     scale: str = "quick"
-    """smoke, quick or full."""
+    """smoke, quick or full; some papers have long, between the last two."""
     seeds: str = ""
     """Seeds instead of the experiments' own: how many (5: 0 to 4), or which (3,7)."""
 
@@ -111,17 +111,21 @@ class Run(_Training, _Selection):
     """Only the figures that carry each paper's main claims."""
 
     def __call__(self, house: House) -> int:
-        papers = self.papers(house, self.paper, committed=False)
+        scale = check("scale", self.scale)
+        papers = commands.with_scale(self.papers(house, self.paper, committed=False), scale)
         if self.figure and (len(papers) > 1 or self.headline):
             raise UserError("name figures of one paper, or --headline, or all; not two of them")
         wanted: dict[Paper, Choice] = {}
         for paper in papers:
             named = [choose(f"figure of {paper.name}", name, paper.figures) for name in self.figure]
-            wanted[paper] = paper.headline if self.headline else dict.fromkeys(named or paper.figures, every)
+            for name in named:
+                commands.check_scale(scale, paper, name)
+            choice = paper.headline if self.headline else dict.fromkeys(named or paper.figures, every)
+            wanted[paper] = {name: some for name, some in choice.items() if commands.has_scale(scale, paper, name)}
         # Longest first, so that the last minutes of `make reproduce` do not wait for one long run; else in the order
         # of the experiments, so that a sweep that is stopped early has whole comparisons.
         status = commands.run(wanted, **self.chosen(), **self.sweeping(), longest_first=self.headline)
-        if status <= 1 and check("scale", self.scale) != "smoke" and not self.headline:  # `make reproduce` has a table
+        if status <= 1 and scale != "smoke" and not self.headline:  # `make reproduce` has a table
             for paper, choice in wanted.items():
                 commands.print_verdicts(paper, choice)
         return status
@@ -156,7 +160,7 @@ class Collect(_Place, _Selection):
     def __call__(self, house: House) -> int:
         chosen = self.chosen()
         complete = True
-        for paper in self.papers(house, self.paper, committed=True):
+        for paper in commands.with_scale(self.papers(house, self.paper, committed=True), chosen["scale"]):
             entries = commands.entries_of(paper, None, device=self.device, **chosen)
             paths, refused = commands.collect(paper, entries, chosen["scale"])
             complete &= not refused
@@ -176,7 +180,8 @@ class Figures:
 
     def __call__(self, house: House) -> int:
         scale = check("scale", self.scale) if self.scale else None
-        for paper in choose_papers(house, self.paper):
+        papers = choose_papers(house, self.paper)
+        for paper in commands.with_scale(papers, scale) if scale else papers:
             commands.redraw(paper, scale)
         return 0
 

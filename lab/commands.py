@@ -16,6 +16,29 @@ Entries = dict[str, list[Any]]
 Wanted = Callable[[Any], bool]
 
 
+def has_scale(scale: str, paper: Paper, *figures: str) -> bool:
+    """Whether the paper, or figures of it, have runs at a scale, or need none."""
+    names = {name for figure in figures for name in paper.figures[figure].experiments} if figures else paper.experiments
+    return not names or any(paper.experiments[name](scale) for name in names)
+
+
+def check_scale(scale: str, paper: Paper, *figures: str) -> None:
+    """UserError where they have none."""
+    if not has_scale(scale, paper, *figures):
+        right = ", ".join(one for one in SCALES if has_scale(one, paper, *figures))
+        raise UserError(f"{' '.join(map(plain, [paper.name, *figures]))} has no scale {scale}: right are {right}")
+
+
+def with_scale(papers: Sequence[Paper], scale: str) -> list[Paper]:
+    """Those of the papers that have runs at a scale; UserError where none has."""
+    found = [paper for paper in papers if has_scale(scale, paper)]
+    if not found and len(papers) > 1:
+        raise UserError(f"no paper has a scale {scale}")
+    if not found:
+        check_scale(scale, papers[0])
+    return found
+
+
 def entries_of(
     paper: Paper, wanted: Choice | None, scale: str, device: str = "cpu", seeds: Sequence[int] | None = None
 ) -> Entries:
@@ -94,7 +117,7 @@ def collect(paper: Paper, entries: Entries, scale: str, stale: str = "again") ->
 
     committed = paper.house.committed
     if scale == "smoke" and committed:
-        raise UserError("smoke proves only the wiring and is not kept as evidence; collect quick or full")
+        raise UserError("smoke proves only the wiring and is not kept as evidence; collect quick, long or full")
     found = [
         collecting.collect(name, scale, of_it, paper.runs, paper.results, own=not committed, stale=stale)
         for name, of_it in entries.items()
@@ -139,7 +162,8 @@ def redraw(paper: Paper, scale: str | None) -> None:
     for each in [scale] if scale else SCALES:
         there = {path.stem for path in paper.results.glob(f"{each}/*.csv")}
         needs = {name: set(figure.experiments) for name, figure in paper.figures.items()}
-        wanted = [name for name in needs if scale or there & needs[name] or (each == "quick" and not needs[name])]
+        wanted = [name for name in needs if there & needs[name] or (each == "quick" and not needs[name])]
+        wanted = [name for name in needs if has_scale(scale, paper, name)] if scale else wanted
         draw(paper, wanted, each)
 
 

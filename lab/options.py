@@ -11,7 +11,7 @@ import sys
 from lab.rooms import choose
 from lab.run.errors import UserError
 
-SCALES = ("smoke", "quick", "full")
+SCALES = ("smoke", "quick", "long", "full")
 LAUNCHERS = ("local", "ray", "slurm")
 STALE = ("again", "keep")
 

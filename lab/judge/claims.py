@@ -31,9 +31,10 @@ class Claim:
     "own" for what only we ask, or choose afterwards; "wiring" for what holds by construction. surrogate: what runs at
     quick have in place of what the claim is about, such as a smaller world; judged on them, it is of the kind
     "surrogate" and speaks neither for nor against the paper. counted_with: id of the claim whose runs and question
-    this one repeats; it is not counted again. scale: the smallest at which its runs are planned, "quick" or "full".
-    reads: the experiments that hold them, "a+b" where they are two, if they are not just those of its figure. tasks:
-    those (`Entry.env`) that it is about, if not all.
+    this one repeats; it is not counted again. scale: the smallest at which its runs are planned. scales: those at which
+    it can be judged, if not all: `long` says little about levels and times. reads: the experiments that hold its runs,
+    "a+b" where they are two, if they are not just those of its figure. tasks: those (`Entry.env`) that it is about, if
+    not all.
     """
 
     id: str
@@ -44,6 +45,7 @@ class Claim:
     kind: str = "paper"
     counted_with: str = ""
     scale: str = "quick"
+    scales: tuple[str, ...] = EVIDENCE
     reads: str = ""
     tasks: tuple[str, ...] = ()
     surrogate: str = ""
@@ -51,8 +53,10 @@ class Claim:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"unknown kind of claim {self.kind!r}; choose from {', '.join(KINDS)}")
-        if self.scale not in EVIDENCE:
-            raise ValueError(f"unknown scale {self.scale!r}; choose from {', '.join(EVIDENCE)}")
+        if unknown := {self.scale, *self.scales} - {*EVIDENCE}:
+            raise ValueError(f"unknown scale {min(unknown)!r}; choose from {', '.join(EVIDENCE)}")
+        if self.scale not in self.scales:
+            raise ValueError(f"{self.id} is planned at {self.scale}, where it cannot be judged")
 
     @property
     def counts(self) -> bool:
@@ -75,16 +79,18 @@ def judge_of(claim: Claim, root: Path, room: str) -> tuple[str, str]:
     return function.__module__.replace(".", "/") + ".py", "" if "<" in name else name
 
 
-def full_only(claims: Iterable[Claim], ids: Iterable[str]) -> list[Claim]:
-    """The claims, those with these ids marked as such that no quick run can decide. ValueError for an unknown id."""
-    claims, ids = list(claims), set(ids)
-    if unknown := ids - {claim.id for claim in claims}:
+def planned_from(claims: Iterable[Claim], **ids: Iterable[str]) -> list[Claim]:
+    """The claims, some of them marked with the smallest scale that can decide them, by its name: full=["fig5"].
+    ValueError for an unknown id."""
+    claims, scales = list(claims), {one: scale for scale, some in ids.items() for one in some}
+    if unknown := scales.keys() - {claim.id for claim in claims}:
         raise ValueError(f"no claims are called {', '.join(sorted(unknown))}")
-    return [replace(claim, scale="full") if claim.id in ids else claim for claim in claims]
+    return [replace(claim, scale=scales.get(claim.id, claim.scale)) for claim in claims]
 
 
 def evaluate(claims: Iterable[Claim], results: Results) -> list[tuple[Claim, Verdict]]:
-    """Each claim with its verdict, from one scale: that at which most of its parts were run, of several the best.
+    """Each claim with its verdict, from one of its scales: that at which most of its parts were run, of several the
+    best.
 
     Data that are not there make it "not run"; any other error is a bug, and raised. ValueError when two have one id.
     """
@@ -92,7 +98,8 @@ def evaluate(claims: Iterable[Claim], results: Results) -> list[tuple[Claim, Ver
     for claim in claims:
         if claim.id in found:
             raise ValueError(f"two claims are called {claim.id}")
-        verdicts = [_check(claim, reader) for reader in results.apart]
+        verdicts = [_check(claim, reader) for reader in results.apart if reader.scales[0] in claim.scales]
+        verdicts = verdicts or [Verdict("not run", note=f"not judged at {' or '.join(results.scales)}")]
         best = max(verdicts, key=lambda verdict: verdict.run)
         best = best if best.run else verdicts[-1]  # of what was not run, the least that is missing
         found[claim.id] = claim, best
@@ -168,8 +175,9 @@ def sentences(judged: Iterable[tuple[Claim, Verdict]]) -> list[str]:
     holds, partly, fails, undecided, unrun = (
         [claim.text for claim, verdict in counted if verdict.status == status] for status in STATUSES
     )
-    dear = sum(_dear(claim, verdict) for claim, verdict in counted)
-    of_these = f", {dear} of them `full` only" if dear else ""
+    dear = Counter(claim.scale for claim, verdict in counted if _dear(claim, verdict))
+    words = {"long": "from `long` on", "full": "`full` only"}
+    of_these = "".join(f", {dear[scale]} of them {text}" for scale, text in words.items() if dear[scale])
     return [
         f"Holds here ({len(holds)} of {len(counted)} claims, {len(partly)} more in part): {_named(holds or partly)}",
         f"Does not hold here ({len(fails)}): {_named(fails)}",
@@ -229,7 +237,7 @@ def _with_id(claim: Claim, more: str = "") -> str:
 
 def _dear(claim: Claim, verdict: Verdict) -> bool:
     """Whether nothing was run and no run at `quick` could decide it."""
-    return claim.scale == "full" and verdict.status == "not run"
+    return claim.scale != "quick" and verdict.status == "not run"
 
 
 def dear_table(judged: Iterable[tuple[Claim, Verdict]]) -> str:
@@ -252,7 +260,7 @@ def ours_of(verdict: Verdict) -> str:
 
 def scale_of(claim: Claim, verdict: Verdict) -> str:
     """At which scale it was judged; of what was not run, at which it could be."""
-    return verdict.scale or ("full only" if claim.scale == "full" else claim.scale)
+    return verdict.scale or {"long": "long or full", "full": "full only"}.get(claim.scale, claim.scale)
 
 
 def judged_text(by_paper: ByPaper, width: int = 110) -> str:
@@ -275,7 +283,7 @@ INTRODUCTION = """\
 # Results
 
 Generated from `{package}/*/evidence/results` by `make claims`; edits are overwritten. A claim is judged at the scale at
-which most of it was run, `full` before `quick`; smoke runs are never evidence.
+which most of it was run, `full` before `long` before `quick`; smoke runs are never evidence.
 """
 
 EXPLANATION = """\
@@ -284,12 +292,13 @@ streams) lies where the claim says. **Not reproduced**: it lies on the other sid
 fewer than {seeds} seeds were run, neither side clearly learns at this budget, or, of a claim that something never
 happens, nothing in the figure succeeds. **Partly**: some parts (tasks) hold. **Not run**: data are missing; the row
 names the runs that it lacks and their hours on one core, by what similar runs took ("at least" where some are like none
-that was timed). What no run at `quick` can decide is "full only"; RESULTS.md has it below each paper's table, one row
-for what the same runs would decide. Parts that were not run do not count against a claim. "Not worse" and "the same"
-mean within {margin:.0%} of what the better side gained over its score before learning, where a claim names no factor.
-Own claims (what only we ask, or chose after seeing data) and wiring are not counted among the papers'. Nor are claims
-judged on a surrogate, such as a smaller world or a baseline in a shorter form, which the note names: that one **holds**
-or **does not hold in a surrogate** speaks neither for nor against the paper.
+that was timed). What no run at `quick` can decide is "full only" or "long or full"; RESULTS.md has it below a paper's
+table, one row for what the same runs would decide. Runs at `long` decide which method is better, not levels or times.
+Parts that were not run do not count against a claim. "Not worse" and "the same" mean within {margin:.0%} of what the
+better side gained over its score before learning, where a claim names no factor. Own claims (what only we ask, or chose
+after seeing data) and wiring are not counted among the papers'. Nor are claims judged on a surrogate, such as a smaller
+world or a baseline in a shorter form, which the note names: that one **holds** or **does not hold in a surrogate**
+speaks neither for nor against the paper.
 
 {n} comparisons stand behind {whose} claims, {decided} of them decided. If there were no difference at all anywhere,
 about {false:.0f} of {n} would be decided nevertheless, half of them in favour. The column "after BH" (Benjamini and
@@ -315,10 +324,11 @@ def results_markdown(by_paper: ByPaper, root: Path, package: str = "papers", ins
     introduction = INTRODUCTION.format(package=package)
     parts = [introduction, _told(by_paper) + "\n", summary_table(by_paper) + "\n", explanation(by_paper)]
     for paper, judged in by_paper.items():
-        near = [(claim, verdict) for claim, verdict in judged if not _dear(claim, verdict)]
+        near = [pair for pair in judged if not _dear(*pair)]
         parts += [f"## {paper}\n", claims_table(near, f"{package}/{paper}", root, limit, inside) + "\n"]
-        if dear := [(claim, verdict) for claim, verdict in judged if _dear(claim, verdict)]:
-            parts += ["### What only runs at `full` can decide\n", dear_table(dear) + "\n"]
+        for scale, title in {"long": "`long` or `full`", "full": "`full`"}.items():
+            if dear := [pair for pair in judged if _dear(*pair) and pair[0].scale == scale]:
+                parts += [f"### What only runs at {title} can decide\n", dear_table(dear) + "\n"]
         notes = [f"- `{claim.id}`: {' '.join(verdict.note.split())}\n" for claim, verdict in near if verdict.note]
         parts += ["### Notes\n", "".join(notes)] if notes else []
     return "\n".join(parts)

@@ -103,9 +103,9 @@ def caption(grid: Grid, note: str = "", *, unit: str = "step", label: Name = str
 
 
 def shown(grid: Grid) -> list[str]:
-    """The tasks to draw: at quick those of which something was run (the caption names the others), else all."""
+    """The tasks to draw: at quick and long those with runs (the caption names the others), else all."""
     there = set(grid.frame["env"])
-    return [env for env in grid.envs if env in there or grid.scale != "quick"]
+    return [env for env in grid.envs if env in there or grid.scale not in ("quick", "long")]
 
 
 def new_figure(rows: int, cols: int, title: str, *, caption: str = "", size: tuple[float, float] = (3.4, 2.6)):

@@ -18,7 +18,7 @@ from lab.sweep.entry import Entry
 
 COLUMNS = ["experiment", "scale", "method", "env", "seed", "step", "metric", "value", "hours"]
 RUN_COLUMNS = ["step", "metric", "value", "hours"]  # of a run's own metrics.csv
-EVIDENCE = ("full", "quick")  # best first; smoke runs only show that everything is wired
+EVIDENCE = ("full", "long", "quick")  # best first; smoke runs only show that everything is wired
 REMEDY = "restore the file or delete it"
 
 KEY = COLUMNS[:7]  # what makes a row unique, and the order of the file

@@ -1,7 +1,7 @@
 """Train what is missing to judge more claims, the cheapest undecided claim first, for so many hours; then collect.
 
 A claim is undecided when it is "not run" or "inconclusive", and can be helped where `quick` runs of its experiments
-are not among the committed results, unless only `full` can decide it.
+are not among the committed results, unless only `long` or `full` can decide it.
 """
 
 import sys

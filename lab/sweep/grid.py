@@ -2,7 +2,8 @@
 
     grid(train, "Hand", ["her", "none"], seeds=Scales(1, 5, 15), budget=Scales(TINY, dict(epochs=100)))
 
-is an experiment: called with a scale, it returns the runs of that scale.
+is an experiment: called with a scale, it returns the runs of that scale. At `long` it has some where each of its tables
+says what they are; most experiments have none.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,34 +16,47 @@ from lab.sweep.entry import Entry
 
 @dataclass(frozen=True)
 class Scales(Mapping[str, Any]):
-    """Scale -> value, by default no settings. `|` merges settings: the right side has the last word."""
+    """Scale -> value, by default no settings; `long` is not there (...) unless it is given. `|` merges settings: the
+    right side has the last word, and a scale that one of two tables lacks is as in the other."""
 
     smoke: Any = field(default_factory=dict)
     quick: Any = field(default_factory=dict)
     full: Any = field(default_factory=dict)
+    long: Any = field(default=..., kw_only=True)
 
     def __getitem__(self, scale: str) -> Any:
-        return getattr(self, scale)
+        if (value := vars(self)[scale]) is ...:
+            raise KeyError(scale)
+        return value
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.__dataclass_fields__)
+        return (scale for scale, value in vars(self).items() if value is not ...)
 
     def __len__(self) -> int:
-        return len(self.__dataclass_fields__)
+        return len(list(iter(self)))
 
     def __or__(self, more: Any) -> "Scales":
-        return Scales(*(at(self, scale) | at(more, scale) for scale in self.__dataclass_fields__))
+        def merged(scale: str) -> Any:
+            there = [side for side in (at(self, scale), at(more, scale)) if side is not ...]
+            lacking = len(there) == 0 or (len(there) == 1 and not isinstance(more, Scales))
+            return ... if lacking else there[0] | there[-1]
+
+        return Scales(**{scale: merged(scale) for scale in vars(self)})
 
 
 def at(value: Any, scale: str) -> Any:
-    """The value at a scale; inside a dict, too."""
-    value = value[scale] if isinstance(value, Scales) else value
-    return {key: at(inside, scale) for key, inside in value.items()} if isinstance(value, dict) else value
+    """The value at a scale; inside a dict, too. "..." where a table lacks the scale."""
+    value = value.get(scale, ...) if isinstance(value, Scales) else value
+    if not isinstance(value, dict):
+        return value
+    found = {key: at(inside, scale) for key, inside in value.items()}
+    return ... if any(inside is ... for inside in found.values()) else found
 
 
 def each(value: Any, function: Callable[[Any], Any]) -> Scales:
     """The function of the value at each scale."""
-    return Scales(*(function(at(value, scale)) for scale in Scales.__dataclass_fields__))
+    found = {scale: at(value, scale) for scale in Scales.__dataclass_fields__}
+    return Scales(**{scale: ... if inside is ... else function(inside) for scale, inside in found.items()})
 
 
 @dataclass(frozen=True)
@@ -92,16 +106,21 @@ def grid(
     before them, a task's before both. Each of the four, and any setting, may be a table of Scales. config: makes the
     settings a config; by default the script's Config. shared: see Entry.
     """
+    parts = tasks, variants, seeds, budget or {}
+    has_tables = any(at(part, "no scale") is ... for part in parts)
 
     def runs(scale: str) -> list[Entry]:
-        usual, numbers = at(budget or {}, scale), at(seeds, scale)
+        found = [at(part, scale) for part in parts]
+        if any(part is ... for part in found) or (scale == "long" and not has_tables):
+            return []
+        of_tasks, of_variants, numbers, usual = found
         return [
             Entry(
                 label, env, seed, f"{script.__name__}:main",
                 (config or script.Config)(**usual | change | of_env | {"seed": seed}), shared,
             )
-            for env, of_env in _settings("env", at(tasks, scale), script).items()
-            for label, change in _settings("method", at(variants, scale), script).items()
+            for env, of_env in _settings("env", of_tasks, script).items()
+            for label, change in _settings("method", of_variants, script).items()
             for seed in (range(numbers) if isinstance(numbers, int) else numbers)
         ]  # fmt: skip
 

@@ -204,6 +204,48 @@ def test_merge_brings_in_the_results_of_another_machine(after_run, tmp_path, one
     assert "is not a directory" in one_line(main, ["merge", str(tmp_path / "nowhere"), str(mine)], house)
 
 
+# ---- a scale that few experiments have -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def nights(tmp_path, monkeypatch):
+    """A house in which one experiment has a long form."""
+    toy_house.commit_sources(monkeypatch)
+    house = toy_house.build(tmp_path, monkeypatch)
+    toy_house.add_long(house, 50)
+    return house
+
+
+def test_long_goes_all_the_way_to_the_verdict(nights, capsys):
+    assert main(["run", "all", "--scale", "long", "--jobs", "2"], nights) == 0
+    assert len(trained(nights)) == 6, "of the one experiment that has it"
+    assert "(3 seeds, 10 steps, long)" in capsys.readouterr().out
+    drawn = {path.name for path in (nights.runs / "figures/coins/long").iterdir()}
+    assert drawn == {"fig-1.png", "fig-3.png"}, "also the figure that needs no runs"
+    assert main(["run", "coins", "fig-1", "--jobs", "2"], nights) == 0
+    for scale in ("quick", "long"):
+        assert main(["collect", "coins", "--scale", scale], nights) == 0
+    found = {f"{path.parent.name} {path.stem}" for path in evidence(nights).glob("results/*/*.csv")}
+    assert found == {"quick compare", "quick again", "quick fails", "long compare"}
+    assert set(results.read(evidence(nights) / "results", "compare", "long")["step"]) == {50}
+    assert main(["figures"], nights) == 0 and main(["claims"], nights) == 0
+    assert (evidence(nights) / "figures/long/fig-1.png").read_text() == "long 6"
+    [row] = [line for line in (nights.root / "RESULTS.md").read_text().splitlines() if "`coins-1`" in line]
+    assert "| 3 | 10 | long | reproduced |" in row
+
+
+@pytest.mark.parametrize("command", ["run coins", "collect coins", "figures coins"])
+def test_a_paper_without_long_says_so_in_one_line(house, one_line, command):
+    error = one_line(main, [*command.split(), "--scale", "long"], house)
+    assert error == "error: coins has no scale long: right are smoke, quick, full"
+
+
+def test_so_does_a_figure_of_a_paper_that_has_it(nights, one_line):
+    error = one_line(main, ["run", "coins", "fig-1", "fig_2", "--scale", "long"], nights)
+    assert error == "error: coins fig-2 has no scale long: right are smoke, quick, full"
+    assert not nights.runs.exists()
+
+
 # ---- the command line ------------------------------------------------------------------------------------------------
 
 
@@ -228,8 +270,8 @@ def test_merge_brings_in_the_results_of_another_machine(after_run, tmp_path, one
         ("run coins --seeds 0", ["'0'", "3,7"]),
         ("run coins --seeds 3,x", ["'3,x'", "3,7"]),
         ("evidence coins --hours 0", ["hours", "above 0"]),
-        ("figures --scale huge", ["huge", "smoke, quick, full"]),
-        ("collect coins --scale smoke", ["smoke", "quick or full"]),
+        ("figures --scale huge", ["huge", "smoke, quick, long, full"]),
+        ("collect coins --scale smoke", ["smoke", "quick, long or full"]),
     ],
 )
 def test_mistakes_cost_one_line(house, one_line, command, words):

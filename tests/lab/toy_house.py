@@ -98,6 +98,13 @@ COINS = {"experiments": EXPERIMENTS, "figures": FIGURES, "claims": CLAIMS}
 DICE = {"experiments": "EXPERIMENTS = {}\n", "figures": "FIGURES = {}\n", "claims": "CLAIMS = []\n"}
 
 
+def add_long(house: House, steps: int) -> None:
+    """Give the experiment `compare` runs of so many steps at `long`."""
+    path = house.root / "house_of_tests/coins/evidence/experiments.py"
+    text = path.read_text().replace("seeds=3)", "seeds=3, **more)").replace("100)", "100, **more)")
+    path.write_text(text.replace('of("flip", "fixed")', f'of("flip", "fixed", long={steps})'))
+
+
 def build(root: Path, patch: pytest.MonkeyPatch, **papers: dict[str, str]) -> House:
     """The papers (name -> files of evidence), or coins and dice, and a folder that is no paper, below
     root/house_of_tests, importable in place of any before."""

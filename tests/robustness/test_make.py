@@ -50,7 +50,7 @@ def installed(venv: Path, python: str) -> list[str]:
         (["N=0"], ["0", "1 or more"]),
         (["N=ten"], ["ten", "1 or more"]),
         (["SEED=-1"], ["SEED", "-1", "0 or more"]),
-        (["SCALE="], ["smoke, quick, full"]),
+        (["SCALE="], ["smoke, quick, long, full"]),
         (["SCALE=quik"], ["did you mean quick"]),
         (["ners-fig99"], ["ners-fig99", "ners-fig1"]),
         (["reproduse"], ["reproduse", "lists them all"]),
@@ -106,9 +106,10 @@ def test_the_variables_reach_the_command(tmp_path):
     assert called("evidence", "JOBS=3", "PAPER=ter", "DRY=1", "HOURS=.5") == (
         f"-m lab evidence ter --hours .5 --dry {how} again"
     )
-    assert called("collect", "SEEDS=5", "SCALE=full").splitlines() == [
-        "-m lab collect all --scale full --seeds 5 --device cpu", "-m arena collect replay --scale full --seeds 5",
+    assert called("collect", "SEEDS=5").splitlines() == [
+        "-m lab collect all --scale quick --seeds 5 --device cpu", "-m arena collect replay --scale quick --seeds 5",
     ]  # fmt: skip
+    assert called("collect", "SCALE=full") == "-m lab collect all --scale full --device cpu", "the arena has none"
     assert (
         called("arena", "SCALE=smoke", "JOBS=3") == f"-m arena run replay --scale smoke {how} again --runs runs/smoke"
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.judge.claims import Claim, full_only
+from lab.judge.claims import Claim, planned_from
 from lab.judge.comparisons import Judge, Runs, Score, last
 from lab.judge.results import MissingData
 from lab.judge.verdicts import (
@@ -195,7 +195,7 @@ def both(
 
 
 hand = partial(ROOM.all, on="Hand")
-CLAIMS = full_only([
+CLAIMS = planned_from([
     *(
         claim
         for env in TASKS
@@ -308,4 +308,4 @@ CLAIMS = full_only([
     ),
     *claims_bitflip.CLAIMS,
     *claims_appendix_a.CLAIMS,
-], ["fig3-band-bootstrapped"])  # fmt: skip
+], full=["fig3-band-bootstrapped"])  # fmt: skip

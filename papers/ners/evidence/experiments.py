@@ -105,8 +105,8 @@ def in_files(name: str, experiment: Experiment) -> dict[str, Experiment]:
     """An experiment as the parts that its results are kept in."""
 
     def part(k: int, scale: str) -> list[Entry]:
-        first = PLANS[name].seeds[scale][0]
-        return [entry for entry in experiment(scale) if (entry.seed - first) // SEEDS_PER_FILE == k]
+        seeds = PLANS[name].seeds
+        return [entry for entry in experiment(scale) if (entry.seed - seeds[scale][0]) // SEEDS_PER_FILE == k]
 
     return {file: Experiment(partial(part, k)) for k, file in enumerate(files(name))}
 

@@ -55,12 +55,12 @@ PLANS = {
 def cells(experiment: str, scale: str) -> list[tuple[str, str]]:
     """(agent, task) of every curve or row of a table."""
     plan = PLANS[experiment]
-    return [(agent, env) for env in plan.tasks[scale] for agent in plan.agents]
+    return [(agent, env) for env in plan.tasks.get(scale, ()) for agent in plan.agents]
 
 
 def seeds(scale: str, experiment: str) -> range:
     """Seeds of every method of an experiment."""
-    return PLANS[experiment].seeds[scale]
+    return PLANS[experiment].seeds.get(scale, range(0))
 
 
 def files(experiment: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from lab.judge.claims import Claim, full_only
+from lab.judge.claims import Claim, planned_from
 from lab.judge.comparisons import Compare, Runs, Score, Side, last
 from lab.judge.results import Results
 from lab.judge.verdicts import Verdict, above, all_of, decide, difference, gated, judged, mean_of, number
@@ -137,7 +137,7 @@ FULL_ONLY = (
     "fig-m15-pong", "fig-m15-kangaroo", "fig-m15-venture", "own-network-released",
 )  # fmt: skip
 """About tasks, or TER's arm on MiniGrid in figures, that quick leaves out."""
-CLAIMS = full_only([
+CLAIMS = planned_from([
     *claims_nchain.CLAIMS,
     *claims_dreamer.CLAIMS,
     *(
@@ -247,4 +247,4 @@ CLAIMS = full_only([
     Claim("own-predecessors-value", "own-predecessors", "With 3 predecessors the ends' value has reached more of the "
           "states after 40 copies of the target network than with 1", "-",
           ROOM.all("ter", ">", f"ter{RELEASED}", of="own-predecessors", by=Score(last("grounded"))), kind="own"),
-], FULL_ONLY)  # fmt: skip
+], full=FULL_ONLY)  # fmt: skip

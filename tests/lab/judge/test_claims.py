@@ -1,4 +1,5 @@
 import functools
+import re
 from dataclasses import replace
 
 import pytest
@@ -53,6 +54,7 @@ def test_evaluate_takes_the_best_scale(tmp_path):
         ("smoke", good, "not run", ""),
         ("full", {"ter": [1.0] * 3}, "not run", ""),
         ("quick", good, "reproduced", "quick"),
+        ("long", bad, "not reproduced", "long"),
         ("full", {"ter": [1.0] * 2, "uer": [0.0] * 2}, "inconclusive", "full"),
         ("full", bad, "not reproduced", "full"),
     ):
@@ -75,6 +77,23 @@ def test_on_a_surrogate_nothing_is_decided_about_the_paper(tmp_path):
     write(tmp_path, "full", {"ter": [0.0] * 3, "uer": [1.0] * 3})
     [(claim, verdict)] = evaluate([small], Results(tmp_path))
     assert (claim.counts, verdict.status, verdict.note) == (True, "not reproduced", "")
+
+
+def test_a_claim_is_judged_at_its_scales_alone(tmp_path):
+    """Many steps with a small network decide who is first, not how high a value is."""
+    good, bad = {"ter": [1.0] * 3, "uer": [0.0] * 3}, {"ter": [0.0] * 3, "uer": [1.0] * 3}
+    level = replace(CLAIM, id="level", scales=("full", "quick"))
+
+    def found(*scales):
+        return [(v.status, v.scale) for _, v in evaluate([CLAIM, level], Results(tmp_path, *scales))]
+
+    write(tmp_path, "long", bad)
+    assert found() == [("not reproduced", "long"), ("not run", "")]
+    assert evaluate([level], Results(tmp_path, ("long",)))[0][1].note == "not judged at long"
+    write(tmp_path, "quick", good)
+    assert found() == [("not reproduced", "long"), ("reproduced", "quick")]
+    write(tmp_path, "full", good)
+    assert found() == [("reproduced", "full")] * 2
 
 
 def test_a_bug_in_a_check_is_not_swallowed(tmp_path):
@@ -106,6 +125,12 @@ def test_mistakes_in_claims(tmp_path):
         evaluate([CLAIM, CLAIM], Results(tmp_path))
     with pytest.raises(ValueError, match="unknown kind of claim 'mine'"):
         Claim("a", "", "", "", better, kind="mine")
+    with pytest.raises(ValueError, match="unknown scale 'smoke'; choose from full, long, quick"):
+        Claim("a", "", "", "", better, scale="smoke")
+    with pytest.raises(ValueError, match="unknown scale 'lang'"):
+        Claim("a", "", "", "", better, scales=("quick", "lang"))
+    with pytest.raises(ValueError, match="a is planned at quick, where it cannot be judged"):
+        Claim("a", "", "", "", better, scales=("full",))
     with pytest.raises(ValueError, match="x is counted with y, which is no claim"):
         evaluate([Claim("x", "", "", "", better, counted_with="y")], Results(tmp_path))
 
@@ -196,6 +221,18 @@ def test_what_only_full_can_decide_stands_apart_by_figure_and_price(tmp_path):
     assert row in below and "no runs" not in below
     assert "| ter | 6 | 2 | 0 | 1 | 0 | 3 | 1 reproduced, 1 not run |" in text, "they are counted as any other"
     assert "can decide" not in results_markdown(BY_PAPER, tmp_path).split("## ter")[1]
+
+
+def test_what_takes_nights_stands_apart_from_what_only_full_can_decide(tmp_path):
+    lacks = Verdict("not run", price="9 runs, about 40 core-hours")
+    judged = [(claim("one", scale="long"), lacks), (claim("two", scale="full"), lacks), (claim("three"), lacks)]
+    text = results_markdown({"ter": judged}, tmp_path)
+    near, nights, full = re.split("### What only runs at .* can decide", text.split("## ter")[1])
+    assert [name in part for part in (near, nights, full) for name in ("`one`", "`two`", "`three`")] == [
+        False, False, True, True, False, False, False, True, False,
+    ]  # fmt: skip
+    assert "### What only runs at `long` or `full` can decide\n" in text
+    assert "(0 undecided, 3 not run, 1 of them from `long` on, 1 of them `full` only)" in text
 
 
 def test_readme_table(tmp_path):

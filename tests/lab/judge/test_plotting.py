@@ -82,18 +82,19 @@ def entries(methods, envs, seeds):
     return [SimpleNamespace(method=m, env=e, seed=s) for m in methods for e in envs for s in range(seeds)]
 
 
-def test_a_caption_names_what_is_missing(tmp_path):
-    path = tmp_path / "quick" / "fig2.csv"
+@pytest.mark.parametrize("scale", ["quick", "long"])
+def test_a_caption_names_what_is_missing(tmp_path, scale):
+    path = tmp_path / scale / "fig2.csv"
     path.parent.mkdir()
     there = pd.concat([frame(seeds=3), frame(["uer"], env="Maze", seeds=1)])
-    there.to_csv(path, index=False)
-    grid = Grid(Results(tmp_path), "fig2", "quick", entries(["uer", "ter"], ["Chain", "Maze", "Lake"], 3))
+    there.assign(scale=scale).to_csv(path, index=False)
+    grid = Grid(Results(tmp_path), "fig2", scale, entries(["uer", "ter"], ["Chain", "Maze", "Lake"], 3))
     assert plotting.caption(grid, "mean", label=str.upper, unit="episode") == (
-        "quick: 1 to 3 seeds, 100,000 episodes; mean; not run: Lake, UER on Maze (2 of 3 seeds), TER on Maze"
+        f"{scale}: 1 to 3 seeds, 100,000 episodes; mean; not run: Lake, UER on Maze (2 of 3 seeds), TER on Maze"
     )
     assert plotting.shown(grid) == ["Chain", "Maze"]
-    whole = Grid(Results(tmp_path), "fig2", "quick", entries(["uer", "ter"], ["Chain"], 3))
-    assert plotting.caption(whole) == "quick: 3 seeds, 100,000 steps"
+    whole = Grid(Results(tmp_path), "fig2", scale, entries(["uer", "ter"], ["Chain"], 3))
+    assert plotting.caption(whole) == f"{scale}: 3 seeds, 100,000 steps"
 
 
 def test_budget_names_ranges():

@@ -50,7 +50,7 @@ def add_file(root: Path, scale: str, experiment: str = "e") -> None:
 
 def test_reader_prefers_full_and_never_takes_smoke(tmp_path):
     add_file(tmp_path, "smoke")
-    with pytest.raises(MissingData, match="no full or quick results of e"):
+    with pytest.raises(MissingData, match="no full or long or quick results of e"):
         Results(tmp_path).need("e")
     add_file(tmp_path, "quick")
     frame, scale = Results(tmp_path).need("e")

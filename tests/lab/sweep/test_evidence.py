@@ -8,7 +8,7 @@ import pytest
 
 from lab.__main__ import main
 from lab.judge import collecting, results
-from lab.judge.claims import full_only, ours_of, scale_of
+from lab.judge.claims import ours_of, planned_from, scale_of
 from lab.sweep import evidence
 from lab.sweep.entry import Entry
 from lab.sweep.prices import priced, usual_hours
@@ -111,19 +111,21 @@ def test_a_run_usually_takes_what_the_most_similar_ones_took(entry, known, hours
     assert usual_hours(entry, known) == hours
 
 
-def test_what_is_not_run_says_its_price_and_what_only_full_can_decide_is_not_planned(house):
+@pytest.mark.parametrize(("scale", "said", "hours"), [("full", "full only", 6), ("long", "long or full", 3)])
+def test_what_is_not_run_says_its_price_and_what_quick_cannot_decide_is_not_planned(house, scale, said, hours):
     path = house.root / "house_of_tests/coins/evidence/claims.py"
-    more = '\nfrom lab.judge.claims import full_only\nCLAIMS = full_only(CLAIMS, ["coins-1"])\n'
+    more = f'\nfrom lab.judge.claims import planned_from\nCLAIMS = planned_from(CLAIMS, {scale}=["coins-1"])\n'
     path.write_text(path.read_text() + more)
+    toy_house.add_long(house, 50)
     main(["run", "coins", "fig-2", "--jobs", "2"], house)
     main(["collect", "coins"], house)
     all_took(0.1, committed(house).glob("quick/*.csv"))
     coins = house.papers()["coins"]
     told = {claim.id: (scale_of(claim, v), ours_of(v)) for claim, v in priced(coins, evidence.judge(coins))}
-    assert told["coins-1"] == ("full only", "6 runs, about 6 core-hours"), "ten times as many steps"
+    assert told["coins-1"] == (said, f"6 runs, about {hours} core-hours"), "ten, or five, times as many steps"
     assert "coins-1" not in [gap.claim.id for gap in gaps(house)]
     with pytest.raises(ValueError, match="no claims are called nothing"):
-        full_only(coins.claims, ["nothing"])
+        planned_from(coins.claims, full=["nothing"])
 
 
 def test_a_claim_that_reads_a_part_of_its_figure_lacks_that_part_alone(house):

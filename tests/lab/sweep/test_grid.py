@@ -1,5 +1,7 @@
 """Experiments as data: what a grid makes of its tables, and in which order."""
 
+import pytest
+
 from lab.sweep.grid import Scales, each, grid
 from tests.lab import toy_train
 
@@ -40,3 +42,36 @@ def test_tables_of_settings_are_merged_scale_by_scale():
     merged = BUDGET | dict(steps=Scales(1, 2, 3)) | Scales(full=dict(pause=5.0))
     assert merged == Scales(dict(steps=1, pause=1.0), dict(steps=2), dict(steps=3, pause=5.0))
     assert each(merged, len) == Scales(2, 1, 2) and merged["quick"] == {"steps": 2}
+    assert "long" not in merged and merged.get("long", 0) == 0 and len(merged) == 3
+
+
+NIGHTS = Scales(dict(steps=10), dict(steps=100), dict(steps=900), long=dict(steps=300))
+
+
+@pytest.mark.parametrize(
+    ("seeds", "budget", "variants", "steps"),
+    [
+        (Scales(1, 5, 5, long=2), NIGHTS, {"plain": {}}, [300, 300]),
+        (2, NIGHTS, "plain", [300, 300]),  # what is no table is the same at every scale
+        (2, NIGHTS | dict(pause=1.0), {"plain": dict(pause=Scales(1.0, 2.0, 3.0, long=4.0))}, [300, 300]),
+        (2, NIGHTS | Scales(smoke=dict(steps=1)), "plain", [300, 300]),  # merging changes only what it names
+        (1, Scales(quick=dict(pause=1.0)) | NIGHTS, "plain", [300]),
+        (Scales(1, 5, 5), NIGHTS, "plain", []),  # no table may be silent
+        (2, BUDGET, "plain", []),
+        (2, BUDGET | dict(pause=1.0), "plain", []),
+        (2, NIGHTS | dict(pause=Scales(1.0, 2.0, 3.0)), "plain", []),
+        (2, NIGHTS, {"plain": {}, "dies": Scales(quick=dict(pause=1.0))}, []),
+        (2, NIGHTS, {"plain": dict(pause=Scales(1.0, 2.0, 3.0))}, []),
+        (2, {}, "plain", []),  # nor all of them be absent
+    ],
+)
+def test_long_is_planned_where_every_table_has_it(seeds, budget, variants, steps):
+    found = grid(toy_train, "Line", variants, seeds, budget)
+    assert [entry.config.steps for entry in found("long")] == steps
+    assert all(found(scale) for scale in ("smoke", "quick", "full"))
+    assert runs(found.full_as_quick(), "long") == runs(found, "long")
+
+
+def test_a_function_of_a_table_has_its_scales():
+    assert each(NIGHTS, lambda settings: settings["steps"]) == Scales(10, 100, 900, long=300)
+    assert each(Scales(1, 2, 3), lambda n: -n) == Scales(-1, -2, -3)
