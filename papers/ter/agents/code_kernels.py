@@ -61,8 +61,10 @@ class Work(NamedTuple):
     """int32 [2, power of 2]: hash tables of patches and windows"""
     keys: np.ndarray
     """int64 [n * rows * columns + 1]: of the patches"""
+    corners: np.ndarray
+    """int32 [n * places + 1, 4]: patches that tell a window"""
     windows: np.ndarray
-    """int32 [n * places, 9]: patches of a window"""
+    """int32 [n * places, 9]: its patches"""
     window_at: np.ndarray
     """int32 [n, places]"""
     ends: np.ndarray
@@ -101,8 +103,9 @@ def buffers(n: int, shape: tuple[int, int], weights: Weights, sizes: tuple[int, 
     return Work(
         np.zeros((n, rows * columns), np.uint8), np.full(framed, len(weights.planes), np.int64),
         np.zeros(framed, np.int64), np.zeros(framed, np.int32), np.zeros((2, slots), np.int32),
-        np.zeros(cells, np.int64), np.zeros((n * places, 9), np.int32), np.zeros((n, places), np.int32),
-        np.zeros((n, 2), np.int32), *(np.zeros(width, np.float32) for width in 2 * widths),
+        np.zeros(cells, np.int64), np.zeros((n * places + 1, 4), np.int32), np.zeros((n * places, 9), np.int32),
+        np.zeros((n, places), np.int32), np.zeros((n, 2), np.int32),
+        *(np.zeros(width, np.float32) for width in 2 * widths),
     )  # fmt: skip
 
 
@@ -113,11 +116,17 @@ def tabulate(weights):
 
 
 @kernel
+def same(one, other):
+    """Whether two rows of corners are equal."""
+    return one[0] == other[0] and one[1] == other[1] and one[2] == other[2] and one[3] == other[3]
+
+
+@kernel
 def find(n, work):
     """Number the patches and windows of n states, in the order in which they appear; patches from 1 on."""
-    framed, triples, patch_at, keys, windows = work.framed, work.triples, work.patch_at, work.keys, work.windows
+    framed, triples, patch_at = work.framed, work.triples, work.patch_at
+    keys, corners, windows = work.keys, work.corners, work.windows
     rows, columns = framed.shape[0] - 2, framed.shape[1] - 2
-    columns2 = (columns + 1) // 2
     mask = 1
     while mask < 2 * n * rows * columns:
         mask *= 2
@@ -147,32 +156,34 @@ def find(n, work):
                     number = n_patches
                     patch_slots[slot], keys[number] = number, key
                 patch_at[i, j] = number
-        for place in range(work.window_at.shape[1]):
-            i, j = 2 * (place // columns2), 2 * (place % columns2)
-            # The patches at the corners cover all 5x5 cells, and tell where the border is.
-            p0, p2, p6, p8 = patch_at[i, j], patch_at[i, j + 2], patch_at[i + 2, j], patch_at[i + 2, j + 2]
-            key = ((np.int64(p0) << 16 ^ p2) << 16 ^ p6) << 16 ^ p8
-            slot = (key * MIX >> 32) & mask
-            number = window_slots[slot]
-            while number:
-                w = windows[number - 1]
-                if w[0] == p0 and w[2] == p2 and w[6] == p6 and w[8] == p8:
-                    break
-                slot = (slot + 1) & mask
+        place = 0
+        for i in range(0, rows, 2):
+            for j in range(0, columns, 2):
+                # Those of its patches that lie within the grid and farthest out cover a window, the border included.
+                top, bottom, left, right = max(i, 1), min(i + 2, rows), max(j, 1), min(j + 2, columns)
+                here = corners[n_windows]  # the next one's, if it is new
+                here[0], here[1] = patch_at[top, left], patch_at[top, right]
+                here[2], here[3] = patch_at[bottom, left], patch_at[bottom, right]
+                key = ((np.int64(here[0]) << 16 ^ here[1]) << 16 ^ here[2]) << 16 ^ here[3]
+                slot = (key * MIX >> 32) & mask
                 number = window_slots[slot]
-            if not number:
-                for at in range(9):
-                    windows[n_windows, at] = patch_at[i + at // 3, j + at % 3]
-                n_windows += 1
-                number = n_windows
-                window_slots[slot] = number
-            work.window_at[b, place] = number - 1
+                while number and not same(corners[number - 1], here):
+                    slot = (slot + 1) & mask
+                    number = window_slots[slot]
+                if not number:
+                    for at in range(9):
+                        windows[n_windows, at] = patch_at[i + at // 3, j + at % 3]
+                    n_windows += 1
+                    number = n_windows
+                    window_slots[slot] = number
+                work.window_at[b, place] = number - 1
+                place += 1
         work.ends[b, 0], work.ends[b, 1] = n_patches, n_windows
 
 
 @kernel
-def code_of(key, at):
-    """The code at place 0..8 of a patch."""
+def code(key, at):
+    """At place 0..8 of a patch."""
     return key >> (8 - at) * CODE_BITS & MOST_CODES
 
 
@@ -184,14 +195,15 @@ def forward(n, weights, work):
     table, bias, first, channels = weights.table, weights.first_bias, work.first, len(weights.first_bias)
     for p in range(1, n_patches + 1):
         key = work.keys[p]
+        row0, row1, row2 = table[code(key, 0)], table[code(key, 1)], table[code(key, 2)]
+        row3, row4, row5 = table[code(key, 3)], table[code(key, 4)], table[code(key, 5)]
+        row6, row7, row8 = table[code(key, 6)], table[code(key, 7)], table[code(key, 8)]
         for o in range(channels):
-            first[p, o] = bias[o]
-        for at in range(9):
-            code = code_of(key, at)
-            for o in range(channels):
-                first[p, o] += table[code, at * channels + o]
-        for o in range(channels):
-            first[p, o] = k.ZERO if first[p, o] < k.ZERO else first[p, o]
+            above = row0[o] + row1[channels + o] + row2[2 * channels + o]
+            beside = row3[3 * channels + o] + row4[4 * channels + o] + row5[5 * channels + o]
+            below = row6[6 * channels + o] + row7[7 * channels + o] + row8[8 * channels + o]
+            value = bias[o] + above + beside + below
+            first[p, o] = k.ZERO if value < k.ZERO else value
     inputs, second = work.inputs[:n_windows], work.second[:n_windows]
     for w in range(n_windows):
         for at in range(9):
@@ -256,8 +268,8 @@ def backward(n, weights, gradient, work):
             grad_first[p, o] = grad_first[p, o] if first[p, o] > k.ZERO else k.ZERO
             gradient.first_bias[o] += grad_first[p, o]
         for at in range(9):
-            code = code_of(key, at)
+            row = code(key, at)
             for o in range(channels):
-                gradient.table[code, at * channels + o] += grad_first[p, o]
+                gradient.table[row, at * channels + o] += grad_first[p, o]
     np.dot(gradient.table[:-1], weights.first.T, gradient.planes)
     np.dot(weights.planes.T, gradient.table[:-1], gradient.first)
