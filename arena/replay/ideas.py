@@ -119,7 +119,9 @@ def _ebu(j: Joining) -> Sampler:
 def _discor(j: Joining) -> Sampler:
     one, c = j.one, j.one.config
     make_network = functools.partial(one.world.make_network, extra=True)
-    return DisCor(one.memory, one.agent, j.rng, make_network, c.lr, j.streams.integer("error network"))
+    seed = j.streams.integer("error network")
+    errors = type(one.agent)(make_network, c.lr, c.gamma, seed, huber_delta=c.huber_delta)
+    return DisCor(one.memory, one.agent, errors, j.rng)
 
 
 def _scored(j: Joining) -> Settings:

@@ -1,172 +1,275 @@
-"""`CodeTrunk` of networks.py as two numba kernels, forward and backward: through PyTorch its small convolutions take
-half as long again.
+"""The small network on tile codes (`CodeTrunk` and `Network` of networks.py) as numba kernels: forward and backward.
 
-A code's planes only ever meet the first convolution's weights, so that both make one table: what a code adds to each of
-its nine neighbours. The first layer is then a sum of nine rows of it. The second is a matrix product of patches. All
-arrays are float32, channels last; weights come and gradients leave as PyTorch has them.
+What a layer sees repeats: of the 3x3 cells that an output of the first convolution depends on, and of the 5x5 that one
+of the second does, a batch has few different ones, as most of a level is walls and floor. Each is computed once, and
+its gradient is the sum over its places. Here the 3x3 cells are a *patch*, the 5x5 a *window*. A patch meets no planes,
+only a table of what a code adds at each of its nine places.
+
+Arrays are float32, channels last, and preallocated; all parameters of a network lie in one vector. Sizes are not
+checked: callers are kernels and classes that have checked them.
 """
 
-import numpy as np
-import torch
-from torch import Tensor
+from __future__ import annotations
 
-from common import mlp_kernels
+from typing import NamedTuple
+
+import numpy as np
+
+from common import mlp_kernels as k
 from common.numba_cache import njit_calling
 
-WIDTH, WIDTH2 = 16, 32
-"""Channels of the two convolutions; known when the kernels are compiled, as the innermost loops run over them."""
-ZERO = np.float32(0)
-kernel = njit_calling(mlp_kernels, **mlp_kernels.OPTIONS)
+kernel = njit_calling(k, **k.OPTIONS)
+CODE_BITS = 7
+"""Of a code within a patch's key, which is one whole number of 63 bits."""
+MOST_CODES = 2**CODE_BITS - 1
+"""One more stands for what lies beyond the border."""
+MIX = -7046029254386353131  # an odd number of 64 bits, 2^64 / golden ratio: scatters keys over a hash table
+
+
+class Weights(NamedTuple):
+    """Views of a network's vector of parameters, or of its gradient."""
+
+    planes: np.ndarray
+    """[codes, planes]"""
+    first: np.ndarray
+    """[planes, 9 * channels]: what a plane adds to an output, by its place in the output's patch"""
+    first_bias: np.ndarray
+    second: np.ndarray
+    """[9 * channels, channels of the second]"""
+    second_bias: np.ndarray
+    hidden: np.ndarray
+    """[hidden, places * channels of the second]"""
+    hidden_bias: np.ndarray
+    head: np.ndarray
+    """Further layers, as those of `mlp_kernels`."""
+    table: np.ndarray
+    """[codes + 1, 9 * channels], planes times first and a row of zeros for the border; not in the vector."""
+
+
+class Work(NamedTuple):
+    """Buffers for up to n states of `rows` x `columns` cells and of `places` outputs of the second convolution."""
+
+    codes: np.ndarray
+    """uint8 [n, rows * columns]"""
+    framed: np.ndarray
+    """int64 [rows + 2, columns + 2]: one state in its frame"""
+    triples: np.ndarray
+    """int64, likewise: keys of three cells side by side"""
+    patch_at: np.ndarray
+    """int32, likewise: number of the patch around a cell; 0, the frame, which is none"""
+    slots: np.ndarray
+    """int32 [2, power of 2]: hash tables of patches and windows"""
+    keys: np.ndarray
+    """int64 [n * rows * columns + 1]: of the patches"""
+    corners: np.ndarray
+    """int32 [n * places + 1, 4]: patches that tell a window"""
+    windows: np.ndarray
+    """int32 [n * places, 9]: its patches"""
+    window_at: np.ndarray
+    """int32 [n, places]"""
+    ends: np.ndarray
+    """int32 [n, 2]: patches and windows of the states up to this one"""
+    first: np.ndarray
+    """[n * rows * columns + 1, channels]: outputs of the first convolution by patch"""
+    inputs: np.ndarray
+    """[n * places, 9 * channels]: of the second convolution by window"""
+    second: np.ndarray
+    """[n * places, channels of the second]: its outputs"""
+    flat: np.ndarray
+    """[n, places * channels of the second]"""
+    features: np.ndarray
+    """[n, hidden]"""
+    outputs: np.ndarray
+    """Of all layers of the head, see `mlp_outputs`."""
+    grad_first: np.ndarray
+    grad_inputs: np.ndarray
+    grad_second: np.ndarray
+    grad_flat: np.ndarray
+    grad_features: np.ndarray
+    grad_outputs: np.ndarray
+
+
+def buffers(n: int, shape: tuple[int, int], weights: Weights, sizes: tuple[int, ...]) -> Work:
+    """Buffers for up to n states of this shape, for a head of these sizes."""
+    rows, columns = shape
+    cells, places = n * rows * columns + 1, (rows + 1) // 2 * ((columns + 1) // 2)
+    channels, channels2, hidden = len(weights.first_bias), len(weights.second_bias), len(weights.hidden_bias)
+    slots = 2 ** (2 * cells).bit_length()
+    widths = (
+        (cells, channels), (n * places, 9 * channels), (n * places, channels2), (n, places * channels2), (n, hidden),
+        (n * sum(sizes[1:]),),
+    )  # fmt: skip
+    framed = (rows + 2, columns + 2)
+    return Work(
+        np.zeros((n, rows * columns), np.uint8), np.full(framed, len(weights.planes), np.int64),
+        np.zeros(framed, np.int64), np.zeros(framed, np.int32), np.zeros((2, slots), np.int32),
+        np.zeros(cells, np.int64), np.zeros((n * places + 1, 4), np.int32), np.zeros((n * places, 9), np.int32),
+        np.zeros((n, places), np.int32), np.zeros((n, 2), np.int32),
+        *(np.zeros(width, np.float32) for width in 2 * widths),
+    )  # fmt: skip
 
 
 @kernel
-def _by_offset(weight):
-    """A 3x3 convolution's weight [out, in, 3, 3] as [in, 9 out]: what an input adds to each output around it."""
-    outputs, inputs = weight.shape[:2]
-    turned = np.empty((inputs, 9 * outputs), np.float32)
-    for o in range(outputs):
-        for c in range(inputs):
-            for k in range(9):
-                turned[c, k * outputs + o] = weight[o, c, k // 3, k % 3]
-    return turned
+def tabulate(weights):
+    """Make the table anew, after a change of the weights."""
+    np.dot(weights.planes, weights.first, weights.table[:-1])
 
 
 @kernel
-def _as_matrix(weight):
-    """A 3x3 convolution's weight [out, in, 3, 3] as [9 in, out], for patches."""
-    outputs, inputs = weight.shape[:2]
-    turned = np.empty((9 * inputs, outputs), np.float32)
-    for o in range(outputs):
-        for c in range(inputs):
-            for k in range(9):
-                turned[k * inputs + c, o] = weight[o, c, k // 3, k % 3]
-    return turned
+def same(one, other):
+    """Whether two rows of corners are equal."""
+    return one[0] == other[0] and one[1] == other[1] and one[2] == other[2] and one[3] == other[3]
 
 
 @kernel
-def _framed(codes, border):
-    """Codes [n, rows, columns] with a frame of `border` around each state, flat."""
-    n, rows, columns = codes.shape
-    framed = np.full((n, rows + 2, columns + 2), border, np.int64)
+def find(n, work):
+    """Number the patches and windows of n states, in the order in which they appear; patches from 1 on."""
+    framed, triples, patch_at = work.framed, work.triples, work.patch_at
+    keys, corners, windows = work.keys, work.corners, work.windows
+    rows, columns = framed.shape[0] - 2, framed.shape[1] - 2
+    mask = 1
+    while mask < 2 * n * rows * columns:
+        mask *= 2
+    mask -= 1
+    patch_slots, window_slots = work.slots[0], work.slots[1]
+    patch_slots[: mask + 1] = 0
+    window_slots[: mask + 1] = 0
+    n_patches, n_windows = 0, 0
     for b in range(n):
         for i in range(rows):
             for j in range(columns):
-                framed[b, i + 1, j + 1] = codes[b, i, j]
-    return framed.reshape(framed.size)
+                framed[i + 1, j + 1] = work.codes[b, i * columns + j]
+        for i in range(rows + 2):
+            for j in range(1, columns + 1):
+                left, here, right = framed[i, j - 1], framed[i, j], framed[i, j + 1]
+                triples[i, j] = left << 2 * CODE_BITS | here << CODE_BITS | right
+        for i in range(1, rows + 1):
+            for j in range(1, columns + 1):
+                key = triples[i - 1, j] << 6 * CODE_BITS | triples[i, j] << 3 * CODE_BITS | triples[i + 1, j]
+                slot = (key * MIX >> 32) & mask
+                number = patch_slots[slot]
+                while number and keys[number] != key:
+                    slot = (slot + 1) & mask
+                    number = patch_slots[slot]
+                if not number:
+                    n_patches += 1
+                    number = n_patches
+                    patch_slots[slot], keys[number] = number, key
+                patch_at[i, j] = number
+        place = 0
+        for i in range(0, rows, 2):
+            for j in range(0, columns, 2):
+                # Those of its patches that lie within the grid and farthest out cover a window, the border included.
+                top, bottom, left, right = max(i, 1), min(i + 2, rows), max(j, 1), min(j + 2, columns)
+                here = corners[n_windows]  # the next one's, if it is new
+                here[0], here[1] = patch_at[top, left], patch_at[top, right]
+                here[2], here[3] = patch_at[bottom, left], patch_at[bottom, right]
+                key = ((np.int64(here[0]) << 16 ^ here[1]) << 16 ^ here[2]) << 16 ^ here[3]
+                slot = (key * MIX >> 32) & mask
+                number = window_slots[slot]
+                while number and not same(corners[number - 1], here):
+                    slot = (slot + 1) & mask
+                    number = window_slots[slot]
+                if not number:
+                    for at in range(9):
+                        windows[n_windows, at] = patch_at[i + at // 3, j + at % 3]
+                    n_windows += 1
+                    number = n_windows
+                    window_slots[slot] = number
+                work.window_at[b, place] = number - 1
+                place += 1
+        work.ends[b, 0], work.ends[b, 1] = n_patches, n_windows
 
 
 @kernel
-def forward(codes, planes, w1, b1, w2, b2, w3, b3):
-    """Features [n, hidden] of codes uint8 [n, rows, columns], and what `backward` needs: the first layer's output in a
-    frame of zeros, the second one's patches and its flat output."""
-    n, rows, columns = codes.shape
-    line = columns + 2  # cells of a row with its frame
-    table = np.zeros((len(planes) + 1, 9 * WIDTH), np.float32)  # the last row: what the frame adds, nothing
-    table[:-1] = np.dot(planes, _by_offset(w1))
-    framed = _framed(codes, len(planes))
-    first = np.zeros((len(framed), WIDTH), np.float32)
-    for b in range(n):
-        for i in range(rows):
-            for j in range(columns):
-                at = (b * (rows + 2) + i) * line + j  # upper left neighbour
-                c0, c1, c2 = framed[at], framed[at + 1], framed[at + 2]
-                c3, c4, c5 = framed[at + line], framed[at + line + 1], framed[at + line + 2]
-                c6, c7, c8 = framed[at + 2 * line], framed[at + 2 * line + 1], framed[at + 2 * line + 2]
-                for o in range(WIDTH):
-                    above = table[c0, o] + table[c1, WIDTH + o] + table[c2, 2 * WIDTH + o]
-                    beside = table[c3, 3 * WIDTH + o] + table[c4, 4 * WIDTH + o] + table[c5, 5 * WIDTH + o]
-                    below = table[c6, 6 * WIDTH + o] + table[c7, 7 * WIDTH + o] + table[c8, 8 * WIDTH + o]
-                    value = b1[o] + above + beside + below
-                    first[at + line + 1, o] = ZERO if value < ZERO else value
-    rows2, columns2 = (rows + 1) // 2, (columns + 1) // 2
-    places = rows2 * columns2
-    patches = np.empty((n * places, 9 * WIDTH), np.float32)
-    for b in range(n):
-        for place in range(places):
-            corner = (b * (rows + 2) + 2 * (place // columns2)) * line + 2 * (place % columns2)
-            at = b * places + place
-            for k in range(9):
-                for c in range(WIDTH):
-                    patches[at, k * WIDTH + c] = first[corner + k // 3 * line + k % 3, c]
-    second = np.dot(patches, _as_matrix(w2))
-    flat = np.empty((n, WIDTH2 * places), np.float32)
-    for b in range(n):
-        for o in range(WIDTH2):
-            for place in range(places):
-                value = second[b * places + place, o] + b2[o]
-                flat[b, o * places + place] = ZERO if value < ZERO else value
-    features = np.dot(flat, w3.T)
-    for b in range(n):
-        for h in range(len(b3)):
-            value = features[b, h] + b3[h]
-            features[b, h] = ZERO if value < ZERO else value
-    return features, first, patches, flat
+def code(key, at):
+    """At place 0..8 of a patch."""
+    return key >> (8 - at) * CODE_BITS & MOST_CODES
 
 
 @kernel
-def backward(grad, codes, planes, w1, w2, w3, features, first, patches, flat):
-    """Gradients of planes, w1, b1, w2, b2, w3, b3 from that of the features [n, hidden]."""
-    n, rows, columns = codes.shape
-    line, columns2, places = columns + 2, (columns + 1) // 2, flat.shape[1] // WIDTH2
-    g3, db3 = np.empty_like(features), np.zeros(features.shape[1], np.float32)
+def forward(n, weights, work):
+    """Features [n, hidden] of the n states in work.codes, a view of work.features."""
+    find(n, work)
+    n_patches, n_windows = work.ends[n - 1, 0], work.ends[n - 1, 1]
+    table, bias, first, channels = weights.table, weights.first_bias, work.first, len(weights.first_bias)
+    for p in range(1, n_patches + 1):
+        key = work.keys[p]
+        row0, row1, row2 = table[code(key, 0)], table[code(key, 1)], table[code(key, 2)]
+        row3, row4, row5 = table[code(key, 3)], table[code(key, 4)], table[code(key, 5)]
+        row6, row7, row8 = table[code(key, 6)], table[code(key, 7)], table[code(key, 8)]
+        for o in range(channels):
+            above = row0[o] + row1[channels + o] + row2[2 * channels + o]
+            beside = row3[3 * channels + o] + row4[4 * channels + o] + row5[5 * channels + o]
+            below = row6[6 * channels + o] + row7[7 * channels + o] + row8[8 * channels + o]
+            value = bias[o] + above + beside + below
+            first[p, o] = k.ZERO if value < k.ZERO else value
+    inputs, second = work.inputs[:n_windows], work.second[:n_windows]
+    for w in range(n_windows):
+        for at in range(9):
+            p = work.windows[w, at]
+            for o in range(channels):
+                inputs[w, at * channels + o] = first[p, o]
+    np.dot(inputs, weights.second, second)
+    bias, channels2 = weights.second_bias, len(weights.second_bias)
+    for w in range(n_windows):
+        for o in range(channels2):
+            value = second[w, o] + bias[o]
+            second[w, o] = k.ZERO if value < k.ZERO else value
+    flat = work.flat[:n]
     for b in range(n):
-        for h in range(features.shape[1]):
-            g3[b, h] = grad[b, h] if features[b, h] > ZERO else ZERO
-            db3[h] += g3[b, h]
-    dw3, dflat = np.dot(g3.T, flat), np.dot(g3, w3)
-    g2, db2 = np.empty((n * places, WIDTH2), np.float32), np.zeros(WIDTH2, np.float32)
-    for b in range(n):
-        for o in range(WIDTH2):
-            for place in range(places):
-                value = dflat[b, o * places + place] if flat[b, o * places + place] > ZERO else ZERO
-                g2[b * places + place, o] = value
-                db2[o] += value
-    turned2, dpatches = np.dot(patches.T, g2), np.dot(g2, _as_matrix(w2).T)
-    g1, db1 = np.zeros_like(first), np.zeros(WIDTH, np.float32)
-    for b in range(n):
-        for place in range(places):
-            corner = (b * (rows + 2) + 2 * (place // columns2)) * line + 2 * (place % columns2)
-            at = b * places + place
-            for k in range(9):
-                for c in range(WIDTH):
-                    g1[corner + k // 3 * line + k % 3, c] += dpatches[at, k * WIDTH + c]
-    framed = _framed(codes, len(planes))
-    dtable = np.zeros((len(planes) + 1, 9 * WIDTH), np.float32)
-    for b in range(n):
-        for i in range(rows):
-            for j in range(columns):
-                at = (b * (rows + 2) + i) * line + j
-                here = at + line + 1
-                for o in range(WIDTH):
-                    g1[here, o] = g1[here, o] if first[here, o] > ZERO else ZERO
-                    db1[o] += g1[here, o]
-                for k in range(9):
-                    code = framed[at + k // 3 * line + k % 3]
-                    for o in range(WIDTH):
-                        dtable[code, k * WIDTH + o] += g1[here, o]
-    dplanes, turned1 = np.dot(dtable[:-1], _by_offset(w1).T), np.dot(planes.T, dtable[:-1])
-    dw1, dw2 = np.empty_like(w1), np.empty_like(w2)
-    for k in range(9):
-        for o in range(WIDTH):
-            for c in range(planes.shape[1]):
-                dw1[o, c, k // 3, k % 3] = turned1[c, k * WIDTH + o]
-        for o in range(WIDTH2):
-            for c in range(WIDTH):
-                dw2[o, c, k // 3, k % 3] = turned2[k * WIDTH + c, o]
-    return dplanes, dw1, db1, dw2, db2, dw3, db3
+        for place in range(work.window_at.shape[1]):
+            w = work.window_at[b, place]
+            for o in range(channels2):
+                flat[b, place * channels2 + o] = second[w, o]
+    features = work.features[:n]
+    k.linear_relu(flat, weights.hidden, weights.hidden_bias, features)
+    return features
 
 
-class Features(torch.autograd.Function):
-    """`forward` and `backward` as one node of PyTorch's graph: codes and the trunk's parameters -> features."""
+@kernel
+def backward(n, weights, gradient, work):
+    """Gradient of all but the head from that of the features in work.grad_features, for the first n of the states
+    that `forward` had."""
+    n_patches, n_windows = work.ends[n - 1, 0], work.ends[n - 1, 1]
+    grad_features, grad_flat = work.grad_features[:n], work.grad_flat[:n]
+    k.relu_backward(grad_features, work.features[:n])
+    k.linear_backward(grad_features, work.flat[:n], gradient.hidden, gradient.hidden_bias)
+    k.linear_backward_inputs(grad_features, weights.hidden, grad_flat)
 
-    @staticmethod
-    def forward(ctx, codes: Tensor, *parameters: Tensor) -> Tensor:
-        arrays = codes.numpy(), *(parameter.detach().numpy() for parameter in parameters)
-        features, *kept = forward(*arrays)
-        codes_, planes, w1, _, w2, _, w3, _ = arrays
-        ctx.kept = codes_, planes, w1, w2, w3, features, *kept
-        return torch.from_numpy(features)
+    second, grad_second, channels2 = work.second[:n_windows], work.grad_second[:n_windows], len(weights.second_bias)
+    grad_second[:] = k.ZERO
+    for b in range(n):
+        for place in range(work.window_at.shape[1]):
+            w = work.window_at[b, place]
+            for o in range(channels2):
+                grad_second[w, o] += grad_flat[b, place * channels2 + o]
+    k.relu_backward(grad_second, second)
+    gradient.second_bias[:] = k.ZERO
+    for w in range(n_windows):
+        for o in range(channels2):
+            gradient.second_bias[o] += grad_second[w, o]
+    grad_inputs = work.grad_inputs[:n_windows]
+    np.dot(work.inputs[:n_windows].T, grad_second, gradient.second)
+    np.dot(grad_second, weights.second.T, grad_inputs)
 
-    @staticmethod
-    def backward(ctx, grad: Tensor):  # type: ignore[override]
-        return None, *map(torch.from_numpy, backward(grad.contiguous().numpy(), *ctx.kept))
+    first, grad_first, channels = work.first, work.grad_first, len(weights.first_bias)
+    grad_first[: n_patches + 1] = k.ZERO
+    for w in range(n_windows):
+        for at in range(9):
+            p = work.windows[w, at]
+            for o in range(channels):
+                grad_first[p, o] += grad_inputs[w, at * channels + o]
+    gradient.table[:] = k.ZERO
+    gradient.first_bias[:] = k.ZERO
+    for p in range(1, n_patches + 1):
+        key = work.keys[p]
+        for o in range(channels):
+            grad_first[p, o] = grad_first[p, o] if first[p, o] > k.ZERO else k.ZERO
+            gradient.first_bias[o] += grad_first[p, o]
+        for at in range(9):
+            row = code(key, at)
+            for o in range(channels):
+                gradient.table[row, at * channels + o] += grad_first[p, o]
+    np.dot(gradient.table[:-1], weights.first.T, gradient.planes)
+    np.dot(weights.planes.T, gradient.table[:-1], gradient.first)

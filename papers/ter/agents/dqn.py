@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from papers.ter.agents.networks import Network, OneState
+from papers.ter.agents.networks import Network
 from papers.ter.replay.batch import Batch
 
 Optimizer = Literal["adam", "rmsprop"]
@@ -46,14 +46,11 @@ class DoubleDQN:
         self.q, self.target = make_network(), make_network().requires_grad_(False)
         self.optimizer = make_optimizer(optimizer, self.q.parameters(), lr)
         self.gamma, self.huber_delta = gamma, huber_delta
-        self.q_of_one = OneState(self.q)
         self.sync()
 
     def sync(self) -> None:
         """Copy the Q-network into the target network."""
         self.target.load_state_dict(self.q.state_dict())
-        self._known: dict[bytes, int] = {}  # state -> its row in what the target network has said since
-        self._rows = np.empty((0, 0), np.float32)
 
     @torch.no_grad()
     def act(self, frames: Tensor) -> np.ndarray:
@@ -71,24 +68,8 @@ class DoubleDQN:
 
     @torch.no_grad()
     def next_target_q(self, batch: Batch) -> Tensor:
-        """Q(s', .) by the target network, float32 (B, A). What it says of a state holds until the next sync, so that on
-        a CPU no state that can be told by a few bytes is asked for twice."""
-        if batch.next_state is None or batch.next_frame.device.type != "cpu":
-            return self.target(batch.next_frame)
-        data, size = batch.next_state.tobytes(), batch.next_state[0].nbytes
-        states = [data[start : start + size] for start in range(0, len(data), size)]
-        known = self._known
-        new = {state: place for place, state in enumerate(states) if state not in known}
-        if new:
-            rows = self.target(batch.next_frame[list(new.values())]).numpy()
-            if len(known) + len(new) > len(self._rows):  # twice as large, for all that has been said and as much again
-                larger = np.empty((2 * (len(known) + len(new)), rows.shape[1]), np.float32)
-                if known:
-                    larger[: len(known)] = self._rows[: len(known)]
-                self._rows = larger
-            self._rows[len(known) : len(known) + len(new)] = rows
-            known.update(zip(new, range(len(known), len(known) + len(new))))
-        return torch.from_numpy(self._rows[[known[state] for state in states]])
+        """Q(s', .) by the target network, float32 (B, A)."""
+        return self.target(batch.next_frame)
 
     def targets(self, batch: Batch, best: Tensor | None = None) -> Tensor:
         """y = r + gamma (1 - absorbing) Q_target(s', argmax_a Q(s', a)), float32 (B,): chosen by one network, valued by
@@ -109,3 +90,12 @@ class DoubleDQN:
         loss.backward()
         self.optimizer.step()
         return loss.item(), q.detach()
+
+    def learn(self, batch: Batch, weights: Tensor) -> tuple[float, Tensor, Tensor]:
+        """One gradient step on the learner's own targets. Returns the loss, Q(s, a) and the targets, both (B,)."""
+        y = self.targets(batch)
+        return *self.update(batch, y, weights), y
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Of the Q-network."""
+        return self.q.state_dict()

@@ -48,14 +48,14 @@ def make_sampler(
             return prioritized()
         case "ebu":
             return EBU(
-                memory, agent, streams.numpy("episodes"), c.ebu_beta, c.ebu_double, c.ebu_timeouts, c.timeout_is_done,
-                c.ebu_drop_first, c.ebu_per_share, prioritized() if c.ebu_per_share else None,
+                memory, agent, streams.numpy("episodes"), beta=c.ebu_beta, double=c.ebu_double, timeouts=c.ebu_timeouts,
+                timeout_is_done=c.timeout_is_done, drop_first=c.ebu_drop_first, per_share=c.ebu_per_share,
+                prioritized=prioritized() if c.ebu_per_share else None,
             )  # fmt: skip
         case "discor":
-            return DisCor(
-                memory, agent, rng, error_network, c.lr, streams.integer("error network"), c.discor_tau,
-                c.discor_released, optimizer,
-            )  # fmt: skip
+            seed = streams.integer("error network")
+            errors = type(agent)(error_network, c.lr, c.gamma, seed, optimizer, c.huber_delta)
+            return DisCor(memory, agent, errors, rng, tau=c.discor_tau, released=c.discor_released)
         case "ter":
             graph = TransitionGraph(c.capacity, track_returns=choose_roots is not terminal_roots)
             phi = RandomProjection(c.projection_dim, state_size, streams.numpy("projection"))

@@ -307,7 +307,7 @@ def test_sync_reaches_every_network():
     assert one.sampler.tau == 10.0
     one.sync()
     assert torch.equal(one.agent.target.head.weight, one.agent.q.head.weight)
-    assert torch.equal(one.sampler.target.head.weight, one.sampler.error.head.weight)
+    assert torch.equal(one.sampler.errors.target.head.weight, one.sampler.errors.q.head.weight)
     assert one.sampler.tau != 10.0
 
 

@@ -32,10 +32,13 @@ class OneBatch:
         return batch()
 
 
-def discor(**settings) -> DisCor:
-    agent = DoubleDQN(functools.partial(network, False), lr=3e-4, gamma=0.9, seed=0)
-    settings = {"lr": 3e-4, "seed": 1} | settings
-    return DisCor(OneBatch(), agent, np.random.default_rng(0), functools.partial(network, True), **settings)
+def learner(extra: bool, seed: int, **settings) -> DoubleDQN:
+    return DoubleDQN(functools.partial(network, extra), lr=3e-4, gamma=0.9, seed=seed, **settings)
+
+
+def discor(huber_delta: float = 1.0, **settings) -> DisCor:
+    errors = learner(True, 1, huber_delta=huber_delta)
+    return DisCor(OneBatch(), learner(False, 0), errors, np.random.default_rng(0), **settings)
 
 
 def row(k: int):
@@ -66,7 +69,7 @@ def batch() -> Batch:
 
 def faked(**settings) -> DisCor:
     ours = discor(**settings)
-    ours.agent.q, ours.error, ours.target = row(0), row(1), row(2)
+    ours.agent.q, ours.errors.q, ours.errors.target = row(0), row(1), row(2)
     return ours
 
 
@@ -92,56 +95,52 @@ def test_what_is_sampled():
     assert targets.tolist() == pytest.approx([0.9 * 20, 0.9 * 40, 0.0])
 
 
-def learn(ours, next_error, td) -> float:
-    """An update with this `next_error`; returns the loss before it."""
+def learn(ours, next_error, td) -> None:
+    """An update with this `next_error`."""
     ours._next_error = next_error
-    with torch.no_grad():
-        loss, _ = ours.loss(batch(), next_error, td)
     ours.update(np.arange(3), {"td_error": td.numpy()})
-    return loss.item()
 
 
-def test_update_by_hand():
-    """Towards |delta| + next error, for the action taken, with a Huber loss."""
-    ours, data = discor(), batch()
-    next_error, td = torch.tensor([1.0, 2.0, 0.0]), torch.tensor([-3.0, 0.5, 0.25])
+def errors_of(ours) -> torch.Tensor:
+    """Of the actions taken."""
     with torch.no_grad():
-        before = ours.error(data.frame).gather(1, data.action[:, None]).squeeze(1)
-    q_before = [p.clone() for p in ours.agent.q.parameters()]
-    loss = learn(ours, next_error, td)
-    assert loss == pytest.approx(F.smooth_l1_loss(before, torch.tensor([4.0, 2.5, 0.25])).item())
-    ours.agent.huber_delta = 4.0
-    with torch.no_grad():
-        bent, _ = ours.loss(batch(), torch.tensor([1.0, 2.0, 9.0]), td)
-        error = ours.error(data.frame).gather(1, data.action[:, None]).squeeze(1)
-    assert bent == pytest.approx(F.huber_loss(error, torch.tensor([4.0, 2.5, 9.25]), delta=4.0).item())
-    ours.agent.huber_delta = 1.0
+        return ours.errors.q(batch().frame).gather(1, batch().action[:, None]).squeeze(1)
+
+
+@pytest.mark.parametrize("huber_delta", [1.0, 4.0])
+def test_update_by_hand(huber_delta, monkeypatch):
+    """Towards |delta| + next error, for the action taken, with a Huber loss that bends where the learner's does."""
+    ours, losses = discor(huber_delta=huber_delta), []
+    loss_of = ours.errors.loss
+    monkeypatch.setattr(ours.errors, "loss", lambda *given: losses.append(loss_of(*given)) or losses[-1])
+    next_error, td = torch.tensor([1.0, 2.0, 9.0]), torch.tensor([-3.0, 0.5, 0.25])
+    before, q_before = errors_of(ours), [p.clone() for p in ours.agent.q.parameters()]
+    learn(ours, next_error, td)
+    wanted = torch.tensor([4.0, 2.5, 9.25])
+    assert losses[0][0].item() == pytest.approx(F.huber_loss(before, wanted, delta=huber_delta).item())
     assert all(torch.equal(a, b) for a, b in zip(q_before, ours.agent.q.parameters()))
-    for _ in range(150):
+    for _ in range(200):
         learn(ours, next_error, td)
-    with torch.no_grad():
-        after = ours.error(data.frame).gather(1, data.action[:, None]).squeeze(1)
-    assert after.tolist() == pytest.approx([4.0, 2.5, 0.25], abs=0.2)
+    assert errors_of(ours).tolist() == pytest.approx(wanted.tolist(), abs=0.2)
 
 
 def test_sync_copies_and_sets_the_temperature():
     """tau = mean predicted error since the last sync; without updates in between it stays."""
-    ours, data, means = discor(tau=10.0), batch(), []
+    ours, means = discor(tau=10.0), []
     ours.synced()
     assert ours.tau == 10.0
     with torch.no_grad():
-        ours.error.head.bias += 5.0
+        ours.errors.q.head.bias += 5.0
     for _ in range(3):
-        with torch.no_grad():
-            means.append(ours.error(data.frame).gather(1, data.action[:, None]).mean().item())
+        means.append(errors_of(ours).mean().item())
         learn(ours, torch.full((3,), 50.0), torch.zeros(3))
     assert ours.tau == 10.0
-    assert not torch.equal(ours.target.head.bias, ours.error.head.bias)
+    assert not torch.equal(ours.errors.target.head.bias, ours.errors.q.head.bias)
     with torch.no_grad():
-        ours.error.head.bias += 100.0
+        ours.errors.q.head.bias += 100.0
     ours.synced()
     assert ours.tau == pytest.approx(sum(means) / 3, rel=1e-4)
-    assert all(torch.equal(a, b) for a, b in zip(ours.error.parameters(), ours.target.parameters()))
+    assert all(torch.equal(a, b) for a, b in zip(ours.errors.q.parameters(), ours.errors.target.parameters()))
     learn(ours, torch.zeros(3), torch.zeros(3))
     ours.synced()
     assert 90 < ours.tau < 110  # the old sum is forgotten
@@ -150,7 +149,7 @@ def test_sync_copies_and_sets_the_temperature():
 def test_a_negative_mean_error_does_not_turn_the_weights_round():
     ours = discor()
     with torch.no_grad():
-        ours.error.head.bias -= 50.0
+        ours.errors.q.head.bias -= 50.0
     learn(ours, torch.zeros(3), torch.zeros(3))
     ours.synced()
     assert ours.tau == DisCor.SMALLEST_TAU > 0
@@ -160,5 +159,5 @@ def test_a_negative_mean_error_does_not_turn_the_weights_round():
 
 def test_the_target_network_starts_equal_and_is_not_trained():
     ours = discor()
-    assert all(torch.equal(a, b) for a, b in zip(ours.error.parameters(), ours.target.parameters()))
-    assert not any(p.requires_grad for p in ours.target.parameters())
+    assert all(torch.equal(a, b) for a, b in zip(ours.errors.q.parameters(), ours.errors.target.parameters()))
+    assert not any(p.requires_grad for p in ours.errors.target.parameters())

@@ -2,13 +2,12 @@
 
 import copy
 
-import numpy as np
 import pytest
 import torch
 
 from common.networks import NatureTrunk
 from papers.ter.agents.dqn import DoubleDQN, make_optimizer
-from papers.ter.agents.networks import CodeTrunk, Network
+from papers.ter.agents.networks import Network
 from papers.ter.replay.batch import Batch
 from tests.papers.ter.agents.test_discor import frames, row
 
@@ -51,39 +50,6 @@ def test_targets_are_chosen_by_one_network_and_valued_by_the_other():
     assert ours.targets(batch()).tolist() == pytest.approx([-1 + 0.9 * 3, -1 + 0.9 * -2, 10.0])
 
 
-def test_the_target_network_is_asked_once_for_each_state_until_the_next_sync():
-    """And says what it would say of a whole batch."""
-    torch.manual_seed(0)
-    ours = DoubleDQN(lambda: Network(CodeTrunk(5, (4, 6)), 3), lr=0.1, gamma=0.9, seed=0)
-    rng, asked = np.random.default_rng(0), []
-    states = rng.integers(5, size=(30, 4, 6), dtype=np.uint8)
-    ours.target.register_forward_hook(
-        lambda module, inputs, output: asked.extend(x.numpy().tobytes() for x in inputs[0])
-    )
-
-    def draw(size: int) -> Batch:
-        chosen = states[rng.integers(len(states), size=size)]
-        frames, numbers = torch.from_numpy(chosen), torch.zeros(size)
-        return Batch(frames, numbers.long(), numbers, frames, numbers, chosen)
-
-    for _ in range(3):
-        for size in (1, 7, 7, 40, 16):
-            data = draw(size)
-            found = ours.next_target_q(data)
-            seen = len(asked)
-            with torch.no_grad():
-                assert torch.allclose(found, ours.target(data.next_frame), atol=1e-6)
-            del asked[seen:]
-        assert len(asked) == len(set(asked)) > 20
-        asked.clear()
-        ours.update(data, data.reward + 5.0, torch.ones(len(data.reward)))
-        assert torch.equal(ours.next_target_q(data), found) and not asked, "the target network has not changed"
-        ours.sync()
-        assert not torch.allclose(ours.next_target_q(data), found)
-        asked.clear()
-        ours.sync()
-
-
 def test_loss_by_hand():
     ours = agent()
     ours.q = row(0)
@@ -100,6 +66,16 @@ def test_the_loss_bends_where_it_is_told_to():
     loss, _ = ours.loss(batch(), torch.tensor([1.0, 6.0, 8.0]) + errors, torch.tensor([1.0, 2.0, 3.0]))
     # parabolas up to 4, then 4 (|10| - 2): a line with the parabola's slope
     assert loss.item() == pytest.approx((1.0 * 0.125 + 2.0 * 4.5 + 3.0 * 32.0) / 3)
+
+
+def test_an_update_on_targets_of_its_own():
+    """`learn` is `update` on `targets`."""
+    one, other, data, weights = agent(), agent(), random_batch(), torch.linspace(0, 1, 16)
+    loss, q, y = one.learn(data, weights)
+    assert torch.equal(y, other.targets(data))
+    other_loss, other_q = other.update(data, y, weights)
+    assert loss == other_loss and torch.equal(q, other_q)
+    assert all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), other.q.parameters()))
 
 
 def test_greedy_actions():

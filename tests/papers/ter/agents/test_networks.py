@@ -1,6 +1,4 @@
-"""The small network, the scale of outputs, and the kernel that looks at one state."""
-
-import pickle
+"""The small network and the scale of outputs."""
 
 import numpy as np
 import pytest
@@ -8,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from common.networks import NatureConv, NatureTrunk
-from papers.ter.agents.networks import CodeTrunk, Network, OneState
+from papers.ter.agents.networks import CodeTrunk, Network
 
 
 def states(n: int, rows: int, columns: int, codes: int = 64) -> np.ndarray:
@@ -55,54 +53,3 @@ def test_every_cell_and_code_matters():
             changed = codes.clone()
             changed[0, row, column] = (codes[0, row, column] + 1) % 4
             assert not torch.equal(ours(changed), before)
-
-
-SHAPES = [(5, 5), (6, 6), (7, 7), (9, 9), (6, 11), (6, 12)]
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("batch", [1, 5])
-def test_the_kernels_are_the_literal_network_and_its_gradient(shape, batch):
-    torch.manual_seed(5)
-    trunk, codes = CodeTrunk(64, shape), torch.from_numpy(states(batch, *shape))
-    fast, literal, weights = trunk(codes), trunk.literal(codes), list(trunk.parameters())
-    torch.testing.assert_close(fast, literal, rtol=1e-4, atol=1e-5)
-    assert 0.05 < (literal == 0).float().mean() < 0.95, "both sides of the last ReLU are tried"
-    grad = torch.randn_like(literal)
-    for ours, theirs in zip(torch.autograd.grad(fast, weights, grad), torch.autograd.grad(literal, weights, grad)):
-        torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-4)
-
-
-def test_not_a_number_stays_one():
-    trunk, codes = CodeTrunk(7, (5, 5)), torch.from_numpy(states(2, 5, 5, 7))
-    for weight in trunk.parameters():
-        kept = weight.detach().clone()
-        with torch.no_grad():
-            weight.view(-1)[:] = torch.nan
-            assert trunk(codes).isnan().all()
-            weight.copy_(kept)
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_the_kernel_for_one_state_says_what_the_network_says(shape):
-    torch.manual_seed(4)
-    ours, codes = Network(CodeTrunk(64, shape), 7, scale=300.0), states(20, *shape)
-    kernel = OneState(ours)
-    for _ in range(2):  # the weights are read where they lie
-        with torch.no_grad():
-            expected = ours(torch.from_numpy(codes)).numpy()
-            found = np.stack([kernel(one) for one in codes])
-            np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-3)
-            for weight in ours.parameters():
-                weight += 0.1 * torch.randn_like(weight)
-
-
-def test_after_unpickling_the_kernel_reads_the_unpickled_weights():
-    ours = Network(CodeTrunk(7, (5, 5)), 3)
-    kernel, [one] = OneState(ours), states(1, 5, 5, 7)
-    kernel(one)
-    network, again = pickle.loads(pickle.dumps((ours, kernel)))
-    assert again.network is network and again(one).tolist() == kernel(one).tolist()
-    with torch.no_grad():
-        network.head.bias += 1.0
-    assert again(one).tolist() == pytest.approx((kernel(one) + 1).tolist())
