@@ -26,8 +26,10 @@ class Batch:
     """likewise"""
     absorbing: Tensor
     """float32 (B,): 1 where the value ends with this transition (terminal states; time-outs only if asked for)"""
-    next_state: np.ndarray | None = None
-    """(B, ...) what `next_frame` was drawn from, where that is small enough to know states by."""
+    ids: np.ndarray | None = None
+    """int32 (B,): the numbers of the states that `frame` shows, where the memory numbers its states."""
+    next_ids: np.ndarray | None = None
+    """likewise of `next_frame`"""
 
 
 class Memory(Protocol):

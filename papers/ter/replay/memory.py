@@ -1,4 +1,4 @@
-"""The replay memory of the worlds made of tiles: it keeps codes, and shows the network codes or pictures of them."""
+"""The replay memory of the worlds made of tiles: it numbers states, and shows the network their codes or pictures."""
 
 from typing import Any
 
@@ -7,29 +7,48 @@ import torch
 from torch import Tensor
 
 from common.pixels import SymbolicPixels
-from common.replay.storage import Fields, Ring, announce
+from common.replay.storage import Fields, Ring, announce, ring_bytes
 from papers.ter.replay.batch import Batch
+from papers.ter.replay.states import StateTable, table_bytes
+
+FIELDS: Fields = {
+    "state": ((), np.int32), "action": ((), np.uint8), "reward": ((), np.float32), "next_state": ((), np.int32),
+    "absorbing": ((), np.bool_),
+}  # fmt: skip
+"""What the memory keeps of a transition: states by their numbers in a `StateTable`."""
 
 
-def tile_fields(grid_shape: tuple[int, int]) -> Fields:
-    """What the memory keeps of a transition between two states of tiles."""
-    return {
-        "tiles": (grid_shape, np.uint8), "action": ((), np.uint8), "reward": ((), np.float32),
-        "next_tiles": (grid_shape, np.uint8), "absorbing": ((), np.bool_),
-    }  # fmt: skip
+def most_states(steps: int) -> int:
+    """States that a run may meet: a new one with every step, and one more with an episode of, on average, four steps."""
+    return steps + steps // 4
+
+
+def tile_bytes(grid_shape: tuple[int, int], capacity: int, steps: int) -> int:
+    """Memory [bytes] of a full `TileMemory` after so many environment steps."""
+    return ring_bytes(capacity, FIELDS) + _beside(grid_shape, steps)
+
+
+def _beside(grid_shape: tuple[int, int], steps: int) -> int:
+    return table_bytes(most_states(steps), int(np.prod(grid_shape)))
 
 
 class TileMemory:
     """The last ``capacity`` transitions of ``env``, whose states are tile codes uint8 (rows, columns).
 
-    pictures: side of the pictures that the network sees; None shows it the codes. MemoryError when the machine has too
-    little memory.
+        state = memory.see(codes)
+        ...
+        next_state = memory.see(next_codes)  # and of the next step it is ``state``: one look-up per step
+        slot = memory.add(state, action, reward, next_state, absorbing)
+
+    Args:
+        pictures: side of the pictures that the network sees; None shows it the codes.
+        steps: of the run: what the memory is announced for. MemoryError when the machine has too little.
     """
 
-    def __init__(self, env: Any, capacity: int, pictures: int | None, device: str = "cpu"):
-        fields = tile_fields(env.grid_shape)
-        announce(capacity, fields)
-        self.ring, self.capacity, self.device = Ring(capacity, fields), capacity, device
+    def __init__(self, env: Any, capacity: int, pictures: int | None, device: str = "cpu", steps: int = 0):
+        announce(capacity, FIELDS, _beside(env.grid_shape, steps))
+        self.ring, self.capacity, self.device = Ring(capacity, FIELDS), capacity, device
+        self.states = StateTable(env.grid_shape)
         self.pixels = SymbolicPixels(env.tiles, env.grid_shape, pictures, device) if pictures else None
         self._last: tuple[np.ndarray, Batch] | None = None
 
@@ -37,14 +56,18 @@ class TileMemory:
         """A field of all transitions by their slot, not a copy."""
         return self.ring[field]
 
-    def draw(self, states: np.ndarray) -> Tensor:
-        """States (n, rows, columns) as the network sees them."""
-        return self.pixels.draw(states) if self.pixels else torch.from_numpy(states).to(self.device)
+    def draw(self, codes: np.ndarray) -> Tensor:
+        """Codes (n, rows, columns) as the network sees them."""
+        return self.pixels.draw(codes) if self.pixels else torch.from_numpy(codes).to(self.device)
 
-    def add(self, state: np.ndarray, action: int, reward: float, next_state: np.ndarray, absorbing: bool) -> int:
-        """Store a transition; returns its slot."""
+    def see(self, codes: np.ndarray) -> int:
+        """The number of a state."""
+        return self.states.see(codes)
+
+    def add(self, state: int, action: int, reward: float, next_state: int, absorbing: bool) -> int:
+        """Store a transition between two states that have been seen; returns its slot."""
         self._last = None
-        return self.ring.add(tiles=state, action=action, reward=reward, next_tiles=next_state, absorbing=absorbing)
+        return self.ring.add(state=state, action=action, reward=reward, next_state=next_state, absorbing=absorbing)
 
     def batch(self, indices: np.ndarray) -> Batch:
         """The transitions in the slots ``indices``, on the learner's device. The last batch is kept: a method that
@@ -52,12 +75,13 @@ class TileMemory:
         if self._last is None or self._last[0] is not indices:
             stored = self.ring.get(indices)
             batch = Batch(
-                self.draw(stored["tiles"]),
+                self.draw(self.states[stored["state"]]),
                 torch.from_numpy(stored["action"].astype(np.int64)).to(self.device),
                 torch.from_numpy(stored["reward"]).to(self.device),
-                self.draw(stored["next_tiles"]),
+                self.draw(self.states[stored["next_state"]]),
                 torch.from_numpy(stored["absorbing"].astype(np.float32)).to(self.device),
-                stored["next_tiles"],
+                stored["state"],
+                stored["next_state"],
             )
             self._last = indices, batch
         return self._last[1]
