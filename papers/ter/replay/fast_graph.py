@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from papers.ter.replay.states import table_bytes
 from papers.ter.topological import TER, PseudoTerminalRoots, terminal_roots
 
 # --- layout -----------------------------------------------------------------------------------------------------------
@@ -284,10 +285,11 @@ class FastGraph:
         elif lacks == ENOUGH_EDGES:
             self.edges = _longer(self.edges, min(self.capacity, max(1024, 2 * len(self.edges))))
         else:  # twice what `_pack` needs at most
-            edges, stored = int(self.book[EDGES]), self.count - int(self.book[OLDEST])
-            new = np.zeros(3 * edges + 2 * len(self.reached) + 64, np.int32), np.zeros(3 * stored + 2 * edges + 64, np.int32)
-            _pack(self.book, self.vertices, self.sets, self.edges, self.edge_pool, self.slot_pool, *new)
-            self.edge_pool, self.slot_pool = new
+            reached, edges, stored = len(self.reached), int(self.book[EDGES]), self.count - int(self.book[OLDEST])
+            edge_pool = np.zeros(2 * reached + 3 * edges + 64, np.int32)
+            slot_pool = np.zeros(2 * edges + 3 * stored + 64, np.int32)
+            _pack(self.book, self.vertices, self.sets, self.edges, self.edge_pool, self.slot_pool, edge_pool, slot_pool)
+            self.edge_pool, self.slot_pool = edge_pool, slot_pool
 
     def __getstate__(self) -> dict[str, Any]:
         stored = min(self.count, self.capacity)
@@ -303,6 +305,15 @@ class FastGraph:
         self.edge_of, self.flags = _longer(self.edge_of, self.capacity), _longer(self.flags, self.capacity)
         if self.track_returns:
             self.gains = _longer(self.gains, self.capacity)
+
+
+def graph_bytes(capacity: int, states: int, track_returns: bool = False) -> int:
+    """Memory [bytes] of a full graph, of its search and of the `Vertices` of so many states, at its largest: no state
+    was met twice, and pools and tables exist twice while they grow."""
+    transition = 4 * (5 + 5) * 2 + EDGE.itemsize + 4 + 1 + 12  # pools; edge; edge_of and flags; search queue
+    vertex = 3 * (VERTEX.itemsize + 4 * 2 * (2 + track_returns) + 12 * track_returns)
+    phi = table_bytes(states, 24) + 4 * states
+    return capacity * (transition + 8 * track_returns) + states * vertex + phi
 
 
 def _longer(values: np.ndarray, length: int, fill: int = 0) -> np.ndarray:
@@ -378,7 +389,7 @@ def _sweep(
 
 @njit(cache=True)
 def _softmax_roots(n, kappa, standardise, sets, size, totals, visits, stream):
-    """`PseudoTerminalRoots`. Gumbel noise is drawn only where the largest there is could lift a vertex into the best n."""
+    """`PseudoTerminalRoots`. Noise is drawn only where the largest there is could lift a vertex into the best n."""
     scale = 1.0
     if standardise:
         mean = square = 0.0

@@ -137,3 +137,8 @@ class TransitionGraph:
                 total[1] -= 1
                 if not total[1]:
                     del self.visits[vertex]
+
+
+def graph_bytes(capacity: int, track_returns: bool = False) -> int:
+    """Memory [bytes] of a full graph in which no state was met twice; 312 a transition on crossings, where many are."""
+    return capacity * (1150 if track_returns else 800)

@@ -7,29 +7,15 @@ import torch
 from torch import Tensor
 
 from common.pixels import SymbolicPixels
-from common.replay.storage import Fields, Ring, announce, ring_bytes
+from common.replay.storage import Fields, Ring, announce
 from papers.ter.replay.batch import Batch
-from papers.ter.replay.states import StateTable, table_bytes
+from papers.ter.replay.states import StateTable
 
 FIELDS: Fields = {
     "state": ((), np.int32), "action": ((), np.uint8), "reward": ((), np.float32), "next_state": ((), np.int32),
     "absorbing": ((), np.bool_),
 }  # fmt: skip
 """What the memory keeps of a transition: states by their numbers in a `StateTable`."""
-
-
-def most_states(steps: int) -> int:
-    """States that a run may meet: a new one with every step, and one more with an episode of, on average, four steps."""
-    return steps + steps // 4
-
-
-def tile_bytes(grid_shape: tuple[int, int], capacity: int, steps: int) -> int:
-    """Memory [bytes] of a full `TileMemory` after so many environment steps."""
-    return ring_bytes(capacity, FIELDS) + _beside(grid_shape, steps)
-
-
-def _beside(grid_shape: tuple[int, int], steps: int) -> int:
-    return table_bytes(most_states(steps), int(np.prod(grid_shape)))
 
 
 class TileMemory:
@@ -42,11 +28,12 @@ class TileMemory:
 
     Args:
         pictures: side of the pictures that the network sees; None shows it the codes.
-        steps: of the run: what the memory is announced for. MemoryError when the machine has too little.
+        beside: memory [bytes] that states and graph may grow to, to be announced with that of the transitions.
+            MemoryError when the machine has too little.
     """
 
-    def __init__(self, env: Any, capacity: int, pictures: int | None, device: str = "cpu", steps: int = 0):
-        announce(capacity, FIELDS, _beside(env.grid_shape, steps))
+    def __init__(self, env: Any, capacity: int, pictures: int | None, device: str = "cpu", beside: int = 0):
+        announce(capacity, FIELDS, beside)
         self.ring, self.capacity, self.device = Ring(capacity, FIELDS), capacity, device
         self.states = StateTable(env.grid_shape)
         self.pixels = SymbolicPixels(env.tiles, env.grid_shape, pictures, device) if pictures else None

@@ -94,11 +94,11 @@ class StateTable:
         return state
 
     def _grow(self) -> None:
-        needed = table_bytes(2 * self.count, self._frames.shape[1])
+        needed = table_bytes(self.count, self._frames.shape[1])
         if needed > available_memory():
             raise MemoryError(
                 f"{self.count:,} distinct states have been seen, and to hold more takes up to {needed / 1e9:.2f} GB, "
-                "which are not available: train on fewer levels, for fewer steps, or with fewer runs at a time"
+                "which is not available: train on fewer levels, for fewer steps, or with fewer runs at a time"
             )
         self._allocate(self._frames)
 
@@ -111,8 +111,13 @@ class StateTable:
 
 
 def table_bytes(states: int, cells: int) -> int:
-    """Memory [bytes] of a table of so many states at its largest: while it grows, codes and hash exist twice."""
+    """Memory [bytes] of a table of so many states at its largest: while it grows, their codes exist twice."""
     return states * (2 * cells + 24)
+
+
+def most_states(steps: int) -> int:
+    """States that a run may meet: one with every step, and one with every episode of, on average, four steps."""
+    return steps + steps // 4
 
 
 class Vertices:
