@@ -123,6 +123,8 @@ def most_states(steps: int) -> int:
 class Vertices:
     """phi of `RandomProjection` for the states of a table: taken once for each, and then known by its number.
 
+    A state is given by its number or, at the price of looking it up, by its codes.
+
     States with one projection share a vertex, as in `RandomProjection`; vertices are numbered 0, 1, 2, ...
     """
 
@@ -131,7 +133,8 @@ class Vertices:
         self._keys = StateTable((8 * len(projection.matrix),))  # projections, as bytes of float64
         self._vertex = array("i")  # by state
 
-    def __call__(self, state: int) -> int:
+    def __call__(self, state: int | np.ndarray) -> int:
+        state = self.states.see(state) if isinstance(state, np.ndarray) else state
         while state >= len(self._vertex):
             key = bytearray(self.projection(self.states[len(self._vertex)]))
             self._vertex.append(self._keys.see(np.frombuffer(key, np.uint8)))

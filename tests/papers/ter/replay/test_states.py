@@ -96,4 +96,4 @@ def test_vertices_are_those_of_the_projection():
     table, projection = StateTable((4, 4)), RandomProjection(3, 16, rng)
     vertices, twin = Vertices(projection, table), {}
     for codes in rng.integers(0, 2, (300, 4, 4)).astype(np.uint8):
-        assert vertices(table.see(codes)) == twin.setdefault(projection(codes), len(twin))
+        assert vertices(codes) == vertices(table.see(codes)) == twin.setdefault(projection(codes), len(twin))
