@@ -232,7 +232,7 @@ class Members:
 
 
 class FastGraph:
-    """`TransitionGraph` for vertices that are whole numbers from 0 on, each at least once seen before the next.
+    """`TransitionGraph` for vertices that are whole numbers from 0 on; it keeps a row up to the largest.
 
     An edge is looked up among those into its end: where very many lead to one vertex, adding takes as long.
     """
@@ -330,7 +330,7 @@ def _longer(values: np.ndarray, length: int, fill: int = 0) -> np.ndarray:
 def _sweep(
     n, roots, predecessors,
     graph_book, vertices, sets, edges, edge_pool, slot_pool, capacity,
-    book, search_queue, batch_queue, stream,
+    book, to_expand, to_serve, stream,
 ):  # fmt: skip
     """`TER.sweep` up to the `n` transitions, which then wait in the batch queue, or to what it lacks.
 
@@ -339,8 +339,8 @@ def _sweep(
     count = graph_book[COUNT]
     waiting = 0
     for k in range(book[FIRST], book[LAST]):
-        if batch_queue[k] >= count - capacity:
-            batch_queue[waiting] = batch_queue[k]
+        if to_serve[k] >= count - capacity:
+            to_serve[waiting] = to_serve[k]
             waiting += 1
     book[FIRST], book[LAST] = 0, waiting
     while book[LAST] < n:
@@ -352,25 +352,25 @@ def _sweep(
                 return ROOTS
             which = TERMINAL if graph_book[SIZES + TERMINAL] else REACHED
             size = graph_book[SIZES + which]
-            if search_queue.size < min(roots, size):
+            if to_expand.size < min(roots, size):
                 return QUEUES
             for k in range(min(roots, size)):
                 j = k + _below(stream, size - k)
                 a, b = sets[ITEM, which, k], sets[ITEM, which, j]
                 sets[ITEM, which, k], sets[ITEM, which, j] = b, a
                 sets[PLACE, which, a], sets[PLACE, which, b] = j, k
-                search_queue[k] = b
+                to_expand[k] = b
                 book[TAIL] = k + 1
             book[QUEUED] = book[LAST]
             book[SWEEPS] += 1
             continue
-        v_next = search_queue[book[HEAD]]
+        v_next = to_expand[book[HEAD]]
         if v_next >= vertices.size or vertices[v_next].visited == book[SWEEPS]:
             book[HEAD] += 1
             continue
         start, degree = vertices[v_next].start, vertices[v_next].edges
         chosen = degree if predecessors < 0 else min(predecessors, degree)
-        if book[TAIL] + chosen > search_queue.size or book[LAST] + chosen > batch_queue.size:
+        if book[TAIL] + chosen > to_expand.size or book[LAST] + chosen > to_serve.size:
             return QUEUES
         book[HEAD] += 1
         for k in range(chosen):
@@ -378,10 +378,10 @@ def _sweep(
                 j = k + _below(stream, degree - k)
                 edge_pool[start + k], edge_pool[start + j] = edge_pool[start + j], edge_pool[start + k]
             edge = edge_pool[start + k]
-            search_queue[book[TAIL]] = edges[edge].source
+            to_expand[book[TAIL]] = edges[edge].source
             book[TAIL] += 1
             slot = slot_pool[edges[edge].start + edges[edge].first + _below(stream, edges[edge].count)]
-            batch_queue[book[LAST]] = count - 1 - (count - 1 - slot) % capacity  # its number
+            to_serve[book[LAST]] = count - 1 - (count - 1 - slot) % capacity  # its number
             book[LAST] += 1
         vertices[v_next].visited = book[SWEEPS]
     return DONE
@@ -390,20 +390,16 @@ def _sweep(
 @njit(cache=True)
 def _softmax_roots(n, kappa, standardise, sets, size, totals, visits, stream):
     """`PseudoTerminalRoots`. Noise is drawn only where the largest there is could lift a vertex into the best n."""
-    scale = 1.0
-    if standardise:
-        mean = square = 0.0
-        for k in range(size):
-            mean += totals[sets[ITEM, RETURNED, k]] / visits[sets[ITEM, RETURNED, k]] / size
-        for k in range(size):
-            square += (totals[sets[ITEM, RETURNED, k]] / visits[sets[ITEM, RETURNED, k]] - mean) ** 2 / size
-        scale = max(np.sqrt(square), 1e-9)
+    mean = np.empty(size)  # U(v)
+    for k in range(size):
+        mean[k] = totals[sets[ITEM, RETURNED, k]] / visits[sets[ITEM, RETURNED, k]]
+    if standardise and size:
+        mean /= max(mean.std(), 1e-9)
     n = min(n, size)
     best, scores = np.empty(n, np.int64), np.full(n, -np.inf)
     largest = -np.log(-np.log(1.0 - 2.0**-53))
     for k in range(size):
-        v = sets[ITEM, RETURNED, k]
-        logit = totals[v] / visits[v] / scale / kappa
+        logit = mean[k] / kappa
         if n == 0 or logit + largest <= scores[n - 1]:
             continue
         score = logit - np.log(-np.log(_uniform(stream)))
@@ -412,7 +408,7 @@ def _softmax_roots(n, kappa, standardise, sets, size, totals, visits, stream):
             while at > 0 and scores[at - 1] < score:
                 scores[at], best[at] = scores[at - 1], best[at - 1]
                 at -= 1
-            scores[at], best[at] = score, v
+            scores[at], best[at] = score, sets[ITEM, RETURNED, k]
     return best
 
 
@@ -421,42 +417,42 @@ class FastTER(TER):
 
     def __init__(self, graph: FastGraph, rng: random.Random, *args: Any, **options: Any):
         super().__init__(graph, rng, *args, **options)  # type: ignore[arg-type]
-        self.graph: FastGraph = graph  # type: ignore[assignment]
-        self.search_queue, self.batch_queue = np.zeros(64, np.int32), np.zeros(64, np.int64)  # type: ignore[assignment]
-        del self.visited  # the graph's vertices know it
+        del self.search_queue, self.batch_queue, self.visited  # of the literal form; vertices know who visited them
+        self.arrays = graph  # `graph` by its own type
+        self.to_expand, self.to_serve = np.zeros(64, np.int32), np.zeros(64, np.int64)  # the two queues
         self.book = np.zeros(SWEEPS + 1, np.int64)
         self.stream = np.array([rng.getrandbits(64)], np.uint64)
 
     def sweep(self, n: int) -> list[int]:
-        g, book = self.graph, self.book
+        g, book = self.arrays, self.book
         roots = self.roots if self.choose_roots is terminal_roots else -1
         predecessors = -1 if self.predecessors is None else self.predecessors
         book[QUEUED] = -1
         while lacks := _sweep(
             n, roots, predecessors,
             g.book, g.vertices, g.sets, g.edges, g.edge_pool, g.slot_pool, g.capacity,
-            book, self.search_queue, self.batch_queue, self.stream,
+            book, self.to_expand, self.to_serve, self.stream,
         ):  # fmt: skip
             if lacks == ROOTS:
                 chosen = self._chosen_roots()
-                self.search_queue = _longer(self.search_queue, max(len(self.search_queue), len(chosen)))
-                self.search_queue[: len(chosen)] = chosen
+                self.to_expand = _longer(self.to_expand, max(len(self.to_expand), len(chosen)))
+                self.to_expand[: len(chosen)] = chosen
                 book[TAIL], book[QUEUED] = len(chosen), book[LAST]
                 book[SWEEPS] += 1
             else:
-                self.search_queue = _longer(self.search_queue[book[HEAD] :], 2 * len(self.search_queue))
-                self.batch_queue = _longer(self.batch_queue, 2 * len(self.batch_queue))
+                self.to_expand = _longer(self.to_expand[book[HEAD] :], 2 * len(self.to_expand))
+                self.to_serve = _longer(self.to_serve, 2 * len(self.to_serve))
                 book[HEAD], book[TAIL] = 0, book[TAIL] - book[HEAD]
         self.sweeps = int(book[SWEEPS])
         first, last = int(book[FIRST]), int(min(book[FIRST] + n, book[LAST]))
         book[FIRST] = last
-        return self.batch_queue[first:last].tolist()
+        return self.to_serve[first:last].tolist()
 
     def _chosen_roots(self) -> Any:
         """Vertices to start from, where they are not the terminal ones."""
-        g, choose = self.graph, self.choose_roots
+        g, choose = self.arrays, self.choose_roots
         if not isinstance(choose, PseudoTerminalRoots):
-            return choose(g, self.roots, self.rng)  # type: ignore[arg-type]
+            return choose(self.graph, self.roots, self.rng)
         size = g.book[SIZES + RETURNED]
         return _softmax_roots(
             self.roots, choose.kappa, choose.standardise, g.sets, size, g.totals, g.visits, self.stream

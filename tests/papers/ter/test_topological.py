@@ -335,9 +335,11 @@ class Referee(Twin):
         """The next batch of a search, and what waits in its queue then."""
         oldest = len(self.log) - self.capacity
         waited = [number for number in self.batch_queue if number >= oldest]
-        taken, waits = ter.sweep(n), list(ter.batch_queue)
+        taken = ter.sweep(n)
         if isinstance(ter, FastTER):
-            waits = waits[ter.book[fast_graph.FIRST] : ter.book[fast_graph.LAST]]
+            waits = ter.to_serve[ter.book[fast_graph.FIRST] : ter.book[fast_graph.LAST]].tolist()
+        else:
+            waits = list(ter.batch_queue)
         assert (taken + waits)[: len(waited)] == waited
         self.drawn = (taken + waits)[len(waited) :]
         assert self.take(n) == taken
