@@ -17,8 +17,9 @@ from scipy import stats
 from common.replay.protocol import Chosen, Step
 from common.replay.samplers import PrioritizedSampler
 from envs.minigrid_tasks import TASKS, MiniGridTask
-from papers.ter.replay import fast_graph
-from papers.ter.replay.fast_graph import FastGraph, FastTER
+from papers.ter.replay import fast_graph, fast_sweep
+from papers.ter.replay.fast_graph import FastGraph
+from papers.ter.replay.fast_sweep import FastTER
 from papers.ter.replay.graph import RandomProjection, TransitionGraph
 from papers.ter.topological import TER, PseudoTerminalRoots, terminal_roots
 
@@ -337,7 +338,7 @@ class Referee(Twin):
         waited = [number for number in self.batch_queue if number >= oldest]
         taken = ter.sweep(n)
         if isinstance(ter, FastTER):
-            waits = ter.to_serve[ter.book[fast_graph.FIRST] : ter.book[fast_graph.LAST]].tolist()
+            waits = ter.to_serve[ter.book[fast_sweep.FIRST] : ter.book[fast_sweep.LAST]].tolist()
         else:
             waits = list(ter.batch_queue)
         assert (taken + waits)[: len(waited)] == waited
@@ -501,7 +502,7 @@ def test_random_numbers_are_those_of_splitmix64():
     """Published for the seed 0: e220a8397b1dcdaf, 6e789e6aa1b965f4. Of both the upper 52 bits count."""
     stream = np.zeros(1, np.uint64)
     for bits in (0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4):
-        assert fast_graph._uniform(stream) == ((bits >> 12) + 0.5) / 2**52
+        assert fast_sweep._uniform(stream) == ((bits >> 12) + 0.5) / 2**52
 
 
 @pytest.mark.parametrize("choose_roots", [terminal_roots, PseudoTerminalRoots(100.0)], ids=["terminal", "pseudo"])
