@@ -102,14 +102,16 @@ def ring_bytes(capacity: int, fields: Fields) -> int:
     return capacity * sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in fields.values())
 
 
-def announce(capacity: int, fields: Fields) -> int:
-    """Print the memory that a full `Ring(capacity, fields)` takes, and return it [bytes].
+def announce(capacity: int, fields: Fields, beside: int = 0) -> int:
+    """Print the memory that a full `Ring(capacity, fields)` and up to `beside` more bytes take, such as an
+    index that grows; return it [bytes].
 
     To be called before the ring is made. MemoryError when the machine does not have that much memory available: the
     arrays are filled lazily, so without this check the run would only die hours later.
     """
-    needed, available = ring_bytes(capacity, fields), available_memory()
-    print(f"replay: {capacity:,} transitions x {ring_bytes(1, fields):,} B = {needed / 1e9:.2f} GB", flush=True)
+    needed, available = ring_bytes(capacity, fields) + beside, available_memory()
+    more = f" + up to {beside:,} B beside them" if beside else ""
+    print(f"replay: {capacity:,} transitions x {ring_bytes(1, fields):,} B{more} = {needed / 1e9:.2f} GB", flush=True)
     if needed > available:
         raise MemoryError(
             f"the replay memory needs {needed / 1e9:.2f} GB, but only {available / 1e9:.2f} GB are available: "

@@ -17,19 +17,16 @@ import numpy as np
 import torch
 
 from common.replay.protocol import Step
-from common.replay.storage import ring_bytes
 from common.schedules import linear
 from envs.minigrid.tasks import TASKS
 from lab.run.cli import cli
 from lab.run.errors import UserError
 from lab.run.runs import Run, Streams, execute
 from lab.run.settings import Count, Positive, Range, Share
-from papers.ter.agents.dqn import DoubleDQN
-from papers.ter.agents.methods import make_sampler
-from papers.ter.agents.networks import CodeTrunk
+from papers.ter.agents.methods import learner_of, make_sampler
 from papers.ter.agents.settings import ReplaySettings, TileSettings
-from papers.ter.replay.memory import tile_fields
 from papers.ter.worlds.minigrid import MiniGrid, make_env
+from papers.ter.worlds.tiles import tile_bytes
 from papers.ter.worlds.world import World
 
 # ---- settings of MiniGrid; what all worlds have is in settings.py ----------------------------------------------------
@@ -72,7 +69,7 @@ class Config(ReplaySettings, TileSettings):
 
 def replay_bytes(config: Config) -> int:
     """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
-    return ring_bytes(config.capacity, tile_fields(make_env(config).grid_shape))
+    return tile_bytes(config, make_env(config).grid_shape, config.pseudo_terminal)
 
 
 # ---- a run -----------------------------------------------------------------------------------------------------------
@@ -90,7 +87,7 @@ class Trainer:
         self.epsilon = linear(1.0, config.epsilon_end, config.epsilon_steps)
         self.memory = self.world.make_memory()
         self.reset()
-        self.agent = DoubleDQN(
+        self.agent = learner_of(config)(
             self.world.make_network, config.lr, config.gamma, streams.integer("network"), self.world.optimizer,
             config.huber_delta,
         )  # fmt: skip
@@ -110,8 +107,6 @@ class Trainer:
 
     def act(self) -> int:
         """The greedy action."""
-        if self.config.device == "cpu" and isinstance(self.agent.q.trunk, CodeTrunk):
-            return int(self.agent.q_of_one(self.here.state).argmax())
         return int(self.agent.act(self.memory.draw(self.here.state[None]))[0])
 
     def interact(self) -> None:
@@ -120,7 +115,7 @@ class Trainer:
         action = int(self.exploration.integers(self.world.n_actions)) if explores else self.act()
         after, reward, terminated, truncated = self.world.step(here, action)
         absorbing, ended = terminated or (truncated and self.config.timeout_is_done), terminated or truncated
-        index = self.memory.add(here.state, action, reward, after.state, absorbing, ended)
+        index = self.memory.add(action, reward, after.state, absorbing, ended)
         self.sampler.add(index, Step(here.seen, action, reward, after.seen, terminated, truncated))
         self.step += 1
         self.total_return += reward
@@ -138,9 +133,12 @@ class Trainer:
         if chosen is None:
             return None
         indices, weights, targets = chosen
-        batch, device = self.memory.batch(indices), self.config.device
-        y = self.agent.targets(batch) if targets is None else torch.from_numpy(targets).to(device)
-        loss, q = self.agent.update(batch, y, torch.from_numpy(weights).to(device))
+        batch, weights = self.memory.batch(indices), torch.from_numpy(weights).to(self.config.device)
+        if targets is None:
+            loss, q, y = self.agent.learn(batch, weights)
+        else:
+            y = torch.from_numpy(targets).to(self.config.device)
+            loss, q = self.agent.update(batch, y, weights)
         self.sampler.update(indices, {"td_error": (y - q).cpu().numpy(), "q": q.cpu().numpy()})
         self.recorded["loss"].append(loss)
         self.recorded["q"].append(q.mean().item())
@@ -202,7 +200,7 @@ def train(run: Run, trainer: Trainer) -> dict:
         if step % config.eval_every == 0 or step == config.steps:
             run.log(step, trainer.evaluate())
             run.save(trainer)
-    return run.finish({"steps": trainer.step, **run.last}, weights=trainer.agent.q.state_dict())
+    return run.finish({"steps": trainer.step, **run.last}, weights=trainer.agent.state_dict())
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from common.replay.storage import ring_bytes
 from lab.run.cli import cli
 from lab.run.runs import execute
 from lab.run.settings import Count, Range
 from papers.ter import train
 from papers.ter.agents.settings import ReplaySettings, TileSettings
-from papers.ter.replay.memory import tile_fields
 from papers.ter.worlds.sokoban import TASKS, Sokoban, make_env
+from papers.ter.worlds.tiles import tile_bytes
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Config(ReplaySettings, TileSettings):
 
 def replay_bytes(config: Config) -> int:
     """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
-    return ring_bytes(config.capacity, tile_fields(make_env(config).grid_shape))
+    return tile_bytes(config, make_env(config).grid_shape)
 
 
 Trainer = functools.partial(train.Trainer, make_world=Sokoban)

@@ -10,18 +10,31 @@ from lab.run.errors import UserError
 from lab.run.runs import Streams
 from papers.ter.agents.discor import DisCor
 from papers.ter.agents.dqn import DoubleDQN, Optimizer
+from papers.ter.agents.fast_dqn import FastDoubleDQN
 from papers.ter.agents.networks import Network
 from papers.ter.agents.settings import METHODS
-from papers.ter.replay.batch import Memory
 from papers.ter.replay.ebu import EBU
+from papers.ter.replay.fast_graph import FastGraph
+from papers.ter.replay.fast_sweep import FastTER
 from papers.ter.replay.graph import RandomProjection, TransitionGraph
+from papers.ter.replay.states import Vertices
 from papers.ter.topological import TER, terminal_roots
+
+
+def on_codes(c: Any) -> bool:
+    """Whether states are known by their tile codes: then the graph is kept in arrays, and searched by a kernel."""
+    return getattr(c, "network", None) == "codes"
+
+
+def learner_of(c: Any) -> type[DoubleDQN]:
+    """Double DQN, as kernels where there are some."""
+    return FastDoubleDQN if on_codes(c) and c.device == "cpu" else DoubleDQN
 
 
 def make_sampler(
     c: Any,
     streams: Streams,
-    memory: Memory,
+    memory: Any,
     agent: DoubleDQN,
     *,
     state_size: int,
@@ -57,8 +70,10 @@ def make_sampler(
             errors = type(agent)(error_network, c.lr, c.gamma, seed, optimizer, c.huber_delta)
             return DisCor(memory, agent, errors, rng, tau=c.discor_tau, released=c.discor_released)
         case "ter":
-            graph = TransitionGraph(c.capacity, track_returns=choose_roots is not terminal_roots)
             phi = RandomProjection(c.projection_dim, state_size, streams.numpy("projection"))
-            sweep = random.Random(streams.integer("sweep"))
-            return TER(graph, sweep, phi, c.eta, prioritized(), c.roots, c.predecessors, choose_roots)
+            sweep, returns = random.Random(streams.integer("sweep")), choose_roots is not terminal_roots
+            how = c.eta, prioritized(), c.roots, c.predecessors, choose_roots
+            if not on_codes(c):
+                return TER(TransitionGraph(c.capacity, returns), sweep, phi, *how)
+            return FastTER(FastGraph(c.capacity, returns), sweep, Vertices(phi, memory.states), *how)
     raise UserError(f"unknown method {c.method!r}; right are: {', '.join(METHODS)}")

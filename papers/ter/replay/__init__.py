@@ -1,1 +1,1 @@
-"""The graph of visited states, the memory, and EBU."""
+"""States by number, their graph (literal and compiled), the memory, and EBU."""

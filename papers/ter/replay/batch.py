@@ -27,9 +27,9 @@ class Batch:
     absorbing: Tensor
     """float32 (B,): 1 where the value ends with this transition (terminal states; time-outs only if asked for)"""
     ids: np.ndarray | None = None
-    """int32 (B,): numbers of the states s, the same for the same state, small and never given to another one"""
+    """int32 (B,): the numbers of the states that `frame` shows, where the memory numbers its states."""
     next_ids: np.ndarray | None = None
-    """likewise of s'"""
+    """likewise of `next_frame`"""
 
 
 class Memory(Protocol):

@@ -55,7 +55,7 @@ class IndexedSet:
 
 
 class TransitionGraph:
-    """G = {V, E} as nested hash tables: ``predecessors[v'][v]`` lists the transitions v -> v', oldest first (Sec. 4.2).
+    """G = {V, E} as nested hash tables: ``predecessors[v'][v]`` lists the transitions v -> v' (Sec. 4.2).
 
     Transitions are named by the number of the environment step that made them (0, 1, 2, ...). Only the newest
     ``capacity`` of them are kept: adding one removes the one that falls out, with its edge, vertex and root once they
@@ -77,6 +77,7 @@ class TransitionGraph:
         self._terminal_count: dict[Vertex, int] = {}
         # Ends of the stored transitions, so that the one that falls out is found again: (v, v', terminated)
         self._ends: list[tuple[Vertex, Vertex, bool]] = []
+        self._place: list[int] = []  # where it stands in the list of its edge
         self.visits: dict[Vertex, list[float]] | None = {} if track_returns else None  # v -> [sum of G, visits]
         self._visited: list[tuple[tuple[Vertex, float], ...]] = []
 
@@ -90,10 +91,10 @@ class TransitionGraph:
         number, slot = self.count, self.count % self.capacity
         if number >= self.capacity:
             self._drop(number - self.capacity, slot)
-            self._ends[slot] = (v, v_next, terminated)
-        else:
-            self._ends.append((v, v_next, terminated))
-        self.predecessors.setdefault(v_next, {}).setdefault(v, []).append(number)
+        edge = self.predecessors.setdefault(v_next, {}).setdefault(v, [])
+        self._ends[slot : slot + 1] = [(v, v_next, terminated)]
+        self._place[slot : slot + 1] = [len(edge)]
+        edge.append(number)
         self.reached.add(v_next)
         if terminated:
             self._terminal_count[v_next] = self._terminal_count.get(v_next, 0) + 1
@@ -115,8 +116,10 @@ class TransitionGraph:
         v, v_next, terminated = self._ends[slot]
         edges = self.predecessors[v_next]
         edge = edges[v]
-        assert edge[0] == number
-        edge.pop(0)
+        hole, last = self._place[slot], edge.pop()
+        if last != number:  # the last one takes its place: nothing else moves
+            edge[hole] = last
+            self._place[last % self.capacity] = hole
         if not edge:
             del edges[v]
         if not edges:
@@ -134,3 +137,8 @@ class TransitionGraph:
                 total[1] -= 1
                 if not total[1]:
                     del self.visits[vertex]
+
+
+def graph_bytes(capacity: int, track_returns: bool = False) -> int:
+    """Memory [bytes] of a full graph in which no state was met twice; 312 a transition on crossings, where many are."""
+    return capacity * (1150 if track_returns else 800)

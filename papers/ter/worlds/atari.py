@@ -51,7 +51,7 @@ class GameMemory(FrameMemory):
         """An episode begins in ``state``."""
         self.reset(state[-1])
 
-    def add(self, state, action, reward, next_state, absorbing: bool, ended: bool) -> int:  # type: ignore[override]
+    def add(self, action, reward, next_state, absorbing: bool, ended: bool) -> int:  # type: ignore[override]
         """As `papers.ter.replay.memory.TileMemory.add`; the reward is clipped to [-1, 1] (Mnih et al. 2015)."""
         self._last = None
         clipped = min(max(reward, -1.0), 1.0)

@@ -1,5 +1,6 @@
 """What MiniGrid and Sokoban share: levels made of tiles, whose codes the memory keeps."""
 
+import math
 from abc import abstractmethod
 from typing import Any
 
@@ -7,9 +8,13 @@ import numpy as np
 import torch
 
 from common.networks import NatureTrunk
+from common.replay.storage import ring_bytes
 from lab.run.runs import Streams
 from papers.ter.agents.networks import CodeTrunk, Network
-from papers.ter.replay.memory import TileMemory
+from papers.ter.replay import fast_graph, graph
+from papers.ter.replay.memory import FIELDS, TileMemory
+from papers.ter.replay.states import most_states, table_bytes
+from papers.ter.topological import terminal_roots
 from papers.ter.worlds.world import Moment, Policy, World
 
 TRIES = 20
@@ -19,6 +24,22 @@ TRIES = 20
 def observation(config: Any) -> str:
     """What its environments show: pictures are drawn where somebody looks at them."""
     return "codes" if config.network == "codes" else "picture"
+
+
+def tile_bytes(config: Any, grid_shape: tuple[int, int], track_returns: bool = False) -> int:
+    """Memory [bytes] of the full replay: of the transitions, and of what stands beside them."""
+    return ring_bytes(config.capacity, FIELDS) + beside(config, grid_shape, track_returns)
+
+
+def beside(config: Any, grid_shape: tuple[int, int], track_returns: bool) -> int:
+    """Memory [bytes] that the states, and TER's graph of them, may grow to. track_returns: as App. H needs it."""
+    states = most_states(config.steps)
+    table = table_bytes(states, math.prod(grid_shape))
+    if config.method != "ter":
+        return table
+    if config.network == "codes":
+        return table + fast_graph.graph_bytes(config.capacity, states, track_returns)
+    return table + graph.graph_bytes(config.capacity, track_returns)
 
 
 class TileWorld(World):
@@ -36,7 +57,8 @@ class TileWorld(World):
 
     def make_memory(self) -> TileMemory:
         pictures = self.env.observation_space.shape[0] if self.config.network == "nature" else None
-        return TileMemory(self.env, self.config.capacity, pictures, self.config.device)
+        more = beside(self.config, self.env.grid_shape, self.choose_roots() is not terminal_roots)
+        return TileMemory(self.env, self.config.capacity, pictures, self.config.device, more)
 
     def make_network(self, extra: bool = False) -> Network:
         if self.config.network == "codes":
@@ -73,10 +95,9 @@ class TileWorld(World):
 
     def play(self, policy: Policy, levels: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """As `World.play`; all games that still run are stepped at once."""
-        env = self.make_env(training=False)
-        if not hasattr(env, "side_by_side"):
+        if not hasattr(self.env, "side_by_side"):
             return super().play(policy, levels)
-        games = env.side_by_side(levels)
+        games = self.env.side_by_side(levels)
         returns, successes = np.zeros(len(levels)), np.zeros(len(levels), dtype=bool)
         running = np.arange(len(levels))
         while len(running):

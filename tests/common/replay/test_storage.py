@@ -108,6 +108,10 @@ def test_announce_says_and_returns_the_bytes(capsys):
     fields = {"state": ((167,), np.uint8), "action": ((), np.int16), "reward": ((), np.float32)}
     assert announce(1_000_000, fields) == 173_000_000
     assert capsys.readouterr().out == "replay: 1,000,000 transitions x 173 B = 0.17 GB\n"
+    assert announce(1_000_000, fields, 2_000_000_000) == 2_173_000_000
+    assert capsys.readouterr().out == (
+        "replay: 1,000,000 transitions x 173 B + up to 2,000,000,000 B beside them = 2.17 GB\n"
+    )
     ring = Ring(1000, fields)
     assert announce(1000, fields) == sum(ring[name].nbytes for name in fields)
 
@@ -116,3 +120,5 @@ def test_announce_refuses_what_does_not_fit(monkeypatch):
     monkeypatch.setattr(storage, "available_memory", lambda: 3_000_000_000)
     with pytest.raises(MemoryError, match=r"needs 10\.00 GB, but only 3\.00 GB are available"):
         announce(1_000_000, {"frame": ((100, 100), np.uint8)})
+    with pytest.raises(MemoryError, match=r"needs 3\.01 GB"):
+        announce(1_000_000, {"frame": ((), np.uint8)}, 3_009_000_000)

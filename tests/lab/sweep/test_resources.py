@@ -83,12 +83,13 @@ def test_every_script_says_what_its_replay_announces(capsys):
             assert not hasattr(script, "replay_bytes") or module == "papers.ter.train_dreamer", module  # sheeprl's
             continue
         script.Trainer(config)
-        announced = re.findall(r"replay: ([\d,]+) transitions x ([\d,]+) B", capsys.readouterr().out)
+        said = capsys.readouterr().out.replace(",", "")
+        announced = re.findall(r"replay: (\d+) transitions x (\d+) B(?: \+ up to (\d+) B beside them)? =", said)
         if not announced:
             assert not hasattr(script, "replay_bytes"), module
             continue
-        [(capacity, each)] = announced
-        assert script.replay_bytes(config) == int(capacity.replace(",", "")) * int(each.replace(",", "")), module
+        [(capacity, each, beside)] = announced
+        assert script.replay_bytes(config) == int(capacity) * int(each) + int(beside or 0), module
         asked.append(module)
     assert len(asked) >= 10
 

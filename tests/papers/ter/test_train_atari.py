@@ -114,7 +114,7 @@ def test_the_state_acted_on_is_the_state_replayed(monkeypatch):
 def test_rewards_are_clipped():
     one = trainer(method="uer")
     for reward in (-20.0, -1.0, -0.5, 0.0, 400.0):
-        slot = one.memory.add(one.here.state, 0, reward, one.here.state, False, False)
+        slot = one.memory.add(0, reward, one.here.state, False, False)
         assert one.memory.batch(np.array([slot])).reward.item() == min(max(reward, -1.0), 1.0)
 
 
@@ -190,7 +190,7 @@ def test_scores_are_normalised_by_a_random_player_and_a_person(game, score, norm
 
 def test_both_networks_learn_by_the_papers_rmsprop():
     one = trainer(method="discor")
-    for optimizer in (one.agent.optimizer, one.sampler.optimizer):
+    for optimizer in (one.agent.optimizer, one.sampler.errors.optimizer):
         assert isinstance(optimizer, torch.optim.RMSprop)
         [group] = optimizer.param_groups
         assert [group[name] for name in ("lr", "alpha", "eps", "momentum")] == [2.5e-4, 0.95, 0.01, 0.0]

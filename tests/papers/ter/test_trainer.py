@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from envs.games import Games
 from envs.minigrid.tasks import MiniGridTask
 from papers.ter.agents.settings import METHODS
 from papers.ter.train import Config, Trainer, main
@@ -45,6 +46,22 @@ def play(one: Any, steps: int) -> list[tuple]:
     return log
 
 
+def resets(monkeypatch) -> list[int]:
+    """The seeds with which environments will be reset."""
+    drawn: list[int] = []
+    reset = MiniGridTask.reset
+    monkeypatch.setattr(MiniGridTask, "reset", lambda self, seed=None: drawn.append(seed) or reset(self, seed=seed))
+    return drawn
+
+
+def plays(monkeypatch, one: Any) -> list[list[int]]:
+    """The levels of its evaluations to come."""
+    played: list[list[int]] = []
+    play = one.world.play
+    monkeypatch.setattr(one.world, "play", lambda policy, levels: played.append(levels) or play(policy, levels))
+    return played
+
+
 def evaluated(one: Any, levels: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """Returns and successes on these levels."""
     return one.world.play(functools.partial(one.noisy_greedy, rng=np.random.default_rng(0)), levels)
@@ -55,9 +72,9 @@ def short(monkeypatch):
     """Episodes of at most 40 steps: evaluations are quick, and time-outs happen in a short training, too."""
     make_env = minigrid.make_env
 
-    def make_short_env(config):
-        env = make_env(config)
-        env.max_steps = env.game.max_steps = 40
+    def make_short_env(*arguments):
+        env = make_env(*arguments)
+        env.max_steps = 40
         return env
 
     monkeypatch.setattr(minigrid, "make_env", make_short_env)
@@ -160,17 +177,15 @@ def test_exploration_fades_into_the_greedy_policy():
 def test_fixed_levels(monkeypatch, short):
     """Training plays these and no others; evaluation others, which begin otherwise, and these, each with metrics of its
     own."""
-    drawn: list[int] = []
-    reset = MiniGridTask.reset
     one, other = (trainer(levels=5, seed=seed, epsilon_end=1.0, eval_episodes=40) for seed in (0, 1))
-    monkeypatch.setattr(MiniGridTask, "reset", lambda self, seed=None: drawn.append(seed) or reset(self, seed=seed))
-    drawn.clear()
+    drawn = resets(monkeypatch)
     play(one, 2000)
     assert set(drawn) == set(one.world.known) and len(one.world.known) == 5 and len(drawn) > 25
     assert not any(level % 2 for level in one.world.known) and not set(one.world.known) & set(other.world.known)
     drawn.clear()
+    evaluated = plays(monkeypatch, one)
     metrics = one.evaluate()
-    tried, played, again = drawn[:-80], drawn[-80:-40], drawn[-40:]
+    tried, (played, again) = drawn.copy(), evaluated
     assert all(level % 2 for level in played) and set(again) == set(one.world.known)
     first = one.world.first_tiles
     assert not {first(level) for level in played} & {first(level) for level in one.world.known}
@@ -181,20 +196,14 @@ def test_fixed_levels(monkeypatch, short):
 
 def test_trainer_and_evaluation_never_draw_the_same_level(monkeypatch, short):
     """Training has even seeds, each of them once; evaluation odd ones: the same at one step, others at another."""
-    drawn: list[int] = []
-    reset = MiniGridTask.reset
-    monkeypatch.setattr(MiniGridTask, "reset", lambda self, seed=None: drawn.append(seed) or reset(self, seed=seed))
-
-    def levels(function, *arguments) -> list[int]:
-        drawn.clear()
-        function(*arguments)
-        return drawn.copy()
-
+    drawn = resets(monkeypatch)
     for seed in range(3):
         drawn.clear()
         one = trainer(seed=seed, method="uer", epsilon_end=1.0, eval_episodes=10)
-        played = [*drawn, *levels(play, one, 1000)]
-        first, again, _, later = levels(one.evaluate), levels(one.evaluate), play(one, 1), levels(one.evaluate)
+        play(one, 1000)
+        played, evaluated = drawn.copy(), plays(monkeypatch, one)
+        one.evaluate(), one.evaluate(), play(one, 1), one.evaluate()
+        first, again, later = evaluated
         assert len(set(played)) == len(played) > 10 and not any(level % 2 for level in played)
         assert first == again and len({*first, *later}) == 20 and all(level % 2 for level in first + later)
 
@@ -356,6 +365,7 @@ def test_rollouts_by_hand(monkeypatch):
     monkeypatch.setattr(Scripted, "made", 0)
     monkeypatch.setattr(Scripted, "closed", 0)
     monkeypatch.setattr(one.world, "make_env", lambda training: pytest.fail("for training") if training else Scripted())
+    monkeypatch.setattr(one.world, "env", None)  # which could play all games in one call
     monkeypatch.setattr(one.memory, "draw", lambda tiles: tiles)
     monkeypatch.setattr(one.agent, "act", lambda tiles: tiles[:, 1].copy())
     returns, successes = evaluated(one, [0, 1, 2, 3])
@@ -368,8 +378,8 @@ def test_evaluation_noise(monkeypatch):
     one = trainer(env="SimpleCrossing-Easy", eval_noise=0.05, eval_episodes=10)
     monkeypatch.setattr(one.agent, "act", lambda frames: np.zeros(len(frames), np.int64))
     actions: Counter = Counter()
-    step = MiniGridTask.step
-    monkeypatch.setattr(MiniGridTask, "step", lambda self, a: actions.update([int(a)]) or step(self, a))
+    step = Games.step
+    monkeypatch.setattr(Games, "step", lambda self, i, a: actions.update(a.tolist()) or step(self, i, a))
     one.evaluate()
     total = sum(actions.values())
     assert total > 2500

@@ -50,14 +50,15 @@ class Config:
     """Copies of the target network that are followed."""
 
 
+def script_of(task: str) -> Any:
+    """The module that trains on a task."""
+    return train_sokoban if task in train_sokoban.TASKS else train
+
+
 def random_steps(config: Config) -> tuple[list[tuple[bytes, bytes, bool]], list[Step]]:
     """(v, v', terminated) of the steps of a random policy, v being a state's codes, and the steps themselves."""
-    sokoban = config.env in train_sokoban.TASKS
-    env = (
-        train_sokoban.make_env(train_sokoban.Config(env=config.env))
-        if sokoban
-        else train.make_env(train.Config(env=config.env))
-    )
+    script = script_of(config.env)
+    env = script.make_env(script.Config(env=config.env))
     streams = Streams(config.seed)
     levels, actions = streams.numpy("levels"), streams.numpy("exploration")
     state, steps = None, []
@@ -102,7 +103,7 @@ def measure(run: Run, config: Config) -> dict:
     reachable = distances(edges)
     if not reachable:
         raise UserError(f"no random step has ended a task: use more transitions than {config.transitions}")
-    world = train_sokoban.Config() if config.env in train_sokoban.TASKS else train.Config()
+    world = script_of(config.env).Config()
     streams = Streams(config.seed)
     rng = streams.numpy("replay")
     prioritized = PrioritizedSampler(config.transitions, rng, beta_steps=1)
