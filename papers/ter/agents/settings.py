@@ -76,10 +76,17 @@ class TileSettings(Settings):
 
     network: Literal["nature", "codes"] = "nature"
     """The paper's network on pictures (App. B.1), or a small one on tile codes."""
+    widths: tuple[int, int, int] = (16, 32, 128)
+    """Of the small network: channels of its two convolutions, units of its hidden layer."""
     scale_output: bool = False
     """Multiply the networks' output by the largest return, for short runs. The paper's networks have plain outputs."""
     levels: Natural = 0
     """Levels of training, drawn before it; 0 for new ones at every reset, as in the paper."""
+
+    def check(self) -> None:
+        super().check()
+        if min(self.widths) < 1:
+            raise UserError(f"widths must be at least 1, not {min(self.widths)}")
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ class TileWorld(World):
 
     def make_network(self, extra: bool = False) -> Network:
         if self.config.network == "codes":
-            trunk: torch.nn.Module = CodeTrunk(len(self.env.tiles), self.env.grid_shape)
+            trunk: torch.nn.Module = CodeTrunk(len(self.env.tiles), self.env.grid_shape, self.config.widths)
         else:
             trunk = NatureTrunk(self.env.observation_space.shape)
         scale = self.return_range()[1] if self.config.scale_output else 1.0

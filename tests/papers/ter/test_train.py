@@ -27,7 +27,8 @@ RUNS: dict[str, dict[str, Any]] = {
     "unclipped per": dict(method="per", per_clip=None, replay_ratio=1.0),
     "codes ter": dict(method="ter", network="codes", scale_output=True, epsilon_end=0.3),
     "codes ebu": dict(method="ebu", network="codes", scale_output=True, ebu_double=False),
-    "codes discor": dict(method="discor", network="codes", scale_output=True),
+    "codes discor": dict(method="discor", network="codes", scale_output=True, huber_delta=324.0),
+    "narrow codes per": dict(method="per", network="codes", widths=(4, 8, 16), per_clip=324.0),
     "fixed levels": dict(method="ter", network="codes", levels=2),
     "six actions": dict(method="ter", env="DoorKey", n_actions=6),
 }
@@ -84,6 +85,8 @@ def test_roots_of_endless_tasks_are_drawn_by_returns():
         ({"replay_ratio": 0.3}, r"replay_ratio \* update_every must be whole, not 1.2"),
         ({"ebu_per_share": 1.0}, r"ebu_per_share must lie in \[0, 1\), not 1.0"),
         ({"n_actions": 9}, "n_actions must lie in 3..7, not 9"),
+        ({"widths": (16, 0, 8)}, "widths must be at least 1, not 0"),
+        ({"huber_delta": 0.0}, "huber_delta must be positive, not 0"),
         ({"levels": 3, "random_action_probability": 0.1}, "levels exclude random_action_probability"),
         ({"env": "DoorKey", "pseudo_terminal": True}, "pseudo_terminal needs a crossing task, not DoorKey"),
     ],
