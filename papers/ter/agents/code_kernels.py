@@ -72,19 +72,17 @@ class Work(NamedTuple):
     first: np.ndarray
     """[n * rows * columns + 1, channels]: outputs of the first convolution by patch"""
     inputs: np.ndarray
-    """[n * places, 9 * channels]: of the second convolution by window"""
+    """[n * places, 9 * channels]: of the second convolution by window; `backward` leaves their gradient there"""
     second: np.ndarray
     """[n * places, channels of the second]: its outputs"""
     flat: np.ndarray
-    """[n, places * channels of the second]"""
+    """[n, places * channels of the second]; likewise"""
     features: np.ndarray
     """[n, hidden]"""
     outputs: np.ndarray
     """Of all layers of the head, see `mlp_outputs`."""
     grad_first: np.ndarray
-    grad_inputs: np.ndarray
     grad_second: np.ndarray
-    grad_flat: np.ndarray
     grad_features: np.ndarray
     grad_outputs: np.ndarray
 
@@ -95,17 +93,18 @@ def buffers(n: int, shape: tuple[int, int], weights: Weights, sizes: tuple[int, 
     cells, places = n * rows * columns + 1, (rows + 1) // 2 * ((columns + 1) // 2)
     channels, channels2, hidden = len(weights.first_bias), len(weights.second_bias), len(weights.hidden_bias)
     slots = 2 ** (2 * cells).bit_length()
-    widths = (
-        (cells, channels), (n * places, 9 * channels), (n * places, channels2), (n, places * channels2), (n, hidden),
-        (n * sum(sizes[1:]),),
-    )  # fmt: skip
     framed = (rows + 2, columns + 2)
+    first, second, features, outputs = (cells, channels), (n * places, channels2), (n, hidden), (n * sum(sizes[1:]),)
+    widths = (
+        first, (n * places, 9 * channels), second, (n, places * channels2), features, outputs,
+        first, second, features, outputs,
+    )  # fmt: skip
     return Work(
         np.zeros((n, rows * columns), np.uint8), np.full(framed, len(weights.planes), np.int64),
         np.zeros(framed, np.int64), np.zeros(framed, np.int32), np.zeros((2, slots), np.int32),
         np.zeros(cells, np.int64), np.zeros((n * places + 1, 4), np.int32), np.zeros((n * places, 9), np.int32),
         np.zeros((n, places), np.int32), np.zeros((n, 2), np.int32),
-        *(np.zeros(width, np.float32) for width in 2 * widths),
+        *(np.zeros(width, np.float32) for width in widths),
     )  # fmt: skip
 
 
@@ -116,69 +115,82 @@ def tabulate(weights):
 
 
 @kernel
-def same(one, other):
-    """Whether two rows of corners are equal."""
-    return one[0] == other[0] and one[1] == other[1] and one[2] == other[2] and one[3] == other[3]
+def find(n, work):
+    """Number the patches and windows of n states in the order in which they appear; patches from 1 on."""
+    mask = 1
+    while mask < 2 * n * work.codes.shape[1]:
+        mask *= 2
+    work.slots[:, :mask] = 0
+    mask -= 1
+    n_patches, n_windows = 0, 0
+    for b in range(n):
+        n_patches = find_patches(work.codes[b], n_patches, mask, work)
+        n_windows = find_windows(work.window_at[b], n_windows, mask, work)
+        work.ends[b, 0], work.ends[b, 1] = n_patches, n_windows
 
 
 @kernel
-def find(n, work):
-    """Number the patches and windows of n states, in the order in which they appear; patches from 1 on."""
-    framed, triples, patch_at = work.framed, work.triples, work.patch_at
-    keys, corners, windows = work.keys, work.corners, work.windows
+def find_patches(codes, n_patches, mask, work):
+    """Those of a state with these codes; returns how many there are then."""
+    framed, triples, patch_at, slots, keys = work.framed, work.triples, work.patch_at, work.slots[0], work.keys
     rows, columns = framed.shape[0] - 2, framed.shape[1] - 2
-    mask = 1
-    while mask < 2 * n * rows * columns:
-        mask *= 2
-    mask -= 1
-    patch_slots, window_slots = work.slots[0], work.slots[1]
-    patch_slots[: mask + 1] = 0
-    window_slots[: mask + 1] = 0
-    n_patches, n_windows = 0, 0
-    for b in range(n):
-        for i in range(rows):
-            for j in range(columns):
-                framed[i + 1, j + 1] = work.codes[b, i * columns + j]
-        for i in range(rows + 2):
-            for j in range(1, columns + 1):
-                left, here, right = framed[i, j - 1], framed[i, j], framed[i, j + 1]
-                triples[i, j] = left << 2 * CODE_BITS | here << CODE_BITS | right
-        for i in range(1, rows + 1):
-            for j in range(1, columns + 1):
-                key = triples[i - 1, j] << 6 * CODE_BITS | triples[i, j] << 3 * CODE_BITS | triples[i + 1, j]
-                slot = (key * MIX >> 32) & mask
-                number = patch_slots[slot]
-                while number and keys[number] != key:
-                    slot = (slot + 1) & mask
-                    number = patch_slots[slot]
-                if not number:
-                    n_patches += 1
-                    number = n_patches
-                    patch_slots[slot], keys[number] = number, key
-                patch_at[i, j] = number
-        place = 0
-        for i in range(0, rows, 2):
-            for j in range(0, columns, 2):
-                # Those of its patches that lie within the grid and farthest out cover a window, the border included.
-                top, bottom, left, right = max(i, 1), min(i + 2, rows), max(j, 1), min(j + 2, columns)
-                here = corners[n_windows]  # the next one's, if it is new
-                here[0], here[1] = patch_at[top, left], patch_at[top, right]
-                here[2], here[3] = patch_at[bottom, left], patch_at[bottom, right]
-                key = ((np.int64(here[0]) << 16 ^ here[1]) << 16 ^ here[2]) << 16 ^ here[3]
-                slot = (key * MIX >> 32) & mask
-                number = window_slots[slot]
-                while number and not same(corners[number - 1], here):
-                    slot = (slot + 1) & mask
-                    number = window_slots[slot]
-                if not number:
-                    for at in range(9):
-                        windows[n_windows, at] = patch_at[i + at // 3, j + at % 3]
-                    n_windows += 1
-                    number = n_windows
-                    window_slots[slot] = number
-                work.window_at[b, place] = number - 1
-                place += 1
-        work.ends[b, 0], work.ends[b, 1] = n_patches, n_windows
+    for i in range(rows):
+        for j in range(columns):
+            framed[i + 1, j + 1] = codes[i * columns + j]
+    for i in range(rows + 2):
+        for j in range(1, columns + 1):
+            left, centre, right = framed[i, j - 1], framed[i, j], framed[i, j + 1]
+            triples[i, j] = left << 2 * CODE_BITS | centre << CODE_BITS | right
+    for i in range(1, rows + 1):
+        for j in range(1, columns + 1):
+            key = triples[i - 1, j] << 6 * CODE_BITS | triples[i, j] << 3 * CODE_BITS | triples[i + 1, j]
+            slot = (key * MIX >> 32) & mask
+            number = slots[slot]
+            while number and keys[number] != key:
+                slot = (slot + 1) & mask
+                number = slots[slot]
+            if not number:
+                n_patches += 1
+                number = n_patches
+                slots[slot], keys[number] = number, key
+            patch_at[i, j] = number
+    return n_patches
+
+
+@kernel
+def find_windows(window_at, n_windows, mask, work):
+    """Those of the state whose patches have been found last; returns how many there are then."""
+    patch_at, slots, corners, windows = work.patch_at, work.slots[1], work.corners, work.windows
+    rows, columns = patch_at.shape[0] - 2, patch_at.shape[1] - 2
+    place = 0
+    for i in range(0, rows, 2):
+        for j in range(0, columns, 2):
+            # Those of its patches that lie within the grid and farthest out cover a window, the border included.
+            top, bottom, left, right = max(i, 1), min(i + 2, rows), max(j, 1), min(j + 2, columns)
+            here = corners[n_windows]  # the next one's, if it is new
+            here[0], here[1] = patch_at[top, left], patch_at[top, right]
+            here[2], here[3] = patch_at[bottom, left], patch_at[bottom, right]
+            key = ((np.int64(here[0]) << 16 ^ here[1]) << 16 ^ here[2]) << 16 ^ here[3]
+            slot = (key * MIX >> 32) & mask
+            number = slots[slot]  # counted from 1, as 0 is none
+            while number and not same(corners[number - 1], here):
+                slot = (slot + 1) & mask
+                number = slots[slot]
+            if not number:
+                for at in range(9):
+                    windows[n_windows, at] = patch_at[i + at // 3, j + at % 3]
+                n_windows += 1
+                number = n_windows
+                slots[slot] = number
+            window_at[place] = number - 1
+            place += 1
+    return n_windows
+
+
+@kernel
+def same(one, other):
+    """Whether two windows have the same corners."""
+    return one[0] == other[0] and one[1] == other[1] and one[2] == other[2] and one[3] == other[3]
 
 
 @kernel
@@ -230,12 +242,12 @@ def forward(n, weights, work):
 @kernel
 def backward(n, weights, gradient, work):
     """Gradient of all but the head from that of the features in work.grad_features, for the first n of the states
-    that `forward` had."""
+    that `forward` had; once after it."""
     n_patches, n_windows = work.ends[n - 1, 0], work.ends[n - 1, 1]
-    grad_features, grad_flat = work.grad_features[:n], work.grad_flat[:n]
+    grad_features, flat, inputs = work.grad_features[:n], work.flat[:n], work.inputs[:n_windows]
     k.relu_backward(grad_features, work.features[:n])
-    k.linear_backward(grad_features, work.flat[:n], gradient.hidden, gradient.hidden_bias)
-    k.linear_backward_inputs(grad_features, weights.hidden, grad_flat)
+    k.linear_backward(grad_features, flat, gradient.hidden, gradient.hidden_bias)
+    k.linear_backward_inputs(grad_features, weights.hidden, flat)
 
     second, grad_second, channels2 = work.second[:n_windows], work.grad_second[:n_windows], len(weights.second_bias)
     grad_second[:] = k.ZERO
@@ -243,15 +255,14 @@ def backward(n, weights, gradient, work):
         for place in range(work.window_at.shape[1]):
             w = work.window_at[b, place]
             for o in range(channels2):
-                grad_second[w, o] += grad_flat[b, place * channels2 + o]
+                grad_second[w, o] += flat[b, place * channels2 + o]
     k.relu_backward(grad_second, second)
     gradient.second_bias[:] = k.ZERO
     for w in range(n_windows):
         for o in range(channels2):
             gradient.second_bias[o] += grad_second[w, o]
-    grad_inputs = work.grad_inputs[:n_windows]
-    np.dot(work.inputs[:n_windows].T, grad_second, gradient.second)
-    np.dot(grad_second, weights.second.T, grad_inputs)
+    np.dot(inputs.T, grad_second, gradient.second)
+    np.dot(grad_second, weights.second.T, inputs)
 
     first, grad_first, channels = work.first, work.grad_first, len(weights.first_bias)
     grad_first[: n_patches + 1] = k.ZERO
@@ -259,7 +270,7 @@ def backward(n, weights, gradient, work):
         for at in range(9):
             p = work.windows[w, at]
             for o in range(channels):
-                grad_first[p, o] += grad_inputs[w, at * channels + o]
+                grad_first[p, o] += inputs[w, at * channels + o]
     gradient.table[:] = k.ZERO
     gradient.first_bias[:] = k.ZERO
     for p in range(1, n_patches + 1):

@@ -15,6 +15,8 @@ GAMES = tuple(atari.SCORES)
 LARGEST_RETURN = {task: minigrid.MiniGridTask(task).max_steps for task in TASKS} | {
     task: SOLVED_REWARD + BOX_REWARD * boxes for task, (_, boxes) in sokoban.TASKS.items()
 }
+KINDS = ("Simple", "Lava")
+"""Of crossings."""
 QUICK = ("SimpleCrossing-Easy", "5x5-1", "5x5-2")
 """Tasks of Fig. 3 at quick: README, registered before the runs, says why these."""
 
@@ -34,8 +36,20 @@ def _laptop(steps: int, **more: Any) -> dict[str, Any]:
     return dict(steps=steps, capacity=steps, warmup=steps // 20, epsilon_steps=steps // 2, **more)
 
 
+def _nights(steps: int, **more: Any) -> dict[str, Any]:
+    """Warm-up, memory and target interval are the paper's; exploration is at its end after half of the run."""
+    return dict(
+        steps=steps, epsilon_steps=steps // 2, eval_every=steps // 20, network="codes", scale_output=True, **more
+    )
+
+
 def _steps(full: int) -> Scales:
-    return Scales(full=dict(steps=full))
+    return Scales(full=dict(steps=full), long={})
+
+
+def at_r_max(task: str) -> dict[str, Any]:
+    """The loss bends, and PER cuts off, where returns end and not at 1."""
+    return dict(huber_delta=float(LARGEST_RETURN[task]), per_clip=float(LARGEST_RETURN[task]))
 
 
 MINIGRID = World(
@@ -46,8 +60,9 @@ MINIGRID = World(
             eval_episodes=3,
         ),
         quick=_laptop(200_000, eval_every=10_000, eval_episodes=30, network="codes", scale_output=True),
+        long=_nights(500_000),
     ),
-    {"DoorKey": _steps(6_000_000)},
+    {"DoorKey": _steps(6_000_000)} | {f"{kind}Crossing-Easy": Scales(long=_nights(300_000)) for kind in KINDS},
 )  # fmt: skip
 SOKOBAN_WORLD = World(
     train_sokoban, SOKOBAN,
@@ -59,6 +74,7 @@ SOKOBAN_WORLD = World(
         quick=_laptop(
             100_000, target_interval=1_000, eval_every=10_000, eval_episodes=30, network="codes", scale_output=True
         ),
+        long=_nights(1_000_000),
     ),
     {
         "6x6-2": _steps(5_000_000), "6x6-3": _steps(10_000_000), "7x7-1": _steps(3_000_000),

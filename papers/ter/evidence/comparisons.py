@@ -54,6 +54,7 @@ ROOM = Room(
     label=label,
     places=places,
     until=until,
+    paired=lambda x, y: x != y,  # else one method on two tasks
 )
 OVERESTIMATION = Score(last("q_overestimation", LAST), gated=lambda value: value < 0)
 """(mean Q - R_max) / R_max at the end. A mean Q below R_max says something only where the method learns: until then

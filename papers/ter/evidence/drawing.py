@@ -32,6 +32,9 @@ DASHES: dict[str, Any] = {  # variants of a method
     "(1 predecessor) (nature)": "--",
     "(1 predecessor) (codes)": (0, (5, 1, 1, 1, 1, 1)),
     "(small memory)": "--",
+    "(bend at R_max)": "--",
+    "(clip 1)": "--",
+    "(released, no timeout)": (0, (5, 1, 1, 1, 1, 1)),
 }
 REFERENCES = {"eta=0.5": "ter", "d=3": "ter", "beta=0.5": "ebu"}  # in a sweep, the setting that other figures use
 YLABELS = {

@@ -55,7 +55,7 @@ def fig_h10(data: Data) -> Canvas:
     """Fig. H.10: return and success where the goal does not end the episode, beside the same task where it does."""
     envs = list(data.shown)
     envs.sort(key=lambda env: envs.index(env.partition(" (")[0]) if env.partition(" (")[0] in envs else 0)
-    note = f"{HOW}; success: the goal was entered at least once, whether or not it was left again"
+    note = f"{HOW}; success: the goal was entered at least once, whether or not it was left again{BENDS}"
     title = "Figure H.10: worlds that do not end at the goal"
     canvas, axes = data.canvas(2, len(envs), title, note, (3.0, 2.5))
     for column, env in enumerate(envs):
@@ -149,23 +149,25 @@ def _lazily(module: str) -> Callable[..., Any]:
     return later(f"papers.ter.evidence.figures_{module}")
 
 
+BENDS = "; the loss bends at the largest return or, where the title says so, at 1"
+"""Of figures that have MiniGrid both ways."""
 FIGURES: dict[str, Figure] = {
     "fig2": Data.figure(
         "fig2", "NChain: backups until the greedy path is right, and value error", _lazily("nchain:fig2")
     ),
-    "fig3a": learning_curves("fig3a", "3a", "TER and four baselines on MiniGrid"),
+    "fig3a": learning_curves("fig3a", "3a", "TER and four baselines on MiniGrid", note=BENDS),
     "fig3b": learning_curves("fig3b", "3b", "TER and four baselines on Sokoban"),
     "fig4": Data.figure("fig4", "baselines that learn more often, and their over-estimation", fig4),
     "fig5": learning_curves(
         "fig5", "5", "share η of prioritised transitions in TER's batches",
         note="; other figures have η=0.5 on MiniGrid, 0.1 on Sokoban",
     ),
-    "fig6": learning_curves("fig6", "6", "TER without all but its graph, and EBU"),
+    "fig6": learning_curves("fig6", "6", "TER without all but its graph, and EBU", note=BENDS),
     "table-b1": Data.figure("table-b1", "seconds to make a batch", table_b1),
     "fig-d1": Figure((), _lazily("worlds:fig_d1"), "pictures of the worlds"),
     "fig-e7": learning_curves("fig3b", "E.7", "mean Q on Sokoban, beside the largest return", "q_overestimation"),
     "fig-f8": learning_curves("fig-f8", "F.8", "EBU's diffusion factor β"),
-    "fig-g9": learning_curves("fig-g9", "G.9", "one action in ten replaced by a random one"),
+    "fig-g9": learning_curves("fig-g9", "G.9", "one action in ten replaced by a random one", note=BENDS),
     "fig-h10": Data.figure("fig-h10", "worlds that do not end at the goal", fig_h10),
     "fig-i11": learning_curves("fig-i11", "I.11", "EBU with TER's share of prioritised transitions"),
     "fig-j12": learning_curves("fig-j12", "J.12", "EBU without episodes that ran out of time"),
@@ -175,6 +177,7 @@ FIGURES: dict[str, Figure] = {
     "fig-l14": Data.figure("fig-l14", "DreamerV2, after as many steps and as much time", _lazily("dreamer:fig_l14")),
     "fig-m15": learning_curves("fig-m15", "M.15", "TER and four baselines on Atari", "return"),
     "own-target": Data.figure("own-target", "not in the paper: how often the target network is copied", own_target),
+    "own-bend": learning_curves("own-bend", "", "Sokoban with the loss's bend and PER's clip at the largest return"),
     "own-memory": learning_curves(
         "own-memory", "", "Sokoban's baselines with a small memory",
         note="; small: 50,000 of a million, as in the released scripts, and the same share of a shorter run",

@@ -25,7 +25,8 @@ def player(config: Any, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callabl
     """
     env: Any = minigrid.make_env(config) if isinstance(config, train.Config) else _sokoban(config)
     codes = config.network == "codes"
-    trunk = CodeTrunk(len(env.tiles), env.grid_shape, config.widths) if codes else NatureTrunk(env.observation_space.shape)
+    picture = env.observation_space.shape
+    trunk = CodeTrunk(len(env.tiles), env.grid_shape, config.widths) if codes else NatureTrunk(picture)
     q = Network(trunk, int(env.action_space.n))
     q.load_state_dict(weights)
 

@@ -3,7 +3,6 @@
 import copy
 import functools
 import pickle
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,7 +24,7 @@ SHAPES = [(1, 1), (1, 9), (2, 3), (5, 5), (6, 6), (7, 7), (9, 9), (6, 11)]
 
 
 class World:
-    """Transitions between states that are mostly floor, as tile codes, of which batches are made."""
+    """A memory of random transitions between states of tile codes that are mostly floor."""
 
     def __init__(self, shape: tuple[int, int], n_actions: int, seed: int = 0, size: int = 300, states: int = 80):
         self.rng, rng = (np.random.default_rng(seed) for _ in range(2))
@@ -35,6 +34,9 @@ class World:
         self.action = rng.integers(n_actions, size=size)
         self.reward = rng.choice([-1.0, 10.0], size=size).astype(np.float32)
         self.absorbing = (rng.random(size) < 0.2).astype(np.float32)
+
+    def __getitem__(self, field: str) -> np.ndarray:
+        return {"action": self.action, "reward": self.reward}[field]
 
     def batch(self, indices: np.ndarray) -> Batch:
         (ids, next_ids), i = self.ids[:, indices], indices
@@ -216,9 +218,7 @@ def test_ebu_does_the_same_with_it():
     world = World((5, 5), 4, size=1400)
     found = []
     for agent in world.both():
-        memory = SimpleNamespace(capacity=1400, batch=world.batch)
-        memory = type("Memory", (), {"__getitem__": lambda self, name: getattr(world, name), **vars(memory)})()
-        method = EBU(memory, agent, np.random.default_rng(0))
+        method = EBU(world, agent, np.random.default_rng(0))
         for index in range(1400):
             method.add(index, Step(None, 0, 0.0, None, index == 1399, False))
         found.append(method.sample(64))
