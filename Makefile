@@ -133,6 +133,7 @@ ter-fig-l14:      ##  85 | DreamerV2 beside TER, by steps and by time; installs 
 ter-fig-m15:      ##  10 | Atari: TER against UER, PER, EBU and DisCor
 ter-own-target:   ## 100 | not in the paper: how often the target network is copied
 ter-own-network:  ##  55 | not in the paper: the small network on tile codes, and the paper's on pictures
+ter-own-bend:     ##  20 | not in the paper: Sokoban with the bend of the loss at the largest return
 ter-own-memory:   ##  36 | not in the paper: Sokoban's baselines with a memory of 50,000
 ter-own-levels:   ##  11 | not in the paper: Sokoban with two boxes trained on 64 levels
 ter-own-predecessors: ## 3 | not in the paper: sweeps with 1 and with 3 predecessors, without a network
