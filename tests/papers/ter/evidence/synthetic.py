@@ -44,7 +44,7 @@ def write(
     """
     rng = np.random.default_rng(0)
     rows: list[tuple] = []
-    luck = shared * rng.normal(size=20)
+    luck = shared * rng.normal(size=40)
     for method, env, seed in dict.fromkeys((run.method, run.env, run.seed) for run in EXPERIMENTS[experiment](scale)):
         apart = luck[seed] + noise * rng.normal()
         if not keep(method, env, seed):
@@ -71,7 +71,7 @@ def write(
                 log(step, "tau", (tau * min(1, 2 * rise) + apart) * LARGEST_RETURN.get(env, 1.0))
         if experiment == "table-b1":
             for name, drawing in (("choose", 0.0), ("batch", 1e-2)):
-                for statistic, factor in (("mean", 1.0), ("median", 0.9), ("min", 0.5), ("max", 30.0)):
+                for statistic, factor in (("mean", 1.0), ("median", 0.9), ("min", 0.5), ("max", 30.0), ("p999", 20.0)):
                     time = factor * seconds(method, env) * np.exp(apart) + drawing
                     log(200_000, f"{name}_seconds_{statistic}", time)
     save(root, rows)

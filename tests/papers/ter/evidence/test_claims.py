@@ -31,21 +31,24 @@ TAKE_ALL = (
 SCALES = {name: "full" if name in TAKE_ALL else "quick" for name in EXPERIMENTS if name != "fig2"}
 """Full only where quick lacks tasks that a claim is about."""
 HARD = ("6x6-3", "7x7-2")
+OURS = "own-behind"
+"""Contradicts the paper."""
 
 
 def as_the_paper_says(method, env):
     if env in SOKOBAN:
         return as_the_paper_says_on_sokoban(method, env)
+    small = 0.05 * ("bend 1" in env)
     if env in GAMES or method.startswith(("ter", "eta", "d=")):
-        return 0.9
+        return 0.9 - small + 0.05 * (method == "ter (1 predecessor)")
     gain = 0.2 if env == "LavaCrossing-Hard" and method.endswith(("x1", "x2")) else 0.0
-    return 0.6 + gain - 0.2 * env.endswith("(no terminal)") - 0.2 * method.endswith("(released)")
+    return 0.6 + gain - 0.2 * ("no terminal" in env) - 0.2 * ("(released" in method or "(clip 1)" in method) - small
 
 
 def as_the_paper_says_on_sokoban(method, env):
     if method.startswith(("ter", "eta", "d=")):
         return 1.0 if method in ("eta=0", "eta=0.05", "eta=0.5", "eta=0.7") else 1.3
-    slow = (method.split()[0] in ("ebu", "discor")) + method.endswith(("memory)", "(released)"))
+    slow = (method.split()[0] in ("ebu", "discor")) + ("(released" in method) + method.endswith("memory)")
     return 1.0 - 0.2 * (env in HARD) - 0.2 * slow
 
 
@@ -55,19 +58,22 @@ def the_opposite(method, env):
     if method.startswith(("eta=0.5", "beta=0.5", "d=3")):
         return 0.5
     if method.startswith("ter"):
-        return 0.3
+        return 0.3 + 0.3 * ("bend 1" in env)
     higher = method.endswith(("x1", "x2")) * (-0.3 if env == "LavaCrossing-Hard" else 0.6)
-    other = method.endswith(("(no terminal)", "+ per", "(no timeout)", "(released)"))
-    return 0.8 + higher + 0.8 * other + 0.2 * ("(no t" in env)
+    other = method.endswith(("+ per", "(clip 1)")) + 2 * ("no timeout" in method) + ("(released" in method)
+    return 0.8 + higher + 0.8 * other + 0.2 * ("(no t" in env) + 0.3 * ("bend 1" in env)
 
 
 def the_opposite_on_sokoban(method, env):
     if method in ("beta=0.5", "d=3"):
         return 0.5
+    if method == "ter (bend at R_max)":
+        return 2.0
     if method.startswith(("ter", "eta")):
         return 1.2 if method in ("eta=0", "eta=0.05", "eta=0.5", "eta=0.7") else 0.9 - 0.3 * (env in HARD)
-    better = ("memory)", "x1", "x2", "+ per", "(no timeout)", "(released)")
-    return 1.2 + 1.2 * (method.split()[0] in ("ebu", "discor")) + 3.0 * method.endswith(better)
+    better = ("memory)", "x1", "x2", "+ per", "(released)", "R_max)")
+    better_still = method.endswith(better) + ("no timeout" in method) + 2 * ("(released, " in method)
+    return 1.2 + 1.2 * (method.split()[0] in ("ebu", "discor")) + 3.0 * better_still
 
 
 def released(method):
@@ -101,18 +107,20 @@ def statuses(found, *names):
 
 def test_data_that_agree_reproduce_every_claim(tmp_path):
     found = verdicts(tmp_path, **RIGHT)
-    assert {name: verdict.status for name, verdict in found.items()} == dict.fromkeys(IDS, "reproduced")
+    expected = dict.fromkeys(IDS, "reproduced") | {OURS: "not reproduced"}
+    assert {name: verdict.status for name, verdict in found.items()} == expected
 
 
 def test_what_quick_runs_can_decide(tmp_path):
     found = verdicts(tmp_path, dict.fromkeys(SCALES, "quick"), **RIGHT)
     not_run = {name for name, verdict in found.items() if verdict.status == "not run"}
-    assert not_run == {claim.id for claim in LEARNT if claim.scale == "full"}
+    assert not_run == {claim.id for claim in LEARNT if claim.scale != "quick"}
 
 
 def test_data_that_disagree_reproduce_none(tmp_path):
     found = verdicts(tmp_path, level=the_opposite, **WRONG)
-    assert {name: verdict.status for name, verdict in found.items()} == dict.fromkeys(IDS, "not reproduced")
+    expected = dict.fromkeys(IDS, "not reproduced") | {OURS: "reproduced"}
+    assert {name: verdict.status for name, verdict in found.items()} == expected
 
 
 def test_where_nobody_learns_no_interval_counts(tmp_path):
@@ -156,8 +164,8 @@ def test_seeds_that_share_their_luck_are_compared_with_each_other(tmp_path):
         return 1.0 if method.startswith("ter") else 0.9
 
     found = verdicts(tmp_path, {"own-target": "quick"}, level, noise=0.001, shared=0.2)
-    assert found["own-target"].status == "reproduced"
-    assert float(found["own-target"].effect) == pytest.approx(0.1 * MEAN_RISE, abs=0.002)
+    assert found["own-target-bend1"].status == "reproduced"
+    assert float(found["own-target-bend1"].effect) == pytest.approx(0.1 * MEAN_RISE, abs=0.002)
 
 
 # ---- parts -----------------------------------------------------------------------------------------------------------
@@ -208,7 +216,7 @@ def test_overestimation_counts_also_where_nobody_learns_underestimation_does_not
 
 def test_a_goal_that_is_left_again_shows_in_the_return_and_not_in_the_success(tmp_path):
     def level(method, env):
-        return 0.4 if "(no terminal)" in env and method != "ter" else 0.8
+        return 0.4 if "(no terminal" in env and method != "ter" else 0.8
 
     found = verdicts(tmp_path, {"fig-h10": "quick"}, level, success=lambda method, env: 0.9)
     assert found["fig-h10-drop"].status == "reproduced"
@@ -234,15 +242,15 @@ def test_times_are_ratios_of_choosing_alone(tmp_path):
     """Drawing takes as long for all: with it, a method that takes ten times as long to choose looks the same."""
     times = {"uer": 1e-5, "per": 1e-4}
     found = verdicts(tmp_path, {"table-b1": "quick"}, noise=0.0, seconds=lambda m, env: times.get(m, 1e-4))
-    assert [found[f"table-b1-{name}"].effect for name in ("mean", "max", "median")] == ["10", "1", "10"]
-    assert statuses(found, "table-b1-mean", "table-b1-max", "table-b1-median", "own-table-b1") == [
+    assert [found[name].effect for name in ("own-table-b1", "table-b1-max", "table-b1-median")] == ["10", "1", "10"]
+    assert statuses(found, "own-table-b1", "table-b1-max", "table-b1-median", "table-b1-mean") == [
         "not reproduced", "reproduced", "reproduced", "reproduced"
     ]  # fmt: skip
     path = tmp_path / "quick/table-b1.csv"
     frame = pd.read_csv(path)
     frame[~frame["metric"].str.startswith("choose")].to_csv(path, index=False)
     found = Judged(LEARNT, Results(tmp_path))
-    assert statuses(found, "table-b1-mean", "own-table-b1") == ["not run", "reproduced"]
+    assert statuses(found, "own-table-b1", "table-b1-mean") == ["not run", "reproduced"]
 
 
 # ---- NChain ----------------------------------------------------------------------------------------------------------

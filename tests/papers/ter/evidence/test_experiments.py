@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from papers.ter import train, train_atari, train_sokoban
-from papers.ter.evidence.budgets import GAMES
+from papers.ter.evidence.budgets import GAMES, LARGEST_RETURN, SOKOBAN
 from papers.ter.evidence.experiments import EXPERIMENTS, RATIO_STEPS
 
 SCALES = ("smoke", "quick", "full")
@@ -104,10 +104,37 @@ def test_dreamer_meets_the_runs_of_ter_in_fig_3_on_their_levels(scale):
     assert len({env for env, _ in dreamers}) == (4 if scale == "full" else 1)
 
 
+def at_r_max(entry) -> bool:
+    return getattr(entry.config, "huber_delta", None) == LARGEST_RETURN.get(entry.config.env, ...)
+
+
+@pytest.mark.parametrize("scale", ["smoke", "quick", "long", "full"])
+def test_on_minigrid_the_loss_bends_at_the_largest_return_unless_the_task_says_otherwise(scale):
+    """And PER is clipped there; on Sokoban and Atari both are at 1."""
+    for name, entry in ((one, entry) for one in TRAINED for entry in EXPERIMENTS[one](scale)):
+        if not hasattr(entry.config, "huber_delta"):
+            continue
+        largest = "R_max" in entry.method or (type(entry.config) is train.Config and "bend 1" not in entry.env)
+        assert at_r_max(entry) == largest and (largest or entry.config.huber_delta == 1.0), (name, entry)
+        assert entry.config.per_clip == (1.0 if "clip 1" in entry.method else entry.config.huber_delta)
+
+
+def test_long_has_the_papers_schedules_but_for_steps_and_exploration():
+    for entry in (entry for name in TRAINED for entry in EXPERIMENTS[name]("long")):
+        c, default = entry.config, type(entry.config)()
+        for field in ("capacity", "warmup", "target_interval", "eval_episodes", "batch_size", "lr", "replay_ratio"):
+            assert getattr(c, field) == getattr(default, field)
+        easy = {"SimpleCrossing-Easy", "LavaCrossing-Easy"}
+        assert c.steps == (1_000_000 if c.env in SOKOBAN else 300_000 if c.env in easy else 500_000)
+        assert 2 * c.epsilon_steps == c.steps == 20 * c.eval_every
+
+
 def test_seeds_at_quick_are_fresh_and_shared():
     """None of them was seen while settings were chosen; what Fig. 3 has trained, others need not."""
-    runs = [entry for name in TRAINED for entry in EXPERIMENTS[name]("quick")]
-    assert {entry.seed for entry in runs} == set(range(10, 15))
+    for entry in (entry for name in TRAINED for entry in EXPERIMENTS[name]("quick")):
+        fresh = at_r_max(entry) and type(entry.config) is train.Config
+        assert entry.seed in (range(20, 25) if fresh else range(10, 15))
+    assert {entry.seed for name in TRAINED for entry in EXPERIMENTS[name]("long")} == set(range(30, 35))
     fig3 = {entry.run_dir(Path("runs")) for name in ("fig3a", "fig3b") for entry in EXPERIMENTS[name]("quick")}
     for entry in EXPERIMENTS["fig4"]("quick"):
         assert (entry.run_dir(Path("runs")) in fig3) == entry.method.endswith("x0.25")
