@@ -13,6 +13,7 @@ from matplotlib.figure import Figure as Canvas
 from lab.judge.plotting import Figure, fill_with_table, later, left_labels, places
 from lab.judge.results import MissingData, final
 from papers.ter.evidence.drawing import HOW, Data, styles, tidy, without_interval
+from papers.ter.evidence.experiments import BEND_1, NO_TERMINAL, named
 from papers.ter.evidence.labels import NAMES, label, place
 from papers.ter.evidence.paper_values import STATISTICS, TABLE_B1
 
@@ -53,14 +54,15 @@ def fig4(data: Data) -> Canvas:
 
 def fig_h10(data: Data) -> Canvas:
     """Fig. H.10: return and success where the goal does not end the episode, beside the same task where it does."""
-    envs = list(data.shown)
-    envs.sort(key=lambda env: envs.index(env.partition(" (")[0]) if env.partition(" (")[0] in envs else 0)
+    envs = sorted(data.shown, key=lambda env: (BEND_1 in env, env.partition(" (")[0], NO_TERMINAL in env))
     note = f"{HOW}; success: the goal was entered at least once, whether or not it was left again{BENDS}"
     title = "Figure H.10: worlds that do not end at the goal"
     canvas, axes = data.canvas(2, len(envs), title, note, (3.0, 2.5))
     for column, env in enumerate(envs):
         for ax, metric in zip(axes[:, column], ("normalized_return", "success")):
-            data.curves(ax, env, data.methods, metric, env if " (" in env else f"{env} (terminal)")
+            task, *notes = env.removesuffix(")").split(" (")
+            title = env if NO_TERMINAL in env else named(task, "terminal", *notes)
+            data.curves(ax, env, data.methods, metric, title)
     tidy(axes)
     return canvas
 
