@@ -136,6 +136,7 @@ ter-own-network:  ##  55 | not in the paper: the small network on tile codes, an
 ter-own-bend:     ##  20 | not in the paper: Sokoban with the bend of the loss at the largest return
 ter-own-memory:   ##  36 | not in the paper: Sokoban's baselines with a memory of 50,000
 ter-own-levels:   ##  11 | not in the paper: Sokoban with two boxes trained on 64 levels
+ter-own-replayed: ##  10 | not in the paper: how far from the goal is what each method replays
 ter-own-predecessors: ## 3 | not in the paper: sweeps with 1 and with 3 predecessors, without a network
 
 quoted = '$(subst ','\'',$(1))'

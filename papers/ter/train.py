@@ -133,12 +133,13 @@ class Trainer:
         if chosen is None:
             return None
         indices, weights, targets = chosen
-        batch, weights = self.memory.batch(indices), torch.from_numpy(weights).to(self.config.device)
+        batch, device = self.memory.batch(indices), self.config.device
+        importance = torch.from_numpy(weights).to(device)
         if targets is None:
-            loss, q, y = self.agent.learn(batch, weights)
+            loss, q, y = self.agent.learn(batch, importance)
         else:
-            y = torch.from_numpy(targets).to(self.config.device)
-            loss, q = self.agent.update(batch, y, weights)
+            y = torch.from_numpy(targets).to(device)
+            loss, q = self.agent.update(batch, y, importance)
         self.sampler.update(indices, {"td_error": (y - q).cpu().numpy(), "q": q.cpu().numpy()})
         self.recorded["loss"].append(loss)
         self.recorded["q"].append(q.mean().item())
@@ -163,7 +164,7 @@ class Trainer:
             metrics |= {f"{name}_known": value for name, value in again.items()}
         if self.recorded["q"]:
             metrics |= world.judge_q(float(np.mean(self.recorded["q"])))
-            metrics["loss"] = np.mean(self.recorded["loss"])
+            metrics["loss"] = float(np.mean(self.recorded["loss"]))
         self.recorded = {"loss": [], "q": []}
         return {name: float(value) for name, value in (metrics | self.sampler.metrics()).items()}
 

@@ -22,7 +22,8 @@ from lab.sweep.grid import Experiment, Scales, each, grid
 from papers.ter import train_dreamer, train_nchain
 from papers.ter.agents.settings import METHODS
 from papers.ter.evidence.budgets import GAMES, MINIGRID, QUICK, SOKOBAN, TASKS, WORLDS, World, at_r_max
-from papers.ter.evidence.measures import batch_time, sweeps
+from papers.ter.evidence.labels import BEND_1, NO_TERMINAL, RANDOM, named
+from papers.ter.evidence.measures import batch_time, replayed, sweeps
 
 FRESH = 10
 """First seed at quick: lower ones have been seen while its settings were chosen."""
@@ -92,15 +93,6 @@ def arms(label: str = "ter{}", **settings: Any) -> dict[str, Any]:
 BASELINES = METHODS[:-1]
 PLAIN: dict[str, Any] = {method: {} for method in BASELINES} | arms()
 """All methods."""
-
-
-BEND_1, RANDOM, NO_TERMINAL = "bend 1", "10 % random", "no terminal"
-"""What follows the name of a task."""
-
-
-def named(task: str, *notes: str) -> str:
-    """A task with what sets its runs apart, as results call it."""
-    return f"{task} ({', '.join(notes)})" if notes else task
 
 
 def on(
@@ -227,6 +219,11 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     # 64 levels of a Sokoban with two boxes for training, and how the others are played then
     "own-levels": on(simple(["5x5-2"], ["6x6-2"]), PLAIN, "64 levels", levels=64),
+    # what is replayed over training, as in Fig. 3a at quick with the bend at R_max
+    "own-replayed": grid(
+        replayed, {task: at_r_max(task) for task in EASY}, {"uer": {}, "per": {}} | arms(), Scales(1, range(20, 25), 5),
+        MINIGRID.budget | Scales(full=MINIGRID.budget.quick),
+    ),
     # sweeps with 1 and with 3 predecessors over random steps
     "own-predecessors": grid(
         sweeps, ["SimpleCrossing-Easy", "Unlock", "5x5-1", "6x6-2"], {"uer": {}} | arms(), Scales(1, 5, 5),

@@ -13,8 +13,7 @@ from matplotlib.figure import Figure as Canvas
 from lab.judge.plotting import Figure, fill_with_table, later, left_labels, places
 from lab.judge.results import MissingData, final
 from papers.ter.evidence.drawing import HOW, Data, styles, tidy, without_interval
-from papers.ter.evidence.experiments import BEND_1, NO_TERMINAL, named
-from papers.ter.evidence.labels import NAMES, label, place
+from papers.ter.evidence.labels import BEND_1, NAMES, NO_TERMINAL, label, named, place
 from papers.ter.evidence.paper_values import STATISTICS, TABLE_B1
 
 
@@ -110,6 +109,25 @@ def own_predecessors(data: Data) -> Canvas:
     return canvas
 
 
+REPLAYED = {
+    "distance": "steps to the goal",
+    "td_error": "mean |TD error|",
+    "astray": "share without a path",
+    "success": "success rate",
+}
+
+
+def own_replayed(data: Data) -> Canvas:
+    """Not in the paper: what each method replays over training, and how it learns."""
+    [env] = data.envs
+    title = "TER, own experiment: what is replayed over training"
+    note = f"{HOW}; steps to the goal: along stored transitions, from the states that batches start from{BENDS}"
+    canvas, axes = data.canvas(2, 2, title, note, (3.3, 2.3))
+    for ax, (metric, ylabel) in zip(axes.flat, REPLAYED.items()):
+        data.panel(ax, env, metric, ylabel, title=place(env) if ax is axes[0, 0] else "")
+    return canvas
+
+
 TIMES = {"choose_seconds": "ours", "batch_seconds": "drawn"}
 """Metrics of Table B.1, and the heads of their columns."""
 
@@ -189,6 +207,7 @@ FIGURES: dict[str, Figure] = {
         note="; nature: the paper's network; codes: the small one, which sees the tiles' numbers",
     ),
     "own-levels": learning_curves("own-levels", "", "unseen levels of Sokoban after training on 64 levels"),
+    "own-replayed": Data.figure("own-replayed", "not in the paper: what is replayed over training", own_replayed),
     "own-predecessors": Data.figure(
         "own-predecessors", "not in the paper: sweeps with 1 and with 3 predecessors", own_predecessors
     ),

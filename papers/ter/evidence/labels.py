@@ -14,6 +14,15 @@ NCHAIN = {
 """Methods of NChain, which has two kinds of PER."""
 
 
+BEND_1, RANDOM, NO_TERMINAL = "bend 1", "10 % random", "no terminal"
+"""What follows the name of a task, in brackets, where its runs differ: where the Huber loss bends, two variants."""
+
+
+def named(task: str, *notes: str) -> str:
+    """A task with what sets its runs apart, as results call it."""
+    return f"{task} ({', '.join(notes)})" if notes else task
+
+
 def label(method: str) -> str:
     """A method of an experiment as legends and verdicts print it: "uer x1" is "UER, ratio 1", "eta=0.5" is "η=0.5"."""
     named = re.sub(r"\b(uer|per|ebu|discor|ter|dreamer)\b", lambda match: NAMES[match[0]], method)

@@ -24,7 +24,6 @@ class MiniGrid(TileWorld):
     def return_range(self) -> tuple[float, float]:
         return -self.env.max_steps, self.env.max_steps
 
-
     def choose_roots(self) -> Callable:
         c = self.config
         return PseudoTerminalRoots(c.kappa, c.standardise_returns) if c.pseudo_terminal else terminal_roots

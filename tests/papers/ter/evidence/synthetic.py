@@ -40,7 +40,8 @@ def write(
     noise: spread of the seeds' levels, of each method for itself; shared: spread that all methods of a seed share.
     success: level of the success rate, if not that of the return. q: of the over-estimation. seconds: per batch, for
     table-b1. tau: DisCor's at the end, as a share of the largest return. ends: of own-predecessors, share of a sweep's
-    draws that end a task, and 1 less the share of states reached. keep: which (method, env, seed) were run.
+    draws that end a task, and 1 less the share of states reached; of own-replayed, nearness and error. keep: which
+    (method, env, seed) were run.
     """
     rng = np.random.default_rng(0)
     rows: list[tuple] = []
@@ -67,6 +68,9 @@ def write(
             log(step, "return", BEFORE + (level(method, env) + apart - BEFORE) * rise)
             log(step, "success", BEFORE + ((success or level)(method, env) - BEFORE) * rise)
             log(step, "q_overestimation", -1 + (q(method, env) + 1) * min(1, 2 * rise) + apart)
+            if experiment == "own-replayed" and i:
+                log(step, "distance", 30 * (1 - ends(method, env)) + apart)
+                log(step, "td_error", 10 * ends(method, env) + apart)
             if method == "discor":
                 log(step, "tau", (tau * min(1, 2 * rise) + apart) * LARGEST_RETURN.get(env, 1.0))
         if experiment == "table-b1":

@@ -11,7 +11,7 @@ from papers.ter.evidence.budgets import GAMES, LARGEST_RETURN, SOKOBAN
 from papers.ter.evidence.experiments import EXPERIMENTS, RATIO_STEPS
 
 SCALES = ("smoke", "quick", "full")
-TRAINED = [name for name in EXPERIMENTS if name not in ("fig2", "table-b1", "own-predecessors")]
+TRAINED = [name for name in EXPERIMENTS if name not in ("fig2", "table-b1", "own-predecessors", "own-replayed")]
 WITHOUT = ("own-target", "own-memory", "own-network", "own-levels", "fig-l14")  # in which the budget is what differs
 FULL_STEPS = {"DoorKey": 6_000_000} | {
     "5x5-1": 1_000_000, "5x5-2": 1_000_000, "6x6-1": 1_000_000, "6x6-2": 5_000_000, "6x6-3": 10_000_000,
