@@ -49,12 +49,12 @@ NEEDED = {
 class Joining:
     """What the maker of an idea gets.
 
-    one: the agent's trainer (`joined.Learner`), complete but for its sampler. huber: its loss is Huber's, not the
-    square. seen: what NERS and ERO read.
+    one: the agent's trainer (`joined.Learner`), complete but for its sampler. huber_delta: where its loss bends;
+    None where it is the square. seen: what NERS and ERO read.
     """
 
     one: Any
-    huber: bool
+    huber_delta: float | None
     seen: Seen
 
     @functools.cached_property
@@ -98,7 +98,7 @@ def _rank(j: Joining) -> Sampler:
 
 
 def _laber(j: Joining) -> Sampler:
-    return LaBER(j.rng, functools.partial(td_errors, j.one), clip=1.0 if j.huber else None)
+    return LaBER(j.rng, functools.partial(td_errors, j.one), clip=j.huber_delta)
 
 
 def _ier(j: Joining) -> Sampler:
@@ -162,7 +162,7 @@ IDEAS: dict[str, Idea] = {
     "rr-m": Idea("weight", "PER without what was drawn more often than it should", RRM,
                  lambda j: RRM(j.one.capacity, j.rng, clip=None)),
     "relo": Idea("weight", "in proportion to what can still be learnt", ReLo,
-                 lambda j: ReLo(j.one.capacity, j.rng, huber=j.huber, **j.annealed)),
+                 lambda j: ReLo(j.one.capacity, j.rng, huber_delta=j.huber_delta, **j.annealed)),
     "laber": Idea("weight", "the best of a large uniform batch, by TD errors of today", LaBER, _laber),
     "discor": Idea("weight", "losses weighted by how trustworthy their targets are", DisCor, _discor),
     "ners": Idea("weight", "by scores of networks that learn what replay was good for", NERS, _ners),

@@ -14,25 +14,34 @@ from common.replay.protocol import Signals
 from common.replay.samplers import PrioritizedSampler
 
 
-def loss(td: np.ndarray, huber: bool) -> np.ndarray:
-    """Loss of each TD error: Huber's with threshold 1, or half the square."""
+def loss(td: np.ndarray, huber_delta: float | None) -> np.ndarray:
+    """Loss of each TD error: Huber's, which bends at `huber_delta`, or half the square where that is None."""
     size = np.abs(np.asarray(td, np.float64))
-    return np.where(size <= 1.0, 0.5 * size**2, size - 0.5) if huber else 0.5 * size**2
+    inside = size if huber_delta is None else np.minimum(size, huber_delta)
+    return inside * (size - 0.5 * inside)
 
 
 class ReLo(PrioritizedSampler):
     """Prioritised replay with the priority max(0, L(theta) - L(theta target)) + epsilon, to the power of alpha.
 
-    Both losses are of the same targets. huber: the learner's loss is Huber's, else the square. The rest as in
-    `PrioritizedSampler`, with no clipping by default.
+    Both losses are of the same targets. huber_delta: where the learner's loss bends; None where it is the square. The
+    rest as in `PrioritizedSampler`, with no clipping by default.
     """
 
     needs: ClassVar = frozenset({"td_error", "target_td_error"})
 
-    def __init__(self, capacity: int, rng: np.random.Generator, *, huber: bool, clip: float | None = None, **settings):
+    def __init__(
+        self,
+        capacity: int,
+        rng: np.random.Generator,
+        *,
+        huber_delta: float | None,
+        clip: float | None = None,
+        **settings,
+    ):
         super().__init__(capacity, rng, clip=clip, **settings)
-        self.huber = huber
+        self.huber_delta = huber_delta
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
-        reducible = loss(signals["td_error"], self.huber) - loss(signals["target_td_error"], self.huber)
-        super().update(indices, {"td_error": np.maximum(reducible, 0.0)})
+        now, of_target = (loss(signals[name], self.huber_delta) for name in ("td_error", "target_td_error"))
+        super().update(indices, {"td_error": np.maximum(now - of_target, 0.0)})
