@@ -25,6 +25,7 @@ TOPICS = {
     "sum_tree": "Prioritised draws",
     "batches": "Making a batch (SimpleCrossing-Easy, 50,000 transitions stored)",
     "training": "Training on SimpleCrossing-Easy and on Sokoban, per environment step",
+    "tile_codes": "Training on tile codes (TER's quick), per environment step",
     "memory": "Memory",
     "her_training": "Training with hindsight on Hand, per environment step",
     "construction": "Training on the construction task",

@@ -9,7 +9,8 @@ from benchmarks.timing import clock
 
 
 def layer_flops(network: nn.Module, frame_shape: tuple[int, int, int]) -> list[int]:
-    """Floating point operations of each convolution and linear layer for one frame (height, width, channels), forward.
+    """Floating point operations of each convolution and linear layer for one frame (height, width, channels), forward;
+    no channels: tile codes.
 
     A product and its sum count as two; biases, activations and everything else as none.
     """
@@ -20,8 +21,9 @@ def layer_flops(network: nn.Module, frame_shape: tuple[int, int, int]) -> list[i
 
     hooks = [m.register_forward_hook(count) for m in network.modules() if isinstance(m, nn.Conv2d | nn.Linear)]
     height, width, channels = frame_shape
+    frame = torch.zeros(1, channels, height, width) if channels else torch.zeros(1, height, width, dtype=torch.uint8)
     with torch.no_grad():
-        network(torch.zeros(1, channels, height, width))
+        network(frame)
     for hook in hooks:
         hook.remove()
     return flops

@@ -88,10 +88,10 @@ def _tiles(config: Any, steps: int, **changed: Any) -> Any:
     return replace(config, **usual | changed)
 
 
-def _crossing(env: str) -> Task:
+def _crossing(env: str, steps: int) -> Task:
     """The loss bends at the largest return: with the bend at 1 nobody learns a crossing in such a time."""
     config = dqn.Config(env, huber_delta=float(MiniGridTask(env).max_steps))
-    return Task(DQN, tile_dqn.TileTrainer, _tiles(config, 100_000), SMALL_DQN, "normalized_return")
+    return Task(DQN, tile_dqn.TileTrainer, _tiles(config, steps), SMALL_DQN, "normalized_return")
 
 
 def _sac(env: str, steps: int) -> Any:
@@ -107,8 +107,8 @@ SMALL_HER: dict[str, Any] = dict(epochs=2, cycles=2, episodes=4, updates=5, capa
 
 TASKS: dict[str, Task] = {
     "NChain-20": Task(DQN, tile_dqn.ChainTrainer, _tiles(dqn.Config(), 10_000), SMALL_DQN, "success"),
-    "SimpleCrossing-Easy": _crossing("SimpleCrossing-Easy"),
-    "LavaCrossing-Easy": _crossing("LavaCrossing-Easy"),
+    "SimpleCrossing-Easy": _crossing("SimpleCrossing-Easy", 100_000),
+    "LavaCrossing-Easy": _crossing("LavaCrossing-Easy", 200_000),
     "Sokoban-5x5-1": Task(
         PUSHER, tile_dqn.SokobanTrainer, _tiles(sokoban.Config("5x5-1", levels=4), 15_000), SMALL_DQN, KNOWN
     ),
