@@ -41,9 +41,10 @@ claims:           ##   0 | judge the committed results: RESULTS.md and the table
 collect:          ##   0 | merge this machine's finished runs at SCALE into the committed results
 compare:          ##   0 | settings and curves of two runs: A=runs/... B=runs/... METRICS=a,b OUT=c.png
 arena:            ## 330 | every replay idea against uniform replay on common tasks; SCALE=smoke or quick
-report:           ##   0 | one HTML page with all figures, claims and protocols: site/report.html
+site:             ##   1 | texts, annotated code, figures and claims as pages: site/index.html
+report:           ##   0 | claims and figures alone: site/report/index.html
 watch:            ##   0 | watch a trained agent: PAPER= ENV= METHOD= (none: a list); OUT=a.gif: no window
-read:             ##   0 | the methods' code beside its comments and equations: site/read/index.html
+read:             ##   0 | texts, and the methods' code beside comments and equations, alone
 notebook:         ##   6 | write and execute a Jupyter notebook in site/notebooks/: PAPER=ter
 bench:            ##   8 | time the hot parts against other libraries
 clean:            ##   0 | remove caches and site/; keep .venv, runs/ and results
@@ -253,6 +254,9 @@ arena: $(VENV)/.run
 
 compare: $(VENV)/.run
 	@$(LAB) compare "$(A)" "$(B)" $(if $(METRICS),--metrics "$(METRICS)") $(if $(OUT),--out "$(OUT)")
+
+site: $(VENV)/.run
+	@$(PY) -m lab.pages.site
 
 report: $(VENV)/.run
 	@$(PY) -m lab.pages.report

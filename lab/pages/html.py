@@ -1,7 +1,9 @@
-"""What the pages share: Jinja templates, Markdown, pictures."""
+"""What the pages share: Jinja templates, Markdown, pictures, where files stand in the site, its navigation."""
 
 import base64
+import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,19 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown import markdown
 from markupsafe import Markup
 
+from lab.run.errors import UserError
+
+MARK = '<meta name="generator" content="lab.pages">'
+"""In every page of the site: how its folder is known."""
+PICTURES = (".png", ".gif", ".svg")
+REPORT = Path("report/index.html")
+BEFORE = {"Start": "README.md", "Guide": "GUIDE.md", "Results": "RESULTS.md"}
+AFTER = {"Arena": "arena/README.md", "Gallery": "GALLERY.md", "Speed": "benchmarks/RESULTS.md"}
+"""Texts in the navigation; between them the report and the papers."""
+PAPERS = {
+    "HER": "bias_reduced_her", "Sibling Rivalry": "sibling_rivalry", "ReF-ER": "ref_er", "NERS": "ners", "TER": "ter",
+}  # fmt: skip
+"""Their names in the navigation."""
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
     autoescape=True,  # of all but Markup
@@ -21,6 +36,31 @@ TEMPLATES = Environment(
 def page(template: str, **fills: Any) -> str:
     """A whole page, which loads nothing from elsewhere. Fills are escaped unless they are Markup; all must be there."""
     return TEMPLATES.get_template(template).render(**fills)
+
+
+def place(path: Path) -> Path:
+    """Where a file of the repository stands in the site, both relative: a README is its folder's start page."""
+    if path.suffix in PICTURES:
+        return path
+    return path.with_name("index.html" if path.name == "README.md" else f"{path.stem}.html")
+
+
+def navigation(out: Path, page: Path, there: Callable[[Path], bool] = Path.exists) -> list[tuple[str, str]]:
+    """Name and address, on `page`, of the main pages of the site in `out` that are there; "" is the page's own."""
+    places = {name: place(Path(text)) for name, text in BEFORE.items()} | {"Report": REPORT}
+    places |= {name: Path("papers", paper, "index.html") for name, paper in PAPERS.items()}
+    places |= {name: place(Path(text)) for name, text in AFTER.items()}
+    found = {name: out / each for name, each in places.items() if there(out / each)}
+    return [
+        (name, "" if each == page else Path(os.path.relpath(each, page.parent)).as_posix())
+        for name, each in found.items()
+    ]
+
+
+def own(out: Path) -> None:
+    """UserError where a folder holds something else than pages of the site."""
+    if out.is_file() or any(MARK not in path.read_text(encoding="utf-8") for path in out.glob("*.html")):
+        raise UserError(f"{out} holds something else than pages of the site; name another folder")
 
 
 def png(path: Path) -> str:

@@ -1,14 +1,16 @@
-"""Pages that show the code of the papers beside its comments and equations.
+"""The repository as pages: its texts, and the code of the papers beside its comments and equations.
 
-    .venv/bin/python -m lab.pages.read [--out DIR]     into DIR (default: site/read)
+    .venv/bin/python -m lab.pages.read [--out DIR]     into DIR (default: site)
 
-Start with DIR/index.html. The pages need no network and no script. Each paper's own index.html is its README, the
-reading path first, with a page for each file of its method and for each of common/ behind it.
+Start with DIR/index.html. The pages need neither a server, a network nor a script. Files stand at the places that they
+have in the repository: a README is its folder's index.html, pictures are copied, and a file that a text links to gets a
+page, too.
 """
 
 import html
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,20 +24,19 @@ from pygments.lexers import PythonLexer
 from tyro.conf import arg
 
 from lab.pages.equations import load, render, tagged
-from lab.pages.html import page, title
+from lab.pages.html import PICTURES, REPORT, navigation, own, page, title
+from lab.pages.html import place as html_place
 from lab.pages.sections import Section, split
 from lab.rooms import ROOT, House
 from lab.run.arguments import parse
-from lab.run.errors import UserError, guard
+from lab.run.errors import guard
 
 SHARED = (ROOT / "common",)
+TEXTS = ("*.md", "adapters/README.md", "arena/*.md", "benchmarks/*.md", "tests/README.md")
+"""Of the repository, beside those of the papers."""
 PATH = "## Read it in five minutes"
-START = """# The papers, to be read
-
-Comments and equations stand left, the code they belong to right. Each paper opens with a path of five minutes;
-below the papers stands the code that they share.
-
-"""
+DATA = (".csv", ".json", ".pt")
+"""Files that are not shown: a text that links to them keeps its words."""
 FORMAT = HtmlFormatter()
 LIGHT, DARK = (HtmlFormatter(style=name).get_style_defs(".highlight") for name in ("friendly", "github-dark"))
 COLOURS = Markup(f"{LIGHT}\n@media (prefers-color-scheme: dark) {{\n{DARK}\n}}")
@@ -43,17 +44,17 @@ COLOURS = Markup(f"{LIGHT}\n@media (prefers-color-scheme: dark) {{\n{DARK}\n}}")
 
 @dataclass(frozen=True)
 class Options:
-    """Write pages of code beside its comments and equations."""
+    """Write the repository's texts, and its code beside comments and equations, as pages."""
 
-    out: Annotated[Path, arg(metavar="DIR")] = ROOT / "site" / "read"
+    out: Annotated[Path, arg(metavar="DIR")] = ROOT / "site"
     """Where to."""
 
 
 def sources(folder: Path) -> list[Path]:
-    """Files of a folder that get a page: README, EQUATIONS and a paper's method, without its evidence."""
-    texts = [path for path in (folder / "README.md", folder / "EQUATIONS.md") if path.exists()]
+    """Files of a folder that get a page: its texts and a paper's method, without its evidence."""
+    texts = [folder / name for name in ("README.md", "NOTEBOOK.md", "VERDICTS.md", "EQUATIONS.md")]
     found = [path for path in folder.rglob("*.py") if path.name != "__init__.py" and "evidence" not in path.parts]
-    return texts + sorted(found, key=lambda path: (len(path.parts), path))
+    return [path for path in texts if path.exists()] + sorted(found, key=lambda path: (len(path.parts), path))
 
 
 def prose(text: str) -> str:
@@ -75,22 +76,31 @@ def boxes(section: Section, equations: Iterable[str]) -> list[tuple[str, bool]]:
 
 
 class Site:
-    """Pages of the papers and of common/, below `out` at the places of their files in the repository."""
+    """Pages of the repository below `out`. report: the pages of `lab.pages.report` stand there, too."""
 
-    def __init__(self, out: Path):
-        self.out = out.resolve()
+    def __init__(self, out: Path, report: bool = False):
+        self.out, self.report = out.resolve(), report
         self.papers = {paper.folder: sources(paper.folder) for paper in House().papers().values()}
         self.shared = [path for folder in SHARED for path in sources(folder)]
-        self.pages = {path: self._page(path) for paths in (*self.papers.values(), self.shared) for path in paths}
+        self.texts = sorted({path for pattern in TEXTS for path in ROOT.glob(pattern)})
+        files = (*(path for paths in self.papers.values() for path in paths), *self.shared, *self.texts)
+        self.pages = {path: self.out / html_place(path.relative_to(ROOT)) for path in files}
         self.sections = {path: split(path.read_text(encoding="utf-8")) for path in self.pages if path.suffix == ".py"}
-
-    def _page(self, path: Path) -> Path:
-        place = self.out / path.relative_to(ROOT)
-        return place.with_name("index.html") if path.name == "README.md" else place.with_suffix(".html")
+        self.linked: list[Path] = []  # files that texts link to, beside these
 
     def link(self, page: Path, target: Path) -> str:
-        """Relative address, on `page`, of the page of `target`, or of `target` itself if it has none."""
-        return Path(os.path.relpath(self.pages.get(target, target), page.parent)).as_posix()
+        """Relative address, on `page`, of the page of `target`; "" where it can have none."""
+        if target.is_dir():
+            target = target / "README.md"
+        if target not in self.pages:
+            if target.suffix in DATA or not target.is_file() or not target.is_relative_to(ROOT):
+                return ""
+            self.pages[target] = self.out / html_place(target.relative_to(ROOT))
+            self.linked.append(target)
+        return Path(os.path.relpath(self.pages[target], page.parent)).as_posix()
+
+    def _there(self, place: Path) -> bool:
+        return place in self.pages.values() or (self.report and place == self.out / REPORT)
 
     def build(self) -> None:
         """Write all pages. A UserError, of a formula that cannot be converted, leaves the pages before it."""
@@ -100,33 +110,40 @@ class Site:
                 self.write(path, paths, equations)
         for path in self.shared:
             self.write(path, self.shared, {})
-        start, text = self.out / "index.html", START
-        for path in (*(folder / "README.md" for folder in self.papers), *self.shared):
-            name = (
-                title(path.read_text(encoding="utf-8")) if path.suffix == ".md" else path.relative_to(ROOT).as_posix()
-            )
-            text += f"- [{name}]({self.link(start, path)})\n"
-        self._write(start, "The papers, to be read", text=render(text, "start"))
+        for path in self.texts:
+            self.write(path, (), {})
+        for path in self.linked:  # grows meanwhile
+            if path.suffix in PICTURES:
+                self.pages[path].parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, self.pages[path])
+            else:
+                if path.suffix == ".py":
+                    self.sections[path] = split(path.read_text(encoding="utf-8"))
+                self.write(path, (), {})
 
     def write(self, path: Path, siblings: Sequence[Path], equations: Mapping[str, Markup]) -> None:
         """The page of a file, with links to those of its siblings."""
         place, where = self.pages[path], path.relative_to(ROOT).as_posix()
-        top = siblings[0].parent
-        names = {one: "Overview" if one.name == "README.md" else one.relative_to(top).as_posix() for one in siblings}
-        nav = [("All papers", self.link(place, self.out / "index.html"))]
-        nav += [(name, "" if sibling == path else self.link(place, sibling)) for sibling, name in names.items()]
+        nav = []
+        if siblings:
+            top = siblings[0].parent
+            names = {one: one.relative_to(top).as_posix() for one in siblings} | {top / "README.md": "Overview"}
+            nav = [(names[one], "" if one == path else self.link(place, one)) for one in siblings]
+        text = path.read_text(encoding="utf-8")
         if path.suffix == ".py":
             rows = [self._row(section, path, equations) for section in self.sections[path]]
             self._write(place, where, nav=nav, rows=rows, equations=equations)
-        else:
-            head, *parts = re.split(r"^(?=## )", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        elif path.suffix == ".md":
+            head, *parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
             parts.sort(key=lambda part: not part.startswith(PATH))
-            text = self._linked(render("".join([head, *parts]), where), path)
-            self._write(place, title(head), nav=nav, text=text)
+            self._write(place, title(head), nav=nav, text=self._linked(render("".join([head, *parts]), where), path))
+        else:
+            shown = Markup("<h1>{}</h1>\n<pre>{}</pre>").format(where, text)
+            self._write(place, where, nav=nav, text=shown)
 
     def _write(self, place: Path, title: str, **fills: Any) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
-        fills = {"nav": [], "rows": [], "text": "", **fills}
+        fills = {"nav": [], "rows": [], "text": "", "top": navigation(self.out, place, self._there), **fills}
         place.write_text(page("read.html", title=title, colours=COLOURS, **fills), encoding="utf-8")
 
     def _row(self, section: Section, path: Path, equations: Mapping[str, Markup]) -> tuple[Any, ...]:
@@ -145,24 +162,25 @@ class Site:
         return text
 
     def _linked(self, body: Markup, path: Path) -> Markup:
-        """Turn a README's links to files into links to their pages, and the functions it names into links, too.
+        """Turn a text's links to files into links to their pages, and the functions it names into links, too.
 
         A function is named by `file.py:function`, or by `function` after a link to its file.
         """
         page, last = self.pages[path], path
-        sources = {place: source for source, place in self.pages.items()}
 
         def moved(match: re.Match) -> str:
-            return f'{match[1]}="{self.link(page, (path.parent / match[2]).resolve())}{match[3]}"'
+            address = self.link(page, (path.parent / match["file"]).resolve())
+            return f'{match["name"]}="{address}{match["anchor"]}"' if address else ""
 
         def named(match: re.Match) -> str:
             nonlocal last
             if match["code"]:
                 return self._named(match[0], match["code"].removesuffix("()"), path, last)
+            sources = {place: source for source, place in self.pages.items()}
             last = sources.get((page.parent / (match["address"] or "")).resolve(), last)
             return match[0]
 
-        text = re.sub(r'(href|src)="(?!\w+:)([^"#]+)([^"]*)"', moved, body)
+        text = re.sub(r'(?P<name>href|src)="(?!\w+:)(?P<file>[^"#]+)(?P<anchor>[^"]*)"', moved, body)
         code = r"<code>(?P<code>[\w./:]+(?:\(\))?)</code>"
         pattern = rf'<a [^>]*?href="(?P<address>[^"#]*)[^"]*".*?</a>|<pre>.*?</pre>|{code}'
         return Markup(re.sub(pattern, named, text, flags=re.DOTALL))
@@ -172,11 +190,9 @@ class Site:
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the pages; returns 0. A user's mistake is one line on stderr and SystemExit(2)."""
     out = parse(Options, argv, prog=".venv/bin/python -m lab.pages.read").out
-    start = out / "index.html"
-    if out.exists() and any(out.iterdir()) and not (start.exists() and "The papers, to be read" in start.read_text()):
-        raise UserError(f"{out} is not empty and holds no pages of lab.pages.read; name another folder")
-    Site(out).build()
-    print(f"written: {os.path.relpath(start)}")
+    own(out)
+    Site(out, report=(out / REPORT).exists()).build()
+    print(f"written: {os.path.relpath(out / 'index.html')}")
     return 0
 
 

@@ -1,13 +1,14 @@
-"""Write the report: one HTML page of all papers, which holds all it shows and needs neither a server nor the net.
+"""Write the report: all claims of all papers on one page, and a page for each paper with its figures and data.
 
-    .venv/bin/python -m lab.pages.report [--out FILE]
+    .venv/bin/python -m lab.pages.report [--out DIR]     into DIR/report (default: site)
 
-It is made of the committed results, figures and READMEs; nothing is trained or drawn, and the same files give the same
-page.
+The pages need neither a server nor a network. They are made of the committed results, figures and READMEs; nothing is
+trained or drawn, and the same files give the same pages.
 """
 
 import json
 import os
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -35,30 +36,45 @@ LEFT_OUT = ("", "Read it in five minutes")  # the second is of no use without th
 
 @dataclass(frozen=True)
 class Options:
-    """Write all papers' results as one HTML page."""
+    """Write all papers' results as pages."""
 
-    out: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Where to, if not site/report.html."""
+    out: Annotated[Path | None, arg(metavar="DIR")] = None
+    """The folder of the site, if not site."""
 
 
-def report(house: House) -> str:
-    """The page of every paper of the house. Raises UserError when a result file is damaged or a README is missing."""
+def report(house: House, out: Path) -> dict[Path, str]:
+    """The pages of the report of the site in `out`. UserError when a result file is damaged or a README is missing."""
     judged = {name: priced(paper, judge(paper)) for name, paper in house.papers().items()}
     limit, _, _ = threshold(judged)
     papers = [content(paper, judged[name], limit) for name, paper in house.papers().items()]
-    return html.page(
-        "report.html",
-        title="Papers on experience replay and sparse rewards, re-implemented",
-        papers=papers,
-        counts=sum((paper["counts"] for paper in papers), Counter()),
-        explanation=html.render(explanation(judged)),
-        signs=SIGNS,
-        open=OPEN,
-        number=number,
-        ours=ours_of,
-        scale=scale_of,
-        plain=plain,
-    )
+    shared = dict(signs=SIGNS, open=OPEN, number=number, ours=ours_of, scale=scale_of, plain=plain)
+    start = out / html.REPORT
+    there = lambda page: page.exists() or page == start  # noqa: E731
+    pages = {
+        start: html.page(
+            "report.html", title="All claims, and what became of them", papers=papers,
+            counts=sum((paper["counts"] for paper in papers), Counter()),
+            explanation=html.render(explanation(judged)), top=html.navigation(out, start, there), **shared,
+        )
+    }  # fmt: skip
+    for paper in papers:
+        place = start.with_name(f"{paper['target']}.html")
+        top = html.navigation(out, place, there)
+        pages[place] = html.page("report_paper.html", title=paper["title"], paper=paper, top=top, **shared)
+    return pages
+
+
+def write(house: House, out: Path) -> None:
+    """Write these pages, and copy the pictures that they show."""
+    pages = report(house, out)
+    for paper in house.papers().values():
+        for picture in paper.folder.glob("evidence/figures/*/*.png"):
+            copy = out / picture.relative_to(house.root)
+            if not (copy.exists() and copy.read_bytes() == picture.read_bytes()):
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(picture, copy)
+    for place, text in pages.items():
+        write_if_changed(place, text.encode())
 
 
 def content(paper: Paper, judged: Sequence[tuple[Claim, Verdict]], limit: float) -> dict[str, Any]:
@@ -76,7 +92,10 @@ def content(paper: Paper, judged: Sequence[tuple[Claim, Verdict]], limit: float)
             "name": name,
             "title": figure.title,
             "target": target(paper.name, name),
-            "pictures": [(at, uri) for at in EVIDENCE if (uri := html.png(paper.picture(name, at)))],
+            "pictures": [
+                (at, Path("..", path.relative_to(paper.house.root)).as_posix())
+                for at in EVIDENCE if (path := paper.picture(name, at)).is_file()
+            ],
         }
         for name, figure in paper.figures.items()
     ]
@@ -136,13 +155,12 @@ def main(argv: Sequence[str] | None = None, house: House | None = None) -> int:
     """Write the page; returns 0. A mistake, or a place that cannot be written, is one line and SystemExit(2)."""
     house = house or House()
     options = parse(Options, argv, prog=".venv/bin/python -m lab.pages.report")
-    out = options.out or house.root / "site" / "report.html"
-    text = report(house).encode()
+    out = options.out or house.root / "site"
     try:
-        write_if_changed(out, text)
+        write(house, out.resolve())
     except OSError as error:
         raise UserError(f"cannot write {out} ({error.strerror}); name another place with --out") from None
-    print(f"written: {out} ({len(text) / 1e6:.1f} MB)")
+    print(f"written: {out / html.REPORT}")
     return 0
 
 

@@ -128,7 +128,7 @@ def test_reducible_loss_hears_both_networks(kind, env):
             super().update(indices, signals)
 
     def make(capacity):
-        return Spy(capacity, np.random.default_rng(0), huber=kind is SampledDQN, beta_steps=100)
+        return Spy(capacity, np.random.default_rng(0), huber_delta=1.0 if kind is SampledDQN else None, beta_steps=100)
 
     kind("MlpPolicy", env, make_sampler=make, **small()).learn(80)
     first, last = heard[0], heard[-1]
