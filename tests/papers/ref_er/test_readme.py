@@ -105,7 +105,9 @@ def the_table(text: str, header: str) -> str:
 def test_tables_are_current(make):
     expected = make() if make is tasks_table else make(Results(ROOM / "evidence/results"))
     header = expected.splitlines()[0]
-    assert the_table(NOTEBOOK, header[: header.index("|", 2) + 1]) == expected, f"put this into NOTEBOOK.md:\n{expected}"
+    assert the_table(NOTEBOOK, header[: header.index("|", 2) + 1]) == expected, (
+        f"put this into NOTEBOOK.md:\n{expected}"
+    )
 
 
 def test_numbers_of_runs():
