@@ -90,7 +90,8 @@ def settings_table(results: Results) -> str:
     rows = []
     for method in sorted(dict.fromkeys(method for method, _ in runs.groups)):
         setting = method.removeprefix("vracer refer").strip(" ()") or "the defaults"
-        rows.append((setting, *(number(float(score(runs, method, env).mean())) for env in tasks)))
+        scores = [score(runs, method, env).mean() if (method, env) in runs.groups else None for env in tasks]
+        rows.append((setting, *(NO_PART if one is None else number(float(one)) for one in scores)))
     return lines("setting", *tasks, rows=rows)
 
 
