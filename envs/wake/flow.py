@@ -7,7 +7,7 @@ The flow-control task of Novati and Koumoutsakos, "Remember and Forget for Exper
 D. Lengths are in diameters D of the cylinder, times in the time T in which it moves by D; the density is 1. We move
 with the cylinder: it stands at the origin, its flat face downstream along x = 0, and the fluid comes from the left
 with the speed 1. What the paper leaves open (box, starts, units of actions, sensors, grid) is chosen here and listed
-in the README of that paper's room.
+in the NOTEBOOK of that paper's room.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Remember and Forget Experience Replay, the paper's idea (Sec. 3): the rules that any off-policy learner can follow.
 
-A learner computes, per sample of a batch, the gradient g of what it wants to increase, and asks ReF-ER what to do:
+A learner computes, per sample of a batch, the gradient g of its objective and hands it to ReF-ER:
 
     mask = refer.mask(rho)                                # Rule 1: is the sample still likely under the current policy?
     g = refer.gradient(g, kl_gradient, mask)              # Rules 1 and 2
     refer.update(n_far, n)                                # once per batch: beta follows the share of far samples
 
-Plain experience replay is ReF-ER without its rules: nothing is cut, beta stays 1.
+Plain experience replay is ReF-ER with neither rule: no gradient is masked and beta stays 1.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ RULES = {"refer": (True, True), "refer-1": (True, False), "refer-2": (False, Tru
 class ReFER:
     """Rule 1, Rule 2, the controller of beta and the annealing.
 
-    c: how far importance weights may be from 1, C of Eq. (13), at the start; annealing: A of Eq. (13), per step;
-    tolerance: D of Eq. (12), the share of far samples that is aimed at; rate: the rate of Eq. (12), per gradient step.
-    rule1: far samples give no gradient but Rule 2's; rule2: the penalty, without which beta is 1.
+    rule1: far samples give no gradient except Rule 2's; rule2: the penalty (without it beta is 1).
+    c: C of Eq. (13), how far importance weights may be from 1 at the start; annealing: A of Eq. (13), per step;
+    tolerance: D of Eq. (12), the target share of far samples; rate: that of Eq. (12), per gradient step.
     UserError unless c > 0, 0 < tolerance < 1, annealing >= 0, and rate and beta lie in [0, 1].
     """
 
@@ -55,25 +55,25 @@ class ReFER:
         """Samples are near for 1/c_max < rho < c_max."""
 
     def anneal(self, t: int) -> float:
-        """Move c_max on to time step t; returns the factor by which the learning rate is annealed, too."""
+        """Set c_max for time step t; returns the annealing factor, which also applies to the learning rate."""
         factor = 1.0 / (1.0 + self.annealing * t)
         self.c_max = 1.0 + self.c * factor  # Eq. (13)
         return factor
 
     def near(self, rho: np.ndarray) -> np.ndarray:
-        """Which samples are near-policy, bool [B], from their importance weights [B]."""
+        """True for near-policy samples, bool [B], by their importance weights [B]."""
         return (rho > 1.0 / self.c_max) & (rho < self.c_max)
 
     def mask(self, rho: np.ndarray) -> np.ndarray:
-        """Rule 1 as a factor [B] on a sample's gradient: 1 for near samples, 0 for far ones; without the rule all 1."""
+        """Rule 1 as a factor [B] on a sample's gradient: 1 if near, 0 if far; all 1 without the rule."""
         return self.near(rho).astype(np.float32) if self.rule1 else np.ones(len(rho), np.float32)
 
     def gradient(self, g: np.ndarray, g_kl: np.ndarray | float, mask: np.ndarray) -> np.ndarray:
         """The gradient [B, d] to follow, from the learner's g and the divergence's g_kl, both [B, d], and `mask`.
 
-        g_kl is 0 for what is no part of the policy.
-        All are directions of increase: of the learner's objective and, with a minus, of the divergence. (The paper's
-        own losses are to be decreased; with them, the minus of Eq. 10 would reward the divergence.)
+        g_kl is 0 for outputs that are not part of the policy. Both point uphill, g for the learner's objective and g_kl
+        for the divergence, hence the minus. (The paper's losses point downhill: with them, the minus of Eq. 10 would
+        reward the divergence.)
         """
         return (self.beta * mask)[:, None] * g - (1.0 - self.beta) * g_kl  # Eq. (10)
 

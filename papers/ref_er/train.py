@@ -1,4 +1,4 @@
-"""Train V-RACER, DDPG or NAF with one of five kinds of replay on a task of MuJoCo, or on the swimmer in a wake.
+"""Train V-RACER, DDPG or NAF with one of five kinds of replay, on a MuJoCo task or on the swimmer in a wake.
 
     .venv/bin/python -m papers.ref_er.train --env HalfCheetah-v5 --method vracer --replay refer --seed 0
 
@@ -11,7 +11,7 @@ The kinds of replay:
     per        rank-based prioritised replay
 
 Algorithm 1 is `train`, with `Trainer.warm_up` and `Trainer.learn`. Time is counted in environment steps after the
-warm-up. Returns are those of training episodes, exploration included, when they enter the memory.
+warm-up. Returns are those of training episodes, exploration included, as they enter the memory.
 """
 
 from dataclasses import dataclass
@@ -75,15 +75,15 @@ class Config:
     c: float = 4.0
     """ReF-ER: C of c_max = 1 + C / (1 + A t), Eq. (13) (Sec. 3)."""
     tolerance: float = 0.1
-    """ReF-ER: D, the share of far-policy samples that is aimed at (Sec. 3)."""
+    """ReF-ER: D, the target share of far-policy samples (Sec. 3)."""
     annealing: float | None = None
     """A of Eq. (13), for c_max and the learning rate. None: 5e-7 (Sec. 3), or 0 for DDPG without ReF-ER (Sec. 5.1)."""
     beta_rate: float | None = None
     """Rate of Eq. (12). None: 0.1 batch_size / capacity, the 1e-4 of the paper at the paper's sizes."""
     beta: float = 0.0
-    """Beta at the start. Not in the paper."""
+    """Initial beta. Not in the paper."""
     reverse_kl: bool = False
-    """Penalise KL(pi || mu) as the authors' program does, instead of KL(mu || pi) of Eq. (11)."""
+    """Penalise KL(pi || mu), as the authors' program does, instead of the KL(mu || pi) of Eq. (11)."""
 
     capacity: Count = 2**18
     """Steps in the replay memory, N (Sec. 3)."""
@@ -96,9 +96,9 @@ class Config:
     hidden: Count = 128
     """Units in each of two hidden layers (App. A)."""
     network: Literal["mlp", "lstm"] = "mlp"
-    """Networks: mlp; lstm: recurrent ones, with as many cells as `hidden` says, the paper's 32 (Sec. 5.4)."""
+    """Network: mlp, or lstm, which has `hidden` cells per layer, 32 in the paper (Sec. 5.4)."""
     window: Count = 16
-    """lstm: steps that a network reads, the last of which it is asked about (Sec. 5.4)."""
+    """lstm: steps that the network reads; its output is for the last one (Sec. 5.4)."""
     residual: bool = False
     """mlp: the second hidden layer adds the first one's output to its own, as in the authors' program. Slower."""
     lr: Positive = 1e-4
@@ -107,7 +107,7 @@ class Config:
     """Discount (App. A)."""
 
     variance: Positive = 0.2
-    """V-RACER: variance of the policy at first (App. A)."""
+    """V-RACER: initial variance of the policy (App. A)."""
     advantage: Literal["none", "quadratic", "gaussian"] = "none"
     """V-RACER: closed-form advantage (App. E)."""
     noise: Positive = 0.2
@@ -115,7 +115,7 @@ class Config:
     polyak: Share = 0.01
     """DDPG, NAF: share of the new parameters in each update of the target networks (App. A)."""
     linear_actor: bool = False
-    """DDPG: an actor without the tanh of App. A, as the authors' scripts have it with ReF-ER."""
+    """DDPG: an actor without the tanh of App. A, as in the authors' scripts with ReF-ER."""
     actor_lr: Positive = 1e-5
     """DDPG: Adam's step size for the actor (App. A)."""
     weight_decay: NotNegative = 1e-4
@@ -123,9 +123,9 @@ class Config:
     theta: Share = 0.15
     """DDPG without ReF-ER: the Ornstein-Uhlenbeck noise forgets this share of itself per step (App. A)."""
     per_alpha: Share = 0.5
-    """PER: exponent of the rank. Not in the paper; the authors' program has 0.5."""
+    """PER: exponent of the rank. Not in the paper; 0.5 in the authors' program."""
     per_beta: NotNegative = 0.5
-    """PER: first exponent of the importance weights, which goes to 1 at step 1 / A. Not in the paper; likewise."""
+    """PER: initial exponent of the importance weights; it reaches 1 at step 1 / A. Not in the paper; as above."""
 
     def check(self) -> None:
         """Raise UserError for settings that cannot work together."""
@@ -147,7 +147,7 @@ class Config:
 
 
 def batch_size(config: Config) -> int:
-    """Steps per gradient step, where the config leaves it to the method."""
+    """Steps per gradient step; the method's default where the config has none."""
     return config.batch_size or (128 if config.method == "ddpg" else 256)
 
 
@@ -162,12 +162,12 @@ def make_refer(config: Config) -> ReFER:
 
 
 def replay_bytes(config: Config) -> int:
-    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
+    """Memory [bytes] of the full replay; a sweep adds up its runs' before it starts them."""
     return ring_bytes(*layout(config.capacity, *sizes(make_env(config.env))))
 
 
 class Trainer:
-    """All that a run consists of. Pickled as a whole between two episodes, so that an interrupted run goes on."""
+    """The whole state of a run. It is pickled between two episodes, so that an interrupted run can resume."""
 
     def __init__(self, config: Config):
         c, streams = config, Streams(config.seed)
@@ -232,7 +232,7 @@ class Trainer:
         self._endings.clear()
 
     def draw(self) -> tuple[np.ndarray, np.ndarray]:
-        """A batch: slots [B], and how often the gradients of each count [B]; the oldest episodes leave before."""
+        """A batch: slots [B] and the weights of their gradients [B]; drops the oldest episodes first."""
         forgotten = self.memory.forget()  # Algorithm 1, lines 11-13
         n = batch_size(self.config)
         if self.sampler is None:
@@ -242,7 +242,7 @@ class Trainer:
         return slots, weights
 
     def learn(self) -> None:
-        """One gradient step, ReF-ER's bookkeeping, and what is due every thousand steps."""
+        """One gradient step, ReF-ER's bookkeeping, and what happens every thousand steps."""
         slots, weights = self.draw()
         lr_factor = self.refer.anneal(self.t)
         errors = self.agent.update(self.memory, slots, weights, self.refer, lr_factor)  # Algorithm 1, lines 16 and 17
@@ -257,7 +257,7 @@ class Trainer:
             self._errors.append(float(np.mean(errors * errors)))
 
     def metrics(self) -> dict[str, float]:
-        """Returns since the last evaluation, and the state of memory and policy now."""
+        """Returns since the last evaluation, and the current state of memory and policy."""
         memory, refer = self.memory, self.refer
         values = return_statistics(self._returns)
         if self.config.env in FLOW:
@@ -287,7 +287,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
+    """Train in ``run_dir``, or resume there; returns the summary. See `lab.run.runs.execute`."""
     return execute(config, run_dir, train, Trainer, **options)
 
 

@@ -4,8 +4,8 @@ swimmer in a wake.
     .venv/bin/python -m papers.ref_er.train_acer --env HalfCheetah-v5 --seed 0
 
 As in train.py, time is counted in environment steps after a warm-up with the initial policy, which fills the replay
-memory and fixes the units of states and rewards. Returns are those of training episodes, exploration included, when
-they enter the memory; they are sums of the rewards as the task pays them.
+memory and fixes the units of states and rewards. Returns are those of training episodes, exploration included, as they
+enter the memory; they sum the rewards as the task pays them.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from papers.ref_er.recurrent.recurrent import LSTM, WindowSegments
 RESCALE_EVERY = 1000
 """Gradient steps between two updates of the rewards' scale (App. B)."""
 FAR = 5.0
-"""c_max of the diagnostic `far`, the share of steps with rho outside (1/c_max, c_max); it is not annealed."""
+"""c_max of the diagnostic `far`, the share of steps with rho outside (1/c_max, c_max); not annealed."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Config:
     env: str = "HalfCheetah-v5"
     """Task: a gymnasium id with vectors as observations and actions."""
     method: Literal["acer"] = "acer"
-    """Learner; there is one."""
+    """Learner (the only one here)."""
     seed: int = 0
     """Seed of all random streams of the run."""
     steps: Count = 10_000_000
@@ -55,37 +55,37 @@ class Config:
     capacity: Count = 100_000
     """Steps in the replay memory (App. A)."""
     warmup: Count = 100_000
-    """Steps played before learning starts. Not in the paper; as many as the memory holds, as for the other methods."""
+    """Steps played before learning starts. Not in the paper; the memory's capacity, as for the other methods."""
     steps_per_update: Positive = 1.0
     """Environment steps per gradient step (App. A)."""
     episodes: Count = 24
-    """Episodes that are drawn per gradient step (App. A)."""
+    """Episodes drawn per gradient step (App. A)."""
     segment: Count = 200
-    """Steps of each episode, at most, in a row from a random start. Not in the paper; the authors' program has 200."""
+    """Most steps of each episode, in a row from a random start. Not in the paper; 200 in the authors' program."""
     hidden: Count = 128
     """Units in each of two hidden layers (App. A)."""
     network: Literal["mlp", "lstm"] = "mlp"
-    """Networks: mlp; lstm: recurrent ones, with as many cells as `hidden` says, the paper's 32 (Sec. 5.4)."""
+    """Network: mlp, or lstm, which has `hidden` cells per layer, 32 in the paper (Sec. 5.4)."""
     window: Count = 16
-    """lstm: steps that a network reads, the last of which it is asked about (Sec. 5.4)."""
+    """lstm: steps that the network reads; its output is for the last one (Sec. 5.4)."""
     lr: Positive = 1e-5
     """Adam's step size for the policy (App. A; Fig. 4 also shows 1e-4)."""
     critic_lr: Positive = 1e-4
     """Adam's step size for V and for the advantage (App. A)."""
     annealing: NotNegative = 5e-7
-    """A of Eq. (13), by which both step sizes fall (Sec. 3). Not stated for ACER; as for the other methods."""
+    """A of Eq. (13), which anneals both step sizes (Sec. 3). Not stated for ACER; as for the other methods."""
     gamma: Share = 0.995
     """Discount. Not stated for ACER; V-RACER's (App. A)."""
     truncation: Positive = 5.0
-    """c, where importance weights are cut (App. A)."""
+    """c, at which importance weights are clipped (App. A)."""
     delta: NotNegative = 1.0
-    """Of the trust region around the target policy (App. A)."""
+    """Size of the trust region around the target policy (App. A)."""
     polyak: Share = 0.001
     """Share of the new parameters in each update of the target policy (App. A)."""
     samples: Count = 5
-    """Actions of the policy by which the advantage is centred (App. A)."""
+    """Actions drawn from the policy to centre the advantage (App. A)."""
     variance: Positive = 0.2
-    """Variance of the policy at first. Not stated for ACER; V-RACER's (App. A)."""
+    """Initial variance of the policy. Not stated for ACER; V-RACER's (App. A)."""
 
     def check(self) -> None:
         """Raise UserError for settings that cannot work together."""
@@ -96,12 +96,12 @@ class Config:
 
 
 def replay_bytes(config: Config) -> int:
-    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
+    """Memory [bytes] of the full replay; a sweep adds up its runs' before it starts them."""
     return ring_bytes(*layout(config.capacity, *sizes(make_env(config.env))))
 
 
 class Trainer:
-    """All that a run consists of. Pickled as a whole between two episodes, so that an interrupted run goes on."""
+    """The whole state of a run. It is pickled between two episodes, so that an interrupted run can resume."""
 
     def __init__(self, config: Config):
         c, streams = config, Streams(config.seed)
@@ -142,7 +142,7 @@ class Trainer:
         self._endings.clear()
 
     def learn(self) -> None:
-        """One gradient step, and what is due every thousand of them."""
+        """One gradient step, and what happens every thousand of them."""
         c = self.config
         self.memory.forget()
         slots, offsets = self.memory.sample_segments(c.episodes, c.segment, self.replay)
@@ -155,9 +155,9 @@ class Trainer:
             self._errors.append(float(np.mean(errors * errors)))
 
     def metrics(self) -> dict[str, float]:
-        """Returns since the last evaluation, and the state of memory and policy now.
+        """Returns since the last evaluation, and the current state of memory and policy.
 
-        kl is the mean of KL(mu || pi) over the memory, as it was when each step was last drawn.
+        kl is the mean of KL(mu || pi) over the memory, as found when each step was last drawn.
         """
         memory, values = self.memory, return_statistics(self._returns)
         if self.config.env in FLOW:
@@ -186,7 +186,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
+    """Train in ``run_dir``, or resume there; returns the summary. See `lab.run.runs.execute`."""
     return execute(config, run_dir, train, Trainer, **options)
 
 

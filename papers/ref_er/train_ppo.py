@@ -3,8 +3,8 @@
     .venv/bin/python -m papers.ref_er.train_ppo --env HalfCheetah-v5 --seed 0
 
 As in train.py, time is counted in environment steps after a warm-up with the initial policy, which fixes the units of
-the states; PPO learns nothing from it. The units of the rewards are those of the rollout that is learnt from. Returns
-are those of training episodes, exploration included, when they end; they are sums of the rewards as the task pays them.
+the states; PPO learns nothing from it. Each rollout sets the unit of its rewards. Returns are those of training
+episodes, exploration included, when they end; they sum the rewards as the task pays them.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Config:
     env: str = "HalfCheetah-v5"
     """Task: a gymnasium id with vectors as observations and actions."""
     method: Literal["ppo"] = "ppo"
-    """Learner; there is one."""
+    """Learner (the only one here)."""
     seed: int = 0
     """Seed of all random streams of the run."""
     steps: Count = 10_000_000
@@ -42,9 +42,9 @@ class Config:
 
     warmup: Count = 2**18
     """Steps played before learning starts, for the mean and the deviation of the states (App. B). Not in the paper; as
-    many as the methods with a replay memory play."""
+    for the methods with a replay memory."""
     rollout: Count = 2048
-    """Steps played between two times of learning (App. A)."""
+    """Steps played before each round of learning (App. A)."""
     epochs: Count = 10
     """Passes over a rollout (App. A)."""
     batch_size: Count = 64
@@ -56,7 +56,7 @@ class Config:
     value_lr: Positive = 3e-4
     """Adam's step size for the value (App. A)."""
     annealing: NotNegative = 5e-7
-    """A of Eq. (13), by which both step sizes fall (App. A)."""
+    """A of Eq. (13), which anneals both step sizes (App. A)."""
     gamma: Share = 0.995
     """Discount (App. A)."""
     lam: Share = 0.97
@@ -64,7 +64,7 @@ class Config:
     clip: Positive = 0.2
     """How far importance weights may be from 1 (App. A)."""
     variance: Positive = 0.2
-    """Variance of the policy at first. Not in the paper for PPO; V-RACER's (App. A)."""
+    """Initial variance of the policy. Not stated for PPO; V-RACER's (App. A)."""
 
     def check(self) -> None:
         """Raise UserError for settings that cannot work together."""
@@ -75,7 +75,7 @@ class Config:
 
 
 class Trainer:
-    """All that a run consists of. Pickled as a whole between two episodes, so that an interrupted run goes on."""
+    """The whole state of a run. It is pickled between two episodes, so that an interrupted run can resume."""
 
     def __init__(self, config: Config):
         c, streams = config, Streams(config.seed)
@@ -97,11 +97,11 @@ class Trainer:
         self._errors: list[float] = []
 
     def scale(self, states: np.ndarray) -> np.ndarray:
-        """Standardised states, float32; as they are before `warm_up`."""
+        """Standardised states, float32; unchanged before `warm_up`."""
         return (states.astype(np.float32) - self.mean) * self.inverse_std
 
     def warm_up(self) -> None:
-        """Play whole episodes with the initial policy, and fix the units of the states by them (App. B)."""
+        """Play whole episodes with the initial policy, which fix the units of the states (App. B)."""
         n_states, n_actions, longest = self.player.sizes
         memory = EpisodeMemory(self.config.warmup, n_states, n_actions, longest, self.config.gamma)
         while memory.n < self.config.warmup:
@@ -113,7 +113,7 @@ class Trainer:
 
     def play(self) -> bool:
         """One environment step into the rollout; True when it ended the episode."""
-        episode = self.player.episode  # the player lets go of it when it is over
+        episode = self.player.episode  # the player drops it at its end
         over = self.player.step(self.agent.act, self.scale) is not None
         self.rollout.add(episode, over)
         if over:
@@ -122,7 +122,7 @@ class Trainer:
         return over
 
     def learn(self) -> None:
-        """Improve policy and value by the rollout, and begin a new one, in the middle of an episode as a rule."""
+        """Improve policy and value with the rollout and begin a new one, usually in mid-episode."""
         lr_factor = 1.0 / (1.0 + self.config.annealing * self.t)  # Eq. (13)
         errors, divergence, steps = self.agent.learn(self.rollout, self.shuffle, lr_factor)
         self.rollout.clear()
@@ -131,10 +131,10 @@ class Trainer:
         self._errors.append(float(np.mean(errors * errors)))
 
     def metrics(self) -> dict[str, float]:
-        """Returns since the last evaluation, what was learnt since then, if anything was, and the policy now.
+        """Returns and learning statistics since the last evaluation, if any, and the current policy.
 
-        kl is KL(mu || pi) between the policy that played a rollout and that after its epochs, a mean over the rollouts'
-        steps; td_error the root mean square of what the values were off the targets before them.
+        kl is KL(mu || pi) between the policy that played a rollout and the policy after its epochs, averaged over the
+        rollouts' steps; td_error is the root mean square error of the values before those epochs.
         """
         values = return_statistics(self._returns)
         if self._errors:
@@ -158,7 +158,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
+    """Train in ``run_dir``, or resume there; returns the summary. See `lab.run.runs.execute`."""
     return execute(config, run_dir, train, Trainer, **options)
 
 

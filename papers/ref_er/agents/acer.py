@@ -1,8 +1,8 @@
 """ACER for continuous actions (Wang et al. 2017, their Algorithm 3), the off-policy method of the comparison (App. A).
 
-Where V-RACER learns from single steps, ACER learns from stretches of episodes, asks its networks about every step of
-them, and has a network for the advantages of actions, whose mean under the policy is estimated with samples. Sections
-named "ACER" below are those of Wang et al. Policy, V and advantage are separate networks.
+V-RACER learns from single steps; ACER learns from segments of episodes and evaluates its networks at every step of
+them. It has a network for the advantages of actions, whose mean under the policy is estimated with samples. Policy, V
+and advantage are separate networks. "ACER, Sec. ..." below refers to Wang et al.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from papers.ref_er.memory.memory import EpisodeMemory
 
 
 class SegmentMemory(EpisodeMemory):
-    """Episodes, of which stretches of consecutive steps are drawn."""
+    """Episodes, from which segments of consecutive steps are drawn."""
 
     def sample_segments(self, n: int, longest: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Draw n episodes, each with equal probability and again if need be, and of each at most `longest` steps.
+        """Draw n episodes uniformly, with replacement, and from each at most `longest` steps.
 
-        An episode of up to `longest` steps is taken whole; in a longer one all possible starts are equally probable.
-        Returns the slots int64 [m] of all steps, one segment after the other, and the places int64 [n + 1] in them
-        where the segments begin; the last one is m. ValueError when the memory is empty.
+        An episode of up to `longest` steps is taken whole; in a longer one every possible start is equally likely.
+        Returns the slots int64 [m] of all steps, segment by segment, and the offsets int64 [n + 1] at which the
+        segments begin; the last offset is m. ValueError when the memory is empty.
         """
         if not self._episodes:
             raise ValueError("cannot draw episodes from an empty memory")
@@ -54,8 +54,8 @@ class SegmentMemory(EpisodeMemory):
 def returns(rewards, values, q, trace, after, offsets, gamma):
     """Qret and Qopc float32 [m] of segments, each from its last step to its first (ACER, Sec. 3.1).
 
-    rewards, values, q: r, V and Q [m]; trace: the factors [m] that cut Retrace's corrections; after: value [n] of the
-    state behind each segment, 0 after a termination; offsets: [n + 1], see `SegmentMemory.sample_segments`.
+    rewards, values, q: r, V and Q [m]; trace: the factors [m] on Retrace's corrections; after: value [n] of the state
+    after each segment, 0 after a termination; offsets: [n + 1], see `SegmentMemory.sample_segments`.
     Qret = r + gamma (V + trace (Qret - Q)) of the next step; Qopc is the same without the factors.
     """
     retrace, uncut = np.empty(rewards.size, np.float32), np.empty(rewards.size, np.float32)
@@ -71,15 +71,15 @@ def returns(rewards, values, q, trace, after, offsets, gamma):
 
 
 def bias_correction(rho: np.ndarray, c: float) -> np.ndarray:
-    """[1 - c / rho]_+ [n], what is lost when importance weights are cut at c (ACER, Sec. 3.2); 0 where rho <= c."""
+    """[1 - c / rho]_+ [n], what clipping importance weights at c loses (ACER, Sec. 3.2); 0 where rho <= c."""
     return np.maximum(0.0, 1.0 - c / rho)
 
 
 def trust_region(g: np.ndarray, k: np.ndarray, delta: float) -> np.ndarray:
     """The z nearest to g with k . z <= delta, rows of [n, p] (ACER, Sec. 3.3).
 
-    g: gradients to follow, k: gradients of the divergence from the target policy, both in the policy's parameters at a
-    state. Where k is 0, the policy is the target, nothing is constrained.
+    g: gradients to follow; k: gradients of the divergence from the target policy; both with respect to the policy's
+    parameters at a state. Where k is 0 the policy equals the target and nothing is constrained.
     """
     excess = np.maximum(0.0, (k * g).sum(-1) - delta)
     return g - (excess / np.maximum((k * k).sum(-1), np.float32(1e-30)))[:, None] * k
@@ -89,9 +89,9 @@ class ACER:
     """The learner.
 
     n_states, n_actions: components of a state and of an action; hidden: units of the hidden layers; lr: of the policy;
-    critic_lr: of V and of the advantage; gamma: discount; truncation: c, of importance weights; delta: of the trust
-    region; polyak: share of the new parameters in the target policy; samples: actions that centre the advantage;
-    std: of the policy at first; network: makes one from its sizes; seed: of the networks' initial weights.
+    critic_lr: of V and of the advantage; gamma: discount; truncation: c, which clips importance weights; delta: of the
+    trust region; polyak: share of the new parameters in the target policy; samples: actions that centre the advantage;
+    std: initial deviation of the policy; network: builds one from its layer sizes; seed: of the initial weights.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class ACER:
         return softplus(self.raw_std.detach().cpu().numpy())
 
     def act(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """Mean [d] and standard deviation [d] of the policy at a state; values are asked for when it is replayed."""
+        """Mean [d] and standard deviation [d] of the policy at a state; values are computed when it is replayed."""
         return self.policy.act(state), self.std, 0.0
 
     def update(
@@ -146,8 +146,8 @@ class ACER:
     ) -> np.ndarray:
         """One gradient step on the segments that begin at `offsets` [n + 1] of the steps `slots` [m].
 
-        rng: of the actions drawn from the policy; lr_factor: of the learning rates. All networks' gradients are taken
-        before any is changed. Returns the errors Qret - Q [m].
+        rng: draws actions from the policy; lr_factor: on the learning rates. All networks' gradients are taken before
+        any of them changes. Returns the errors Qret - Q [m].
         """
         states, actions = memory.inputs(slots), memory.actions[slots]
         old_mean, old_std = memory.means[slots], memory.stds[slots]
@@ -172,14 +172,14 @@ class ACER:
         return retrace - q
 
     def _values(self, memory: EpisodeMemory, slots: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """V [m] of the states, and V [n] behind the segments whose last steps are `last`; after a termination 0."""
+        """V [m] of the states, and V [n] after the segments whose last steps are `last`; 0 after a termination."""
         values = self.value.evaluate(memory.inputs(np.concatenate([slots, memory.after(last)])))[:, 0]
         return values[: len(slots)], values[len(slots) :] * (memory.ends[last] != TERMINATED)
 
     def _advantages(
         self, memory: EpisodeMemory, slots: np.ndarray, mean: np.ndarray, std: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The advantage network [m] of the actions taken, and its mean [m] over `samples` actions of the policy."""
+        """The advantage [m] of the actions taken, and its mean [m] over `samples` actions of the policy."""
         drawn = self.draw(mean[None].repeat(self.samples, 0), std, rng)
         actions = np.concatenate([memory.actions[slots][None], drawn])
         found = self.advantage.evaluate(memory.fan(slots, actions)).reshape(-1, len(slots))
@@ -191,12 +191,12 @@ class ACER:
     ) -> None:  # fmt: skip
         """Add the bias correction to g [m, 2 d]: one action of the policy per state, where its weight is above c.
 
-        Its Q - V, the advantage less its mean, needs no V.
+        Its Q - V is the advantage minus its mean, so V is not needed.
         """
         actions = self.draw(mean, std, rng)
         rho = importance_weight(actions, mean, std, memory.means[slots], memory.stds[slots])
         weight = bias_correction(rho, self.truncation)
-        rows = np.flatnonzero(weight)  # as a rule few, and the others would add 0
+        rows = np.flatnonzero(weight)  # usually few; the others would add 0
         if len(rows):
             found = self.advantage.act(memory.pairs(slots[rows], actions[rows]))[:, 0]
             better = weight[rows] * (found - centre[rows])
@@ -210,7 +210,7 @@ class ACER:
     def _step(self, ascent: np.ndarray, errors: np.ndarray, rho: np.ndarray, n: int, lr_factor: float) -> None:
         """Follow the gradients [m, 2 d] of the policy's mean and deviation, and the errors [m] of Q and V.
 
-        n: states behind segments, of which V was asked without being taught.
+        n: states after segments, at which V was evaluated but is not trained.
         """
         m, d = len(errors), self.n_actions
         self.optimizer.param_groups[0]["lr"] = self.lr * lr_factor  # Eq. (13)

@@ -14,13 +14,13 @@ from torch.nn.functional import softplus
 
 
 class Advantage(Protocol):
-    """What V-RACER needs of an advantage."""
+    """What V-RACER requires of an advantage."""
 
     def n_outputs(self, d: int) -> int:
-        """Coefficients for d components of the action."""
+        """Number of coefficients for d components of the action."""
 
     def initial_biases(self, d: int) -> list[float]:
-        """What the coefficients' biases start at."""
+        """Initial biases of the coefficients."""
 
     def __call__(self, coefficients: Tensor, offset: Tensor, std: Tensor) -> Tensor:
         """A(s, a) [B]."""
@@ -50,7 +50,7 @@ class Gaussian:
         return 1 + 2 * d
 
     def initial_biases(self, d: int) -> list[float]:
-        """Not in the paper; those of the authors' program."""
+        """Not in the paper; from the authors' program."""
         return [-1.0] + [1.0] * (2 * d)
 
     def __call__(self, coefficients: Tensor, offset: Tensor, std: Tensor) -> Tensor:
@@ -63,7 +63,7 @@ class Gaussian:
 
 
 def lower_triangular(entries: Tensor, d: int) -> Tensor:
-    """L [B, d, d] from its d (d + 1) / 2 entries [B, ...], row by row; the diagonal becomes positive by softplus."""
+    """L [B, d, d] from its d (d + 1) / 2 entries [B, ...], row by row; softplus makes the diagonal positive."""
     rows, columns = torch.tril_indices(d, d)
     on_diagonal = rows == columns
     values = torch.where(on_diagonal.to(entries.device), softplus(entries), entries)

@@ -1,6 +1,6 @@
 """DDPG with the replay kinds of the paper: a deterministic policy, which explores with Gaussian noise, and a critic.
 
-For ReF-ER the policy is the Gaussian N(m(s), noise^2 I); the measure of likelihood is that of the noisy action.
+For ReF-ER the policy is the Gaussian N(m(s), noise^2 I), and importance weights are those of the noisy action.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from papers.ref_er.refer import ReFER
 
 
 def action_slope(critic: Network, pairs: np.ndarray, d: int) -> np.ndarray:
-    """Minus the gradient [B, d] by the actions, the last d inputs of `pairs`, at those of the policy, of
+    """Minus the gradient [B, d] with respect to the policy's actions, the last d inputs of `pairs`, of
 
     loss = -critic(torch.cat([states, actions], dim=1)).sum()  # Eq. (3)
     """
@@ -28,7 +28,7 @@ def action_slope(critic: Network, pairs: np.ndarray, d: int) -> np.ndarray:
 class DDPG:
     """The learner (Algorithm 4). n_states, n_actions: components of a state and of an action; hidden: units of the
     hidden layers; lr: of the critic; noise: standard deviation of the exploration; polyak: share of the new parameters
-    in the targets; linear: an actor without tanh; network: makes one from its sizes; seed: of their initial weights.
+    in the targets; linear: no tanh on the actor; network: builds one from its layer sizes; seed: of initial weights.
     """
 
     def __init__(
@@ -62,21 +62,21 @@ class DDPG:
         return outputs if self.linear else np.tanh(outputs)
 
     def act(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """Mean [d] and deviation [d] of the exploring policy at a state; it keeps no values."""
+        """Mean [d] and deviation [d] of the exploring policy at a state; no value (0)."""
         return self.squash(self.actor.act(state)), self.std, 0.0
 
     def update(
         self, memory: EpisodeMemory, slots: np.ndarray, weights: np.ndarray, refer: ReFER, lr_factor: float
     ) -> np.ndarray:
-        """One gradient step (Algorithm 4) on the steps `slots` [B], whose gradients count `weights` [B] times; returns
-        the TD errors [B]. Both networks' gradients are taken before either is changed."""
+        """One gradient step (Algorithm 4) on the steps `slots` [B], whose gradients are weighted by `weights` [B];
+        returns the TD errors [B]. Both networks' gradients are taken before either changes."""
         # Algorithm 4, lines 1 and 15: all steps of the batch at once
         states, actions, old_mean, old_std, _ = memory.fetch(slots)  # Algorithm 4, line 2
         mean = self.squash(self.actor.evaluate(states))  # Algorithm 4, line 3
         q = self.critic.evaluate(memory.pairs(slots, actions))[:, 0]
         rho = importance_weight(actions, mean, self.std, old_mean, old_std)  # Algorithm 4, lines 4 and 5
         memory.store(slots, memory.values[slots], rho, kl(mean, self.std, old_mean, old_std))
-        near = refer.mask(rho)  # Algorithm 4, lines 6 and 11-13: 0 for far samples, whose gradients it takes away
+        near = refer.mask(rho)  # Algorithm 4, lines 6 and 11-13: 0 for far samples, a factor on both gradients
         errors = self.targets(memory, slots) - q  # Algorithm 4, lines 7 and 8
         critic_ascent = weights * near * errors  # Algorithm 4, line 9; Eq. (2)
         slope = action_slope(self.critic, memory.pairs(slots, mean), mean.shape[1])  # Algorithm 4, line 10
@@ -89,8 +89,8 @@ class DDPG:
         return errors
 
     def descend(self, of_actor: np.ndarray, of_critic: np.ndarray, lr_factor: float) -> None:
-        """Take Adam's steps down losses with these gradients by the outputs of actor [B, d] and critic [B, 1]; the
-        targets follow."""
+        """Adam's steps down losses with these gradients with respect to the outputs of actor [B, d] and critic [B, 1];
+        the targets follow."""
         self.critic.backward(of_critic)
         self.actor.backward(of_actor)
         self.critic_optimizer.step(self.lr * lr_factor)  # Eq. (13)
@@ -99,7 +99,7 @@ class DDPG:
             soft_update(target.flat()[:1], trained.flat()[:1], self.polyak)
 
     def targets(self, memory: EpisodeMemory, slots: np.ndarray) -> np.ndarray:
-        """TD targets [B] by the target networks, in units of the scaled reward; the time limit is no end."""
+        """TD targets [B] by the target networks, in units of the scaled reward; a time limit is not terminal."""
         after = memory.after(slots)
         best = self.squash(self.actor_target.act(memory.inputs(after)))
         value = self.critic_target.act(memory.pairs(after, best))[:, 0]

@@ -1,7 +1,7 @@
 """The learners as they are run: `update` of VRACER, DDPG and NAF with all that is between their networks in one kernel.
 
-Those are the forms to read; here are the same numbers without NumPy's hundred small arrays per gradient step. Scalars
-are float32, as a Python float would turn everything that it meets into float64.
+Read those; this file computes the same numbers without NumPy's hundred small arrays per gradient step. Scalars are
+float32, as a Python float would promote everything that it meets to float64.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ZERO, HALF, ONE, LIMIT = (np.float32(x) for x in (0.0, 0.5, 1.0, LOG_RATIO_LIMIT
 
 
 class Rules(NamedTuple):
-    """What kernels need of `ReFER`."""
+    """The part of `ReFER` that kernels need."""
 
     beta: np.float32
     low: np.float32
@@ -78,13 +78,13 @@ def compare(action, mean, std, old_mean, old_std):
 
 @kernel
 def mask(rho, rules):
-    """As `ReFER.mask`. Factors of 0 are multiplied with, so that what is not a number stays so."""
+    """As `ReFER.mask`. It multiplies by 0 instead of skipping, so that NaN stays NaN."""
     return ZERO if rules.clips and not (rules.low < rho and rho < rules.high) else ONE
 
 
 @kernel
 def td_error(slot, steps, value_after, q, scale, gamma):
-    """As `EpisodeMemory.td_targets`, less Q."""
+    """As `EpisodeMemory.td_targets`, minus Q."""
     goes_on = ZERO if steps.ends[slot] == TERMINATED else gamma
     return steps.rewards[slot] * scale + goes_on * value_after - q
 
@@ -123,7 +123,7 @@ def vracer_gradient(outputs, std, steps, q_ret, weights, rules, reverse, gradien
 
 
 class FastVRACER(VRACER):
-    """As VRACER."""
+    """VRACER, compiled."""
 
     def update(
         self, memory: EpisodeMemory, slots: np.ndarray, weights: np.ndarray, refer: ReFER, lr_factor: float
@@ -149,7 +149,7 @@ class FastVRACER(VRACER):
 def ddpg_gradients(
     mean, std, q, value_after, slope, steps, scale, gamma, weights, rules, linear, of_actor, of_critic, errors, rho, kl
 ):
-    """Algorithm 4, lines 5, 6 and 8-14: losses' gradients by the outputs of actor [B, d] and critic [B, 1]."""
+    """Algorithm 4, lines 5, 6 and 8-14: the losses' gradients for the outputs of actor [B, d] and critic [B, 1]."""
     n, d = mean.shape
     penalty_weight = ONE - rules.beta
     for i in range(n):
@@ -165,7 +165,7 @@ def ddpg_gradients(
 
 
 class FastDDPG(DDPG):
-    """As DDPG."""
+    """DDPG, compiled."""
 
     def update(
         self, memory: EpisodeMemory, slots: np.ndarray, weights: np.ndarray, refer: ReFER, lr_factor: float
@@ -192,7 +192,7 @@ class FastDDPG(DDPG):
 
 @kernel
 def naf_gradient(outputs, std, value_after, steps, scale, gamma, weights, rules, gradient, errors, rho, kl):
-    """`NAF.update` for outputs [B, V, L row by row, m]: a loss's gradient by them, [B, outputs]."""
+    """`NAF.update` for outputs [B, V, L row by row, m]: a loss's gradient with respect to them, [B, outputs]."""
     n, d = weights.size, std.size
     first_mean = outputs.shape[1] - d
     penalty_weight = ONE - rules.beta
@@ -231,7 +231,7 @@ def naf_gradient(outputs, std, value_after, steps, scale, gamma, weights, rules,
 
 
 class FastNAF(NAF):
-    """As NAF."""
+    """NAF, compiled."""
 
     def update(
         self, memory: EpisodeMemory, slots: np.ndarray, weights: np.ndarray, refer: ReFER, lr_factor: float

@@ -1,6 +1,6 @@
 """Diagonal Gaussian policies: densities, divergences and their gradients, and sampling.
 
-Gradients are written out, not differentiated automatically: on batches of a few hundred actions they cost a few
+Gradients are written out instead of differentiated automatically: on batches of a few hundred actions they cost a few
 microseconds each, and they are the formulas that ReF-ER combines (Eq. 10). All arrays are [..., d] for d components of
 the action; ``mean`` and ``std`` may have fewer leading axes. Sums over components are [...].
 """
@@ -13,8 +13,8 @@ from lab.run.errors import UserError
 
 Array = np.ndarray
 LOG_RATIO_LIMIT = 7.0
-"""Log importance weights are cut at +-7: rho lies in [0.0009, 1097]. The paper cuts at 1000, for ReF-ER-2 only (Sec.
-5.3); with Rule 1 a weight as large is far from the policy anyway."""
+"""Log importance weights are clipped at +-7: rho lies in [0.0009, 1097]. The paper clips at 1000, for ReF-ER-2 only
+(Sec. 5.3); with Rule 1 a step with such a weight is far-policy anyway."""
 TRUNCATION = 3.0
 """Actions are drawn from a normal distribution truncated at this many standard deviations (App. A)."""
 

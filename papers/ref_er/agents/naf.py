@@ -21,8 +21,8 @@ from papers.ref_er.refer import ReFER
 class NAF:
     """The learner. n_states, n_actions: components of a state and of an action; hidden: units of the hidden layers;
     noise: standard deviation of the exploration; polyak: share of the new parameters in the target network;
-    network: makes one from its sizes; seed: of its initial weights. Its outputs are V, the entries of L row by row, and
-    m."""
+    network: builds one from its layer sizes; seed: of its initial weights. Its outputs are V, the entries of L row by
+    row, and m."""
 
     def __init__(
         self,
@@ -50,12 +50,12 @@ class NAF:
         self.optimizer = Adam(self.network)
 
     def act(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """Mean [d] and deviation [d] of the exploring policy at a state, and V. The mean has no bounds."""
+        """Mean [d] and deviation [d] of the exploring policy at a state, and V. The mean is unbounded."""
         outputs = self.network.act(state)
         return outputs[self.first_mean :], self.std, float(outputs[0])
 
     def q(self, outputs: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Q(s, a) [B] from the network's outputs, and its gradient with respect to them [B, outputs]."""
+        """Q(s, a) [B] from the network's outputs, and its gradient with respect to them, [B, outputs]."""
         offset = actions - outputs[:, self.first_mean :]
         entries = outputs[:, 1 : self.first_mean]
         factor = np.zeros((len(offset), offset.shape[1], offset.shape[1]), np.float32)
@@ -72,8 +72,8 @@ class NAF:
     def update(
         self, memory: EpisodeMemory, slots: np.ndarray, weights: np.ndarray, refer: ReFER, lr_factor: float
     ) -> np.ndarray:
-        """One gradient step on the steps `slots` [B], whose gradients count `weights` [B] times; returns the TD errors
-        [B]. Rule 1 cuts a far sample's error; Rule 2 acts on the outputs m."""
+        """One gradient step on the steps `slots` [B], whose gradients are weighted by `weights` [B]; returns the TD
+        errors [B]. Rule 1 drops a far sample's gradient; Rule 2 acts on the outputs m."""
         states, actions, old_mean, old_std, _ = memory.fetch(slots)
         outputs = self.network.evaluate(states)
         mean = outputs[:, self.first_mean :]
@@ -90,13 +90,13 @@ class NAF:
         return errors
 
     def descend(self, gradient: np.ndarray, lr_factor: float) -> None:
-        """Take Adam's step down a loss with this gradient by the outputs [B, outputs]; the target follows."""
+        """Adam's step down a loss with this gradient with respect to the outputs, [B, outputs]; the target follows."""
         self.network.backward(gradient)
         self.optimizer.step(self.lr * lr_factor)  # Eq. (13)
         soft_update(self.target.flat()[:1], self.network.flat()[:1], self.polyak)
 
     def targets(self, memory: EpisodeMemory, slots: np.ndarray) -> np.ndarray:
-        """TD targets [B] by the target network, whose V is its best Q; the time limit is no end."""
+        """TD targets [B] by the target network, whose V is its best Q; a time limit is not terminal."""
         value = self.target.act(memory.inputs(memory.after(slots)))[:, 0]
         return memory.td_targets(slots, value)
 

@@ -1,9 +1,9 @@
-"""What learners ask of a network, the MLP with Softsign units that all of the paper's methods use, and Adam.
+"""The interface of a network, the MLP with Softsign units that all of the paper's methods use, and Adam.
 
-The learners work on a network's outputs: they ask for them (`evaluate`), work out in which direction each should move,
-and hand that back (`backward`), as Algorithms 3 and 4 do. On batches of 128 or 256 states PyTorch's own graph spends
-about as much time around its matrix products as in them; on a CPU both directions and Adam are therefore kernels, on
-one flat vector of which the module's parameters are views. On a GPU they are PyTorch's. The recurrent network of Sec.
+The learners work on a network's outputs: they compute them (`evaluate`), work out in which direction each should move,
+and pass that back (`backward`), as Algorithms 3 and 4 do. On batches of 128 or 256 states PyTorch's own graph spends
+about as much time around its matrix products as in them. On a CPU, forward, backward and Adam are therefore kernels on
+one flat vector, of which the module's parameters are views. On a GPU they are PyTorch's. The recurrent network of Sec.
 5.4 is in recurrent.py.
 """
 
@@ -28,9 +28,9 @@ ADAM_EPSILON = 1.2e-7
 
 
 class Network(nn.Module):
-    """What a learner asks of a network, by PyTorch's graph; subclasses do it by kernels where `_by_kernels`.
+    """The interface of a network, with PyTorch's graph; subclasses use kernels where `_by_kernels`.
 
-    `sizes`: of the inputs of a step, the hidden layers and the outputs.
+    `sizes`: those of the inputs of a step, the hidden layers and the outputs.
     """
 
     sizes: tuple[int, ...]
@@ -44,14 +44,14 @@ class Network(nn.Module):
             return self(torch.from_numpy(x).to(self.flat()[0])).cpu().numpy()
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
-        """As `act` for a batch, remembered for `backward`."""
+        """As `act` for a batch, which is kept for `backward`."""
         self._graph = self(torch.from_numpy(x).to(self.flat()[0]))
         return self._graph.detach().cpu().numpy()
 
     def backward(self, gradient: np.ndarray) -> None:
-        """Set the parameters' gradients; `gradient` [batch, outputs] is a loss's at the outputs last evaluated.
+        """Set the parameters' gradients; `gradient` [batch, outputs] is that of a loss at the outputs last evaluated.
 
-        They are overwritten where they lie: there is nothing to set to zero, and nothing must replace them.
+        They are overwritten in place: there is no need to zero them, and nothing must replace them.
         """
         self.flat()[1].zero_()
         self._graph.backward(torch.from_numpy(gradient).to(self._graph))  # type: ignore[union-attr]
@@ -62,7 +62,7 @@ class Network(nn.Module):
         return torch.autograd.grad(self(inputs).sum(), inputs)[0].cpu().numpy()
 
     def flat(self) -> tuple[Tensor, Tensor]:
-        """All parameters and their gradient as a vector [p] each, of which those of the module are views."""
+        """All parameters and their gradient, a vector [p] each; the module's own are views of them."""
         if self._flat is None:
             parameters = list(self.parameters())
             flat = torch.cat([parameter.detach().flatten() for parameter in parameters])
@@ -78,20 +78,20 @@ class Network(nn.Module):
         return flat.device.type == "cpu" and flat.dtype == torch.float32
 
     def _forget(self) -> None:
-        """Begin without a flat vector, a graph and a batch."""
+        """Drop the flat vector, the graph and the batch."""
         self._flat = self._graph = None
         self._batch = np.empty((0, 0), np.float32)
         self._rooms = [np.empty(0, np.float32)] * 3
 
     def _apply(self, fn, recurse=True):
-        """Called by `to` and its like, which move parameters to other memory."""
+        """Called by `to` and the like, which move parameters to other memory."""
         self._forget()
         for parameter in self.parameters():
             parameter.grad = None
         return super()._apply(fn, recurse)
 
     def __getstate__(self) -> dict:
-        """Copies, pickled ones too, have a vector of their own."""
+        """Copies, pickled ones too, get their own vector."""
         return {name: value for name, value in self.__dict__.items() if name not in ("_flat", "_graph", "_rooms")}
 
     def __setstate__(self, state: dict) -> None:
@@ -116,10 +116,11 @@ class MLP(Network):
     """Linear layers of `sizes` [inputs, hidden ..., outputs] with Softsign between them (App. A).
 
     Hidden weights and biases are uniform in +-sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010, which the paper
-    cites; its own formula lacks the root), the last layer's weights in +-0.1 / sqrt(fan_in), its biases 0: outputs are
-    near zero at first. As a module it maps [..., inputs] to [..., outputs].
+    cites; its own formula lacks the root), the last layer's weights in +-0.1 / sqrt(fan_in), its biases 0: outputs
+    start near zero. As a module it maps [..., inputs] to [..., outputs].
 
-    residual: a hidden layer adds what it gets from one of its own width, as in the authors' program; by PyTorch alone.
+    residual: a hidden layer adds its input to its output if both have the same width, as in the authors' program; in
+    PyTorch only.
     """
 
     def __init__(self, sizes: Sequence[int], residual: bool = False):
@@ -181,7 +182,7 @@ class MLP(Network):
         return gradient
 
     def _by_kernels(self) -> bool:
-        """Nor for a residual network."""
+        """As above, and not for a residual network."""
         return super()._by_kernels() and not self.residual
 
     def _room(self, which: int, n: int) -> np.ndarray:
@@ -205,9 +206,9 @@ def _adam(parameters, gradient, mean, square, step, lr, decay):
 
 
 class Adam:
-    """Adam (App. A) for a network and for further parameters, whose gradients it finds in `grad`.
+    """Adam (App. A) for a network and further parameters, whose gradients are in `grad`.
 
-    weight_decay: L2 coefficient, times which the parameters are added to their gradients.
+    weight_decay: L2 coefficient; the parameters times it are added to their gradients.
     """
 
     def __init__(self, network: Network, *others: nn.Parameter, weight_decay: float = 0.0):
@@ -218,7 +219,7 @@ class Adam:
         return [self.network.flat(), *((one.data, one.grad) for one in self.others)]  # type: ignore[list-item]
 
     def step(self, lr: float) -> None:
-        """Move all parameters by their gradients."""
+        """Update all parameters."""
         self.steps += 1
         for (values, gradient), (mean, square) in zip(self._vectors(), self.moments):
             if values.device.type == "cpu" and values.dtype == torch.float32:
@@ -234,10 +235,10 @@ class Adam:
 
 @contextmanager
 def subnormals_as_zero() -> Iterator[None]:
-    """Numbers below 1.2e-38 are zeros within, in this thread.
+    """Treat numbers below 1.2e-38 as zero inside the block, in this thread.
 
-    The penalty on DDPG's critic (App. A) shrinks what a recurrent one does not need until its gradients are that small,
-    and a processor multiplies such numbers many times slower: a gradient step took 66 ms instead of 18.
+    The weight decay of DDPG's critic (App. A) shrinks unused weights of a recurrent one until their gradients are that
+    small, and a processor multiplies such numbers many times slower: a gradient step took 66 ms instead of 18.
     """
     torch.set_flush_denormal(True)
     try:

@@ -1,4 +1,4 @@
-"""Playing a task: one step at a time, with a Gaussian policy, until an episode is over and can be remembered."""
+"""Play a task step by step with a Gaussian policy, until an episode ends and can be stored."""
 
 from __future__ import annotations
 
@@ -50,24 +50,24 @@ def sizes(env: Any) -> tuple[int, int, int]:
 
 
 class Player:
-    """One task being played. Pickling between two episodes (and only there) keeps all that the next ones depend on.
+    """One task being played. Pickling works between two episodes only, and keeps all that later ones depend on.
 
     name: of the task; starts: random numbers of the initial states; noise: added to the policy's mean; window: how many
-    states a recurrent policy sees, 0: a policy sees the last one only.
+    states a recurrent policy sees; 0: the policy sees only the last one.
     """
 
     def __init__(self, name: str, starts: np.random.Generator, noise: WhiteNoise, window: int = 0):
         self.name, self.starts, self.noise, self.window = name, starts, noise, window
         self.env = make_env(name)
         self.episode = Episode()
-        """The one being played; empty between two."""
+        """The current one; empty between two."""
 
     @property
     def sizes(self) -> tuple[int, int, int]:
         return sizes(self.env)
 
     def step(self, act: Act, scale: Callable[[np.ndarray], np.ndarray]) -> Episode | None:
-        """Take one step (Algorithm 2); returns the episode when that ended it. `scale` standardises states."""
+        """Take one step (Algorithm 2); returns the episode if it ended. `scale` standardises states."""
         episode, env = self.episode, self.env
         if not episode.states:
             self.noise.reset()
@@ -99,8 +99,8 @@ class Player:
 
 
 def ending_statistics(endings: list[tuple[bool, int, float]]) -> dict[str, float]:
-    """Metrics of the flow task, whose return is dominated by exits (see `Episode.ending`): how many of them there are
-    per action, and the mean squared norm of an action, in the policy's units."""
+    """Metrics of the flow task, whose return is dominated by exits (see `Episode.ending`): exits per action, and
+    the mean squared norm of an action in the policy's units."""
     if not endings:
         return {}
     exits, steps, effort = zip(*endings)
@@ -108,7 +108,7 @@ def ending_statistics(endings: list[tuple[bool, int, float]]) -> dict[str, float
 
 
 def return_statistics(returns: list[float]) -> dict[str, float]:
-    """Metrics of the episodes that ended since the last time: their number, mean return and the deciles of returns.
+    """Metrics of the episodes that ended since the last evaluation: number, mean return, deciles of returns.
 
     From the deciles of several runs, figures estimate percentiles over all of their episodes together.
     """

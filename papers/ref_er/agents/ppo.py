@@ -1,8 +1,8 @@
 """Proximal policy optimisation with clipping (Schulman et al. 2017), the on-policy method of the comparison (App. A).
 
 Policy and value are separate networks with an optimiser each; the policy is a Gaussian whose deviation is the same in
-all states, as V-RACER's is. Of what is added to PPO elsewhere nothing is used that the paper does not name: advantages
-are not normalised, there is neither an entropy bonus nor a penalty on divergences, and values are not clipped.
+all states, as V-RACER's is. Common additions to PPO that the paper does not name are left out: advantages are not
+normalised, there is neither an entropy bonus nor a penalty on divergences, and values are not clipped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from papers.ref_er.memory.memory import EPSILON
 
 
 class Rollout:
-    """The latest `steps` steps in the order in which they were played, over as many episodes as it takes."""
+    """The latest `steps` steps in the order in which they were played, across episodes."""
 
     def __init__(self, steps: int, n_states: int, n_actions: int):
         self.states = np.zeros((steps, n_states), np.float32)
@@ -41,7 +41,7 @@ class Rollout:
         self.rewards = np.zeros(steps, np.float32)
         """Not scaled."""
         self.ends = np.zeros(steps, np.uint8)
-        """How the episode ended after this step: TERMINATED, CUT by the time limit, or 0: it went on."""
+        """How the episode ended after this step: TERMINATED, CUT by the time limit, or 0 if it continued."""
         self.n = 0
         """Steps recorded since `clear`."""
 
@@ -53,7 +53,7 @@ class Rollout:
         return self.n == len(self)
 
     def add(self, episode: Episode, over: bool) -> None:
-        """Record the latest step of an episode, which is `over` with it or goes on. IndexError when full."""
+        """Record the latest step of an episode, `over` if that step ended it. IndexError when full."""
         k = self.n
         self.states[k], self.following[k] = episode.states[-2], episode.states[-1]
         self.actions[k], self.means[k], self.stds[k] = episode.actions[-1], episode.means[-1], episode.stds[-1]
@@ -66,9 +66,9 @@ class Rollout:
         self.n = 0
 
     def scaled_rewards(self) -> np.ndarray:
-        """Rewards [steps] in units of their root mean square in this rollout (App. B); zeros stay as they are.
+        """Rewards [steps] in units of their root mean square in this rollout (App. B); zeros stay zeros.
 
-        The other methods take the root mean square over their replay memory, of which the rollout has the place.
+        The other methods take the root mean square over their replay memory; here the rollout stands in for it.
         """
         rms = np.sqrt(np.mean(self.rewards.astype(np.float64) ** 2))  # Eq. (16)
         return self.rewards / np.float32(rms + EPSILON) if rms > EPSILON else self.rewards.copy()
@@ -79,7 +79,7 @@ def gae(rewards, values, next_values, over, gamma, lam):
     """Generalised advantage estimates float32 [n] of consecutive steps (Schulman et al. 2016).
 
     rewards: [n]. values: V [n] of the states. next_values: V [n] of the states that followed, 0 after a termination.
-    over: bool [n], True where an episode ended, by a termination or by its time limit: there the sum of errors begins.
+    over: bool [n], True where an episode ended, by termination or time limit: the sum of errors restarts there.
     The last step may be anywhere in an episode.
     """
     advantages = np.empty(rewards.size, np.float32)
@@ -95,7 +95,7 @@ def gae(rewards, values, next_values, over, gamma, lam):
 def clipped_weight(rho: np.ndarray, advantages: np.ndarray, clip: float) -> np.ndarray:
     """The factor [n] of grad ln pi in the gradient of min(rho A, clip(rho, 1 - clip, 1 + clip) A), all [n].
 
-    It is rho A, and 0 where the probability of the action has moved by more than `clip` the way that A asks for.
+    It is rho A, or 0 where the action's probability has already moved by more than `clip` in the direction of A.
     """
     done = np.where(advantages > 0, rho > 1.0 + clip, rho < 1.0 - clip)
     return np.where(done, 0.0, rho * advantages)
@@ -143,18 +143,18 @@ class PPO:
         return softplus(self.raw_std.detach().cpu().numpy())
 
     def act(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """Mean [d] and standard deviation [d] of the policy at a state; values are asked for later, all at once."""
+        """Mean [d] and standard deviation [d] of the policy at a state; values are computed later, all at once."""
         return self.policy.act(state), self.std, 0.0
 
     def estimate(self, rollout: Rollout) -> tuple[np.ndarray, np.ndarray]:
-        """GAE's advantages and the values' targets, both [steps] and in units of the scaled reward."""
+        """GAE's advantages and the targets of the values, both [steps], in units of the scaled reward."""
         values = self.value.act(rollout.states)[:, 0]
-        next_values = self.value.act(rollout.following)[:, 0] * (rollout.ends != TERMINATED)  # the time limit is no end
+        next_values = self.value.act(rollout.following)[:, 0] * (rollout.ends != TERMINATED)  # not for time limits
         advantages = gae(rollout.scaled_rewards(), values, next_values, rollout.ends != 0, self.gamma, self.lam)
         return advantages, values + advantages
 
     def learn(self, rollout: Rollout, rng: np.random.Generator, lr_factor: float) -> tuple[np.ndarray, float, int]:
-        """All epochs over a full rollout; rng: shuffles it; lr_factor: of both learning rates.
+        """Run all epochs over a full rollout; rng: shuffles it; lr_factor: on both learning rates.
 
         Returns the errors [steps] of the values before the first epoch, the mean KL(mu || pi) after the last one, and
         the number of gradient steps. The last batch of an epoch may be smaller.

@@ -1,4 +1,4 @@
-"""What goes on beside learning in the train scripts of this room: evaluations, the progress bar, checkpoints."""
+"""What the train scripts of this room do besides learning: evaluations, progress bar, checkpoints."""
 
 from typing import Any, Protocol
 
@@ -13,22 +13,22 @@ TICK = 500
 
 
 class Trainer(Protocol):
-    """What is asked of a trainer, which is pickled as a whole."""
+    """What is required of a trainer, which is pickled as a whole."""
 
     config: Any
     agent: Any
     t: int
     bins_done: int
     save_due: bool
-    """An evaluation asked for a checkpoint, and the episode goes on."""
+    """A checkpoint is due as soon as the episode ends."""
 
     def metrics(self) -> dict[str, float]:
-        """An evaluation: what happened since the last one."""
+        """An evaluation: statistics since the last one."""
 
 
 def after_step(run: Run, trainer: Trainer, over: bool) -> None:
-    """Do what is due after an environment step, which was the last one of an episode or not: `config.bins` evaluations
-    in `config.steps` steps, and the checkpoints between them."""
+    """Do what is due after an environment step (`over`: it ended an episode): `config.bins` evaluations in
+    `config.steps` steps, and checkpoints."""
     c = trainer.config
     if trainer.t % TICK == 0:
         run.tick(trainer.t)
@@ -44,6 +44,6 @@ def after_step(run: Run, trainer: Trainer, over: bool) -> None:
 
 def finish(run: Run, trainer: Trainer) -> dict[str, Any]:
     """End the run; returns its last evaluation."""
-    units: Any = getattr(trainer, "memory", trainer)  # PPO, which keeps no memory, has the units of states itself
+    units: Any = getattr(trainer, "memory", trainer)  # PPO has no memory and keeps the units of states itself
     states = {"mean": torch.from_numpy(units.mean), "inverse_std": torch.from_numpy(units.inverse_std)}
     return run.finish({"steps": trainer.t, **run.last}, weights=trainer.agent.weights() | {"states": states})

@@ -1,7 +1,7 @@
 """RACER: V-RACER with a closed-form advantage (App. E), so that Q = V + A where V-RACER takes Q := V.
 
-`RACER.update` differs from `VRACER.update` in that: the network has outputs for the coefficients of A, the value and
-Retrace know Q, and the coefficients learn.
+`RACER.update` is `VRACER.update` with three differences: the network also outputs the coefficients of A, the value and
+Retrace use Q, and the coefficients are learnt.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from papers.ref_er.refer import ReFER
 
 
 def advantage_gradient(rho: Array, q_ret: Array, q: Array, slope: Array, c_max: float) -> Array:
-    """Minus the gradient [B, k] by the advantage's coefficients, in which A has the `slope` [B, k], of
+    """Minus the gradient [B, k] with respect to A's coefficients, where A has the `slope` [B, k], of
 
     loss = (rho.clamp(max=c_max) * 0.5 * (advantage + value - q_ret).square()).mean()  # Eq. (23)
 
-    with constant rho and value. Eq. (23) squares rho together with the error; one factor, cut at c_max, is what the
-    authors' program has.
+    with constant rho and value. Eq. (23) squares rho together with the error; the authors' program has one factor,
+    clipped at c_max.
     """
     return (np.minimum(rho, c_max) * (q_ret - q))[:, None] * slope  # Eq. (23)
 
 
 class RACER(VRACER):
-    """The learner: `advantage` and else as VRACER. Its outputs are V, m and the advantage's coefficients."""
+    """The learner: VRACER with an `advantage`. Its outputs are V, m and the advantage's coefficients."""
 
     def __init__(self, n_states: int, n_actions: int, *, advantage: Advantage, **settings: Any):
         super().__init__(n_states, n_actions, n_others=advantage.n_outputs(n_actions), **settings)
@@ -40,7 +40,7 @@ class RACER(VRACER):
             bias[1 + n_actions :] = torch.tensor(advantage.initial_biases(n_actions))
 
     def update(self, memory: EpisodeMemory, slots: Array, weights: Array, refer: ReFER, lr_factor: float) -> Array:
-        """As VRACER's, with Q = V + A."""
+        """As `VRACER.update`, with Q = V + A."""
         self.renew_cut_ends(memory, slots)
         states, actions, old_mean, old_std, q_ret = memory.fetch(slots)
         outputs, std = self.network.evaluate(states), self.std

@@ -12,9 +12,9 @@ ONE = np.float32(1.0)
 
 
 def retrace_as_printed(first, length, rewards, values, advantages, rho, returns, gamma, scale):
-    """Qret of the `length` steps from slot `first` on, the last one first, into `returns`: the form to read.
+    """Write Qret of the `length` steps from slot `first` on into `returns`, the last step first: the form to read.
 
-    That of the slot behind them, the episode's last state, is there already.
+    The slot after them, the episode's last state, already has its Qret.
     """
     for t in reversed(range(length)):
         slot, after = (first + t) % rewards.size, (first + t + 1) % rewards.size
@@ -33,10 +33,10 @@ def retrace(first, length, rewards, values, advantages, rho, returns, gamma, sca
 def correct(drawn, tail, steps, rewards, values, advantages, rho, returns, gamma, scale):
     """What `retrace` would change once V, Q and rho of the steps in the slots `drawn` have changed, and no more.
 
-    tail: first slot of the oldest episode. From each drawn step back, the latest first, to where a float32 stays what
-    it was: then so do those before it, which follow from it; at the latest to the next drawn step or the first one.
+    tail: first slot of the oldest episode. Goes back from each drawn step, the latest first, until a float32 does not
+    change (all earlier ones follow from it), or to the next drawn step or the start of the episode.
     """
-    place = np.sort((drawn - tail) % rewards.size)  # episodes lie one behind the other
+    place = np.sort((drawn - tail) % rewards.size)  # episodes are contiguous
     for i in range(place.size - 1, -1, -1):
         slot = (place[i] + tail) % rewards.size
         length = steps[slot]
@@ -47,7 +47,7 @@ def correct(drawn, tail, steps, rewards, values, advantages, rho, returns, gamma
 
 @njit(cache=True)
 def _back(after, length, stop, rewards, values, advantages, rho, returns, gamma, scale):
-    """Qret of the `length` steps before slot `after`; `stop`: only until one stays what it was.
+    """Qret of the `length` steps before slot `after`; `stop`: only until one does not change.
 
     Eqs. (6) to (8) as a fixed part plus a factor times the later Qret: only that product waits for the step before.
     """

@@ -14,7 +14,7 @@ from lab.run.errors import UserError
 
 @dataclass(frozen=True)
 class Task:
-    """Options of a task that bring it nearer to the paper's -v2, and what still differs from it."""
+    """Options that bring a task nearer to the paper's -v2, and what still differs from it."""
 
     options: dict = field(default_factory=dict)
     differs: str = "nothing but the simulator's version"
@@ -65,5 +65,5 @@ def make_env(name: str) -> gymnasium.Env:
 
 
 def to_env(action: np.ndarray, space: gymnasium.spaces.Box) -> np.ndarray:
-    """A policy's action [d] in the units of the task: -1 and 1 become the bounds; nothing is cut (App. B)."""
+    """A policy's action [d] in the units of the task: -1 and 1 become the bounds; nothing is clipped (App. B)."""
     return space.low + 0.5 * (space.high - space.low) * (action + 1.0)

@@ -33,11 +33,11 @@ Array = np.ndarray
 def policy_gradient(
     actions: Array, mean: Array, std: Array, rho: Array, q_ret: Array, value: Array
 ) -> tuple[Array, Array]:
-    """Minus the gradients [B, d] by the policy's mean and deviation, each sample's own, of
+    """Minus the per-sample gradients [B, d] with respect to the policy's mean and deviation of
 
     loss = -(rho * (q_ret - value.detach())).mean()  # Eq. (5)
 
-    in which rho, the importance weight, depends on the policy: its gradient is rho times that of ln pi(a|s).
+    The importance weight rho depends on the policy: its gradient is rho times that of ln pi(a|s).
     """
     better = (rho * (q_ret - value))[:, None]
     g_mean, g_std = log_density_gradient(actions, mean, std)
@@ -45,7 +45,7 @@ def policy_gradient(
 
 
 def value_gradient(rho: Array, q_ret: Array, q: Array) -> Array:
-    """Minus the gradient [B] by the value, each sample's own, of
+    """Minus the per-sample gradient [B] with respect to the value of
 
     v_tbc = (value + rho.clamp(max=1) * (q_ret - q)).detach()  # Eq. (7)
     loss = 0.5 * (value - v_tbc).square().mean()  # Eq. (9)
@@ -54,21 +54,21 @@ def value_gradient(rho: Array, q_ret: Array, q: Array) -> Array:
 
 
 def penalty(mean: Array, std: Array, old_mean: Array, old_std: Array, reverse: bool = False) -> tuple[Array, Array]:
-    """Gradients [B, d] by the policy's mean and deviation, each sample's own, of Rule 2's divergence
+    """Per-sample gradients [B, d] with respect to the policy's mean and deviation of Rule 2's divergence
 
     loss = kl_divergence(Normal(old_mean, old_std), Normal(mean, std)).sum(-1).mean()  # Eq. (11)
 
-    or, with `reverse`, that of the policy from the old one.
+    or, with `reverse`, of KL(pi || mu).
     """
     return kl_gradient(mean, std, old_mean, old_std, reverse)
 
 
 class VRACER:
-    """The learner. A gradient step takes a batch of steps from the memory, and leaves what it found there.
+    """The learner. A gradient step reads a batch of steps from the memory and stores what it computed there.
 
-    n_states, n_actions: components of a state and of an action; hidden: units of the hidden layers; std: of the policy
-    at first (the paper's Sigma = 0.2 I); network: makes one from its sizes, an `MLP` or recurrent.py's; seed: of the
-    network's initial weights; n_others: outputs of the network behind V and m.
+    n_states, n_actions: components of a state and of an action; hidden: units of the hidden layers; std: initial
+    deviation of the policy (the paper's Sigma = 0.2 I); network: builds one from its layer sizes, an `MLP` or an
+    `LSTM`; seed: of the network's initial weights; n_others: further outputs of the network, after V and m.
     """
 
     def __init__(
@@ -103,9 +103,9 @@ class VRACER:
         return outputs[1 : 1 + self.n_actions], self.std, float(outputs[0])
 
     def update(self, memory: EpisodeMemory, slots: Array, weights: Array, refer: ReFER, lr_factor: float) -> Array:
-        """One gradient step (Algorithm 3) on the steps `slots` [B], whose gradients count `weights` [B] times.
+        """One gradient step (Algorithm 3) on the steps `slots` [B], whose gradients are weighted by `weights` [B].
 
-        refer: its rules; lr_factor: of the learning rate. Returns the errors Qret - Q [B].
+        refer: the rules; lr_factor: on the learning rate. Returns the errors Qret - Q [B].
         """
         self.renew_cut_ends(memory, slots)
         # Algorithm 3, lines 1 and 12: all steps of the batch at once
@@ -115,7 +115,7 @@ class VRACER:
         rho = importance_weight(actions, mean, std, old_mean, old_std)  # Algorithm 3, line 4
         memory.store(slots, value, rho, kl(mean, std, old_mean, old_std))
         memory.correct(slots)  # Algorithm 3, line 5
-        near = refer.mask(rho)  # Algorithm 3, lines 6 and 8-10: 0 for far samples, which takes the place of g
+        near = refer.mask(rho)  # Algorithm 3, lines 6 and 8-10: 0 for far samples, a factor on g
         g_value = value_gradient(rho, q_ret, value)  # Algorithm 3, line 7; Q := V
         g_mean, g_std = policy_gradient(actions, mean, std, rho, q_ret, value)
         kl_mean, kl_std = penalty(mean, std, old_mean, old_std, self.reverse_kl)
@@ -127,18 +127,18 @@ class VRACER:
         return q_ret - value
 
     def renew_cut_ends(self, memory: EpisodeMemory, slots: Array) -> None:
-        """New values of last states, where a drawn step is the last one before the time limit."""
+        """Recompute the last state's value where a drawn step is the last one before the time limit."""
         last = slots[memory.ends[slots] == CUT]
         if len(last):
             memory.renew_end(last, self.network.act(memory.inputs(memory.after(last)))[:, 0])
 
     def follow(self, weights: Array, ascent: Array, std_ascent: Array, lr_factor: float) -> None:
-        """Take Adam's step along the weighted mean of the samples' gradients by outputs [B, o] and deviation [B, d]."""
+        """Adam's step along the weighted mean of the samples' gradients of outputs [B, o] and deviation [B, d]."""
         ascent, std_ascent = weights[:, None] * ascent, weights[:, None] * std_ascent
         self.descend(ascent / -len(ascent), -std_ascent.mean(axis=0), lr_factor)
 
     def descend(self, gradient: Array, std_gradient: Array, lr_factor: float) -> None:
-        """Take Adam's step down a loss with these gradients by outputs [B, o] and by the deviation [d]."""
+        """Adam's step down a loss with these gradients with respect to outputs [B, o] and deviation [d]."""
         slope = softplus_slope(self.raw_std.detach().cpu().numpy())
         self.raw_std.grad = torch.from_numpy((std_gradient * slope).astype(np.float32)).to(self.device)
         self.network.backward(gradient)

@@ -1,4 +1,4 @@
-"""What is recorded while an episode is played, and what a learner reads of it."""
+"""What is recorded while an episode is played, and how a learner reads it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Episode:
     values: list[float] = field(default_factory=list)
     """V(s_t) when the action was taken; that of a terminal state is 0."""
     terminated: bool = False
-    """Ended by a terminal state, not by the time limit."""
+    """Ended in a terminal state, not by the time limit."""
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -47,28 +47,28 @@ def seen(states: list[np.ndarray], window: int) -> np.ndarray:
 
 
 class StateView:
-    """What networks read of a memory's steps: the states. recurrent.py has another view."""
+    """How networks read a memory's steps: by their states. recurrent.py has another view."""
 
     states: np.ndarray
 
     def inputs(self, slots: np.ndarray) -> np.ndarray:
-        """Inputs of a network [n, ...] that is asked about the states in `slots` [n]."""
+        """Network inputs [n, ...] for the states in `slots` [n]."""
         return self.states[slots]
 
     def pairs(self, slots: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        """Inputs of a network [n, ...] that is asked about `actions` [n, d] in these states."""
+        """Network inputs [n, ...] for `actions` [n, d] in these states."""
         return np.concatenate([self.states[slots], actions], axis=1)
 
     def fan(self, slots: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        """Inputs of a network [k n, ...] that is asked about k actions [k, n, d] in each of these states."""
+        """Network inputs [k n, ...] for k actions [k, n, d] in each of these states."""
         return self.pairs(np.tile(slots, len(actions)), actions.reshape(-1, actions.shape[2]))
 
 
 class Batch(NamedTuple):
-    """What a learner reads of the steps that were drawn, [B, ...] each."""
+    """What a learner reads of the drawn steps, [B, ...] each."""
 
     states: np.ndarray
-    """What a network reads of them."""
+    """Network inputs."""
     actions: np.ndarray
     means: np.ndarray
     """Of the behaviour mu, as `stds`."""

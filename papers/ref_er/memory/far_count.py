@@ -1,6 +1,6 @@
-"""How many remembered steps are far-policy: exact whenever it is asked for, though the memory is seldom counted.
+"""How many remembered steps are far-policy: always exact, though the whole memory is seldom counted.
 
-ReF-ER asks after every gradient step, which renews a few hundred of the importance weights of a memory of thousands.
+ReF-ER needs the number after every gradient step, which renews a few hundred importance weights among many thousands.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ LOW, HIGH, NEAREST_LOW, NEAREST_HIGH = range(4)
 class FarCount:
     """The number of steps with rho <= 1/c_max or rho >= c_max among those of an array rho [slots].
 
-    Counted in full once, and from then on by what `put` replaces, until a bound has moved over some step's rho (c_max
-    is annealed towards 1) or away from 1. Free slots have rho = 1, so that they count as near.
+    Counted in full once, then updated by what `put` replaces, until a bound has moved past some step's rho (c_max is
+    annealed towards 1) or away from 1. Free slots have rho = 1, so they count as near.
     """
 
     def __init__(self, rho: np.ndarray):
         self.rho, self.far = rho, 0
-        self.bounds = np.array([np.inf, -np.inf, 1.0, 1.0], np.float32)  # no count yet: nothing is inside of them
+        self.bounds = np.array([np.inf, -np.inf, 1.0, 1.0], np.float32)  # no count yet: nothing lies inside
 
     def put(self, slots: np.ndarray, rho: np.ndarray) -> None:
         """New importance weights [n] of the steps in `slots` [n]."""
         self.far += _put(self.rho, slots, rho, self.bounds)
 
     def count(self, c_max: float, first: int, used: int) -> int:
-        """The number, for the `used` slots from `first` on, behind whose end the array begins anew."""
+        """The number, for the `used` slots from `first` on, with wrap-around at the end of the array."""
         low, high = np.float32(1.0 / c_max), np.float32(c_max)
         moved_in = low >= self.bounds[LOW] and high <= self.bounds[HIGH]
         if not (moved_in and low < self.bounds[NEAREST_LOW] and high > self.bounds[NEAREST_HIGH]):
@@ -39,7 +39,7 @@ class FarCount:
 
 @njit(cache=True)
 def _put(all_rho, slots, rho, bounds):
-    """Replace rho; returns by how much that changes the number of far steps."""
+    """Replace rho; returns the change in the number of far steps."""
     change = 0
     for i in range(slots.size):
         slot = slots[i]

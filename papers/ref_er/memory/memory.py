@@ -1,8 +1,8 @@
-"""Replay memory of whole episodes, which remembers for every step how likely it is now and what return followed it.
+"""Replay memory of whole episodes, which also keeps the importance weight and the return estimate of every step.
 
-An episode of T steps takes T + 1 slots in a row: T steps, which can be drawn, and its last state. Beside what happened,
-a step keeps what the learner last computed for it (Sec. 2): the value V, the importance weight rho, the divergence, and
-the return estimate Qret, from which Vtbc follows. Episodes leave in the order in which they came.
+An episode of T steps takes T + 1 consecutive slots: T steps, which can be drawn, and its last state. Besides the
+transition, a step keeps what the learner last computed for it (Sec. 2): the value V, the importance weight rho, the
+divergence, and the return estimate Qret, from which Vtbc follows. Episodes leave first in, first out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ARRAYS = "states actions means stds rewards values advantages rho kl returns st
 
 
 def layout(capacity: int, n_states: int, n_actions: int, longest: int) -> tuple[int, Fields]:
-    """How many slots an `EpisodeMemory` has, and what one takes."""
+    """Number of slots of an `EpisodeMemory`, and the layout of one."""
     slots = 2 * (capacity + longest)  # an episode of one step takes two
     return slots, {"slot": ((4 * (n_states + 3 * n_actions + 7) + 2,), np.uint8)}
 
@@ -33,8 +33,8 @@ def layout(capacity: int, n_states: int, n_actions: int, longest: int) -> tuple[
 class EpisodeMemory(StateView):
     """At least the last `capacity` steps, as whole episodes.
 
-    longest: steps that an episode can have. Arrays are [slots, ...]; a slot is that of step t of an episode or of its
-    last state. UserError for sizes below 1, MemoryError when the machine has too little memory.
+    longest: most steps that an episode can have. Arrays are [slots, ...]; a slot holds step t of an episode or its last
+    state. UserError for sizes below 1, MemoryError when the machine has too little memory.
     """
 
     def __init__(self, capacity: int, n_states: int, n_actions: int, longest: int, gamma: float):
@@ -56,7 +56,7 @@ class EpisodeMemory(StateView):
 
     def _allocate(self, slots: int) -> None:
         n, d = self._n_states, self._n_actions
-        rows = np.zeros((slots, n + 3 * d), np.float32)  # what is drawn together lies together
+        rows = np.zeros((slots, n + 3 * d), np.float32)  # what is read together is stored together
         self.states, self.actions, self.means, self.stds = np.split(rows, [n, n + d, n + 2 * d], axis=1)
         self.stds[:] = 1.0
         self.rewards = np.zeros(slots, np.float32)
@@ -64,7 +64,7 @@ class EpisodeMemory(StateView):
         self.advantages = np.zeros(slots, np.float32)
         """Q - V of the action taken; V-RACER takes Q = V, so that it stays 0 (Sec. 2)."""
         self.rho = np.ones(slots, np.float32)
-        """Changed by `store` alone, as the far-policy steps are counted there."""
+        """Changed by `store` only, which also counts the far-policy steps."""
         self._far = FarCount(self.rho)
         self.kl = np.zeros(slots, np.float32)
         self.returns = np.zeros(slots, np.float32)
@@ -72,20 +72,20 @@ class EpisodeMemory(StateView):
         self.steps = np.full(slots, -1, np.int32)
         """t of each slot, -1 in slots that cannot be drawn: last states and free ones."""
         self.ends = np.zeros(slots, np.uint8)
-        """How the episode ended after this step: TERMINATED, CUT by the time limit, or 0: it went on."""
+        """How the episode ended after this step: TERMINATED, CUT by the time limit, or 0 if it continued."""
         self._taken = np.zeros(slots, np.bool_)  # scratch of `sample`, all False between calls
 
     def __len__(self) -> int:
         """Number of episodes."""
         return len(self._episodes)
 
-    # ---- episodes come and go ----------------------------------------------------------------------------------------
+    # ---- adding and dropping -----------------------------------------------------------------------------------------
 
     def add(self, episode: Episode) -> tuple[np.ndarray, float]:
         """Store a finished episode; returns its slots int64 [T] and its return (the sum of its rewards).
 
-        Qret of all its steps follows from the values met while acting, with rho = 1 (Algorithm 2). States are stored
-        as given, standardised. ValueError without room: `forget` in time.
+        Qret of all its steps follows from the values recorded while acting, with rho = 1 (Algorithm 2). States are
+        stored as given, standardised. ValueError when there is no room: call `forget` in time.
         """
         length = len(episode)
         if self._used + length + 1 > len(self.rho):
@@ -117,7 +117,7 @@ class EpisodeMemory(StateView):
         while self._episodes and self.n - self._episodes[0][1] >= self.capacity:  # Algorithm 1, lines 11-13
             first, length = self._episodes.popleft()
             slots = (first + np.arange(length + 1)) % len(self.rho)
-            self.steps[slots], self.kl[slots] = -1, 0.0  # free slots count nothing
+            self.steps[slots], self.kl[slots] = -1, 0.0  # free slots do not count
             self._far.put(slots, np.ones(len(slots), np.float32))
             self._tail = (self._tail + length + 1) % len(self.rho)
             self._used -= length + 1
@@ -128,7 +128,7 @@ class EpisodeMemory(StateView):
     # ---- drawing -----------------------------------------------------------------------------------------------------
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """n different steps with equal probability -> slots int64 [n]. ValueError when there are fewer."""
+        """Slots int64 [n] of n different steps, drawn uniformly. ValueError when there are fewer."""
         if self.n < n:
             raise ValueError(f"cannot draw {n} different steps of {self.n}")
         found = np.empty(n, np.int64)
@@ -140,7 +140,7 @@ class EpisodeMemory(StateView):
         return found
 
     def fetch(self, slots: np.ndarray) -> Batch:
-        """Copies of what is stored at the steps `slots` [B]."""
+        """Copies of the steps in `slots` [B]."""
         return Batch(self.inputs(slots), *(x[slots] for x in (self.actions, self.means, self.stds, self.returns)))
 
     def after(self, slots: np.ndarray) -> np.ndarray:
@@ -148,14 +148,14 @@ class EpisodeMemory(StateView):
         return (slots + 1) % len(self.rho)
 
     def td_targets(self, slots: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Scaled rewards plus gamma times the `values` [n] of the states that follow; after a termination 0."""
+        """Scaled rewards plus gamma times the `values` [n] of the next states; these are 0 after a termination."""
         goes_on = (self.ends[slots] != TERMINATED).astype(np.float32)
         return self.rewards[slots] * np.float32(self.reward_scale) + np.float32(self.gamma) * goes_on * values
 
     # ---- returns -----------------------------------------------------------------------------------------------------
 
     def store(self, slots: np.ndarray, values: np.ndarray, rho: np.ndarray, kl: np.ndarray) -> None:
-        """Keep what the learner now finds at the steps `slots`, all [n]."""
+        """Store what the learner has just computed for the steps `slots`, all [n]."""
         self.values[slots], self.kl[slots] = values, kl
         self._far.put(slots, rho)
 
@@ -168,12 +168,12 @@ class EpisodeMemory(StateView):
     def correct(self, slots: np.ndarray) -> None:
         """Carry the stored V and rho of the steps `slots` [n] back to all earlier steps of their episodes.
 
-        Qret of every step before a drawn one is computed anew, as far as it changes; no network is asked.
+        Qret of every step before a drawn one is recomputed, as far as it changes; no network is evaluated.
         """
         retrace.correct(slots, self._tail, self.steps, *self._stored())
 
     def correct_all(self) -> None:
-        """Qret of every step in the memory, as is due when the scale of the rewards has changed."""
+        """Recompute Qret of every step in the memory, for when the scale of the rewards has changed."""
         for first, length in self._episodes:
             self._retrace(first, length)
 
@@ -192,13 +192,13 @@ class EpisodeMemory(StateView):
         return self._far.count(c_max, self._tail, self._used)
 
     def mean_kl(self) -> float:
-        """Mean of the divergences stored when each step was last drawn; of steps that never were it is 0."""
+        """Mean of the divergences stored when each step was last drawn; 0 for steps never drawn."""
         return float(self.kl.sum(dtype=np.float64) / max(self.n, 1))
 
     def standardise(self) -> None:
-        """Fix mean and deviation of the states by what is stored, and put the stored states into these units.
+        """Fix mean and deviation of the states from the stored ones, and convert these to the new units.
 
-        A component that never changes keeps its deviation of 1. To be called once, after warm-up.
+        A component that never changes keeps its deviation of 1. Call once, after the warm-up.
         """
         stored = self._occupied()
         states = self.states[stored].astype(np.float64)
@@ -208,11 +208,11 @@ class EpisodeMemory(StateView):
         self.states[stored] = self.scale(self.states[stored])
 
     def scale(self, states: np.ndarray) -> np.ndarray:
-        """Standardised states, float32: (s - mean) / (deviation + epsilon); as they are before `standardise`."""
+        """Standardised states, float32: (s - mean) / (deviation + epsilon); unchanged before `standardise`."""
         return (states.astype(np.float32) - self.mean) * self.inverse_std
 
     def rescale_rewards(self) -> None:
-        """Divide rewards by their root mean square in the memory from now on, and bring all returns to this scale."""
+        """From now on divide rewards by their root mean square in the memory; rescale all returns accordingly."""
         stored = self.rewards[self.steps >= 0].astype(np.float64)
         rms = np.sqrt(np.mean(stored**2))  # Eq. (16)
         self.reward_scale = float(1.0 / (rms + EPSILON)) if rms > EPSILON else 1.0  # a task may pay nothing at first
@@ -223,7 +223,7 @@ class EpisodeMemory(StateView):
         return (self._tail + np.arange(self._used)) % len(self.rho)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The slots in use; what is free need not be kept."""
+        """Only the slots in use."""
         used = self._occupied()
         state = {name: value for name, value in self.__dict__.items() if name not in ("_taken", "_far")}
         return state | {name: state[name][used] for name in _ARRAYS} | {"slots": len(self.rho)}

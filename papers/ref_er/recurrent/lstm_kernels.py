@@ -20,7 +20,7 @@ ZERO, HALF, ONE, LARGEST = (np.float32(x) for x in (0.0, 0.5, 1.0, 7.9053111))
 @njit_calling(k, **k.OPTIONS)
 def tanh(x):
     """By a quotient of polynomials that is off by at most 5e-7 (Eigen's): compiled, it runs over vectors."""
-    x = -LARGEST if x < -LARGEST else x  # so that not a number stays one
+    x = -LARGEST if x < -LARGEST else x  # so that NaN stays NaN
     x = LARGEST if x > LARGEST else x
     s = x * x
     p = np.float32(-2.76076847742355e-16) * s + np.float32(2.00018790482477e-13)
@@ -74,8 +74,8 @@ def cells_forward(g, c_before, real, c, tanh_c, h):
 
 @njit_calling(k, **k.OPTIONS)
 def lstm_forward(windows, x_last, parameters, sizes, x, real, steps, lasts, outputs):
-    """The network's `outputs` [K, outputs] for windows [B, W, 1 + inputs], in which the inputs of the last step are
-    x_last [K, inputs], those of window b at K = b, b + B, ...; fills what stands before them."""
+    """The network's `outputs` [K, outputs] for windows [B, W, 1 + inputs], whose last step has the inputs x_last
+    [K, inputs], those of window b at b, b + B, ...; fills the arrays before `outputs`."""
     gates, c, tanh_c, h = steps
     last_gates, last_c, last_tanh_c, last_h = lasts
     length, n, n_inputs = x.shape

@@ -1,9 +1,9 @@
 """The recurrent network of the flow-control task (Sec. 5.4): two layers of 32 LSTM cells, over windows of 16 steps.
 
-No hidden state is stored. When a policy acts and when a step is drawn, the network begins with zeros up to 16 steps
-before, at the earliest where the episode begins, and reads on to the step in question: only there has it outputs, and
-only from there do gradients flow back through the window. What networks read is therefore a window [W, 1 + inputs]: in
-front of each step's inputs stands 1, or 0 where the episode had not begun; there the cells stay zero.
+No hidden state is stored. Both when acting and when replaying a step, the network starts from zeros up to 16 steps
+earlier (not before the episode begins) and reads on to the step in question. Only there has it outputs, and only from
+there do gradients flow back through the window. A network's input is therefore a window [W, 1 + inputs]: each step's
+inputs follow a 1, or a 0 where the episode had not begun and the cells stay zero.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from papers.ref_er.memory.memory import EpisodeMemory
 from papers.ref_er.recurrent.lstm_kernels import lstm_backward, lstm_forward, lstm_input_gradient
 
 GATES = (-1.0, 1.0, 0.0, -1.0)
-"""First biases of input gate, forget gate, cell input and output gate. Not in the paper; the authors' program has them
-for the gates."""
+"""Initial biases of input gate, forget gate, cell input and output gate. Not in the paper; those of the gates are from
+the authors' program."""
 
 
 class Fan(NamedTuple):
@@ -41,10 +41,10 @@ class Fan(NamedTuple):
 
 
 class LSTM(Network):
-    """Layers of LSTM cells (Hochreiter and Schmidhuber 1997, with forget gates) and a linear one, as an `MLP` is made.
+    """Layers of LSTM cells (Hochreiter and Schmidhuber 1997, with forget gates) and a linear one, built like an `MLP`.
 
-    sizes: [inputs of a step, cells ..., outputs], as many cells in each layer. Weights of cells are uniform in
-    +-sqrt(6 / (fan_in + fan_out)), of each gate on its own. As a module it maps windows [..., W, 1 + inputs] to
+    sizes: [inputs of a step, cells ..., outputs], the same number of cells in each layer. Weights of cells are uniform
+    in +-sqrt(6 / (fan_in + fan_out)), for each gate by itself. As a module it maps windows [..., W, 1 + inputs] to
     [..., outputs]. ValueError for layers of unequal width.
     """
 
@@ -65,7 +65,7 @@ class LSTM(Network):
         self._forget()
 
     def forward(self, windows: Tensor) -> Tensor:
-        """The form to read, and that for GPUs."""
+        """The form to read, also used on GPUs."""
         real, steps = windows[..., :1].unbind(-2), windows[..., 1:].unbind(-2)
         for layer in range(len(self.sizes) - 2):
             by_input, by_state, bias = self.cells[3 * layer : 3 * layer + 3]
@@ -99,7 +99,7 @@ class LSTM(Network):
         lstm_backward(parameters, self.sizes, *self._rooms[1], of_outputs, grad_parameters)
 
     def input_gradient(self, x: np.ndarray) -> np.ndarray:
-        """That [B, inputs] of the windows' last steps."""
+        """The gradient [B, inputs] with respect to the windows' last steps."""
         if not self._by_kernels():
             return super().input_gradient(x)[:, -1, 1:]
         self._forward(x, 0)
@@ -108,7 +108,7 @@ class LSTM(Network):
         return gradient
 
     def _forward(self, windows: np.ndarray | Fan, which: int) -> np.ndarray:
-        """The network's outputs; what a backward direction needs of its way there stays in `_rooms[which]`."""
+        """The network's outputs; `_rooms[which]` keeps what a backward pass needs."""
         first, last = windows if isinstance(windows, Fan) else (windows, windows[:, -1, 1:])
         first, last = np.ascontiguousarray(first, np.float32), np.ascontiguousarray(last, np.float32)
         (n, length, _), (layers, width) = first.shape, (len(self.sizes) - 2, self.sizes[1])
@@ -133,7 +133,7 @@ class LSTM(Network):
 
 
 class _Windows(EpisodeMemory):
-    """Shows networks windows of `length` steps."""
+    """Gives networks windows of `length` steps."""
 
     def __init__(self, *sizes: Any, length: int):
         super().__init__(*sizes)
@@ -145,7 +145,7 @@ class _Windows(EpisodeMemory):
         return found
 
     def pairs(self, slots: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        """With the actions that were taken, but for the last one, which is that of `actions`."""
+        """With the actions that were taken, except at the last step, which has that of `actions`."""
         n, d = self.states.shape[1], actions.shape[1]
         found = np.zeros((len(slots), self.length, 1 + n + d), np.float32)
         gather(slots, self.steps, self.states, found[..., 1 : 1 + n], found[..., 0])
@@ -171,9 +171,9 @@ class WindowSegments(_Windows, SegmentMemory):
 
 @njit(cache=True)
 def gather(slots, steps, values, out, real):
-    """Rows of `values` up to the one in each slot [n], into out [n, W, ...]; `real` [n, W] is 1 where there is one.
+    """Copy rows of `values` up to the one in each slot [n] into out [n, W, ...]; `real` [n, W] is 1 where there is one.
 
-    A slot is that of a step or of an episode's last state, whose step is not stored.
+    A slot holds a step, or an episode's last state, which has no step number.
     """
     length, end = out.shape[1], len(steps)
     for i in range(slots.size):

@@ -1,4 +1,4 @@
-"""The README's tables, each against what it is about, and the tests that it names."""
+"""Tables of README and NOTEBOOK, each against what it is about, and the tests that they name."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,8 @@ from papers.ref_er.evidence.figures import FIGURES
 from papers.ref_er.evidence.paper_values import ACTIONS, FIG1, FIG4, NOISE
 
 ROOM = Path(paper_values.__file__).parents[1]
-TEXT = (ROOM / "README.md").read_text()
+README, NOTEBOOK = ((ROOM / name).read_text() for name in ("README.md", "NOTEBOOK.md"))
+MAKEFILE = (ROOM.parents[1] / "Makefile").read_text()
 NOT_RUN, NO_PART = "not run", "-"
 
 
@@ -82,6 +83,18 @@ def scores_table(results: Results) -> str:
     return lines("method", *tasks, rows=rows)
 
 
+def settings_table(results: Results) -> str:
+    """Mean scores at quick with one setting of V-RACER changed."""
+    runs = RUNS.runs(Results(results.root, ("quick",)), "+".join(FIGURES["fig7"].experiments))
+    tasks = list(dict.fromkeys(env for _, env in runs.groups))
+    rows = []
+    for method in sorted(dict.fromkeys(method for method, _ in runs.groups)):
+        setting = method.removeprefix("vracer refer").strip(" ()") or "the defaults"
+        scores = [score(runs, method, env).mean() if (method, env) in runs.groups else None for env in tasks]
+        rows.append((setting, *(NO_PART if one is None else number(float(one)) for one in scores)))
+    return lines("setting", *tasks, rows=rows)
+
+
 def the_table(text: str, header: str) -> str:
     """The table of `text` whose first line begins with `header`."""
     found = re.findall(rf"(?m)^{re.escape(header)}.*(?:\n\|.*)+", text)
@@ -89,25 +102,28 @@ def the_table(text: str, header: str) -> str:
     return found[0]
 
 
-@pytest.mark.parametrize("make", [tasks_table, numbers_table, scores_table])
+@pytest.mark.parametrize("make", [tasks_table, numbers_table, scores_table, settings_table])
 def test_tables_are_current(make):
     expected = make() if make is tasks_table else make(Results(ROOM / "evidence/results"))
     header = expected.splitlines()[0]
-    assert the_table(TEXT, header[: header.index("|", 2) + 1]) == expected, f"put this into the README:\n{expected}"
+    assert the_table(NOTEBOOK, header[: header.index("|", 2) + 1]) == expected, (
+        f"put this into NOTEBOOK.md:\n{expected}"
+    )
 
 
 def test_numbers_of_runs():
-    """In the table of targets: of each figure's experiments at quick and at full."""
-    rows = re.findall(r"(?m)^\| `ref-er-([\w-]+)`.*\| (\d+) \| (\d+) \|$", TEXT)
+    """In the table of targets: minutes as `make` has them, and runs of each figure's experiments at quick and full."""
+    rows = re.findall(r"(?m)^\| `ref-er-([\w-]+)`.*\| (\d+) \| (\d+) \| (\d+) \|$", README)
     experiments = {name: FIGURES[name].experiments for name, *_ in rows}
     assert [one for of_it in experiments.values() for one in of_it] == list(EXPERIMENTS)
-    for name, *counts in rows:
+    for name, minutes, *counts in rows:
+        assert re.search(rf"(?m)^ref-er-{name}: *## *{minutes} \|", MAKEFILE), name
         found = [len(entries_of("+".join(experiments[name]), scale)) for scale in ("quick", "full")]
         assert [int(count) for count in counts] == found, name
 
 
 def test_the_tests_named_exist():
-    named = re.findall(r"`(test_\w+)` in `(test_\w+\.py)`", TEXT)
+    named = re.findall(r"`(test_\w+)` in `(test_\w+\.py)`", NOTEBOOK)
     assert len(named) >= 5
     for name, file in named:
         [path] = Path(__file__).parent.rglob(file)
@@ -115,6 +131,11 @@ def test_the_tests_named_exist():
 
 
 def test_deviations_are_numbered_and_referred_to():
-    numbers = [int(n) for n in re.findall(r"(?m)^(\d+)\. \*\*", TEXT)]
+    numbers = [int(n) for n in re.findall(r"(?m)^(\d+)\. \*\*", NOTEBOOK)]
     assert numbers == list(range(1, len(numbers) + 1))
-    assert {int(n) for n in re.findall(r"deviation (\d+)", TEXT)} <= set(numbers)
+    assert {int(n) for n in re.findall(r"deviation (\d+)", README + NOTEBOOK)} <= set(numbers)
+    assert f"All {len(numbers)} deviations" in README
+
+
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= 150
