@@ -319,9 +319,9 @@ def test_equations_of_the_table_are_in_the_code_it_names(room):
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_is_seen_at_a_glance(room):
-    """At most twelve entries, and every script that trains is called so."""
+    """At most twelve entries beside its pages, and every script that trains is called so."""
     folder = ROOT / "papers" / room
-    entries = {path.name for path in folder.iterdir()} - {"__init__.py", "__pycache__"}
+    entries = {path.name for path in folder.iterdir() if path.suffix != ".md"} - {"__init__.py", "__pycache__"}
     assert len(entries) <= 12, sorted(entries)
     scripts = {path.name for path in folder.glob("*.py") if "cli(Config, main" in path.read_text()}
     assert scripts == {name for name in entries if re.fullmatch(r"train(_\w+)?\.py", name)}
@@ -337,10 +337,19 @@ def test_the_readme_example_runs_and_prints_what_it_says(capsys):
 
 
 def test_links_of_the_readmes_exist():
-    for path in (ROOT / "README.md", *(ROOT / "papers").glob("*/README.md")):
+    for path in (ROOT / "README.md", *(ROOT / "papers").glob("*/README.md"), *(ROOT / "papers").glob("*/NOTEBOOK.md")):
         text = path.read_text()
         for link in re.findall(r"\]\(([^)#:]+)\)", text) + re.findall(r'src="([^"]+)"', text):
             assert (path.parent / link).exists(), f"{path}: {link}"
+
+
+def test_links_to_sections_of_the_rooms_lead_to_a_heading():
+    """As GitHub names headings: lower case, without punctuation, with hyphens for spaces."""
+    for path in (ROOT / "README.md", *(ROOT / "papers").glob("*/*.md")):
+        for file, section in re.findall(r"\]\(([^)#:]*\.md|)#([^)]+)\)", path.read_text()):
+            headings = re.findall(r"^#+ (.+)$", (path.parent / file if file else path).read_text(), re.M)
+            names = [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+            assert section in names, f"{path}: {file}#{section}"
 
 
 def test_the_tests_that_their_readme_names_exist():
