@@ -16,8 +16,8 @@ from papers.bias_reduced_her.filtered import Reward, misleading
 from papers.bias_reduced_her.instructional import Instruction, Proposal
 
 Keep = Literal["all", "filtered", "redrawn", "thinned"]
-"""Which virtual transitions are kept. all: all. filtered: those that do not mislead. redrawn: likewise, and goals are
-drawn among those that do not mislead only. thinned, a control: a random subset of all, as many as `filtered` keeps."""
+"""Which virtual transitions are kept. all: every one. filtered: those that do not mislead. redrawn: likewise, with the
+goals drawn only among those that do not mislead. thinned, a control: as many as `filtered` keeps, at random."""
 
 
 class Hindsight:

@@ -1,6 +1,6 @@
 """The instructional-based strategy, IBS: prefer virtual goals that teach much (Sec. 3.1, Algorithm 1).
 
-The agent has to learn the goals of the distribution g. A virtual goal also teaches about goals near it, as a kernel
+The agent has to reach goals that are distributed as g. A virtual goal also teaches about goals near it, as a kernel
 says; g smoothed by the kernel is the target distribution q* of virtual goals. What has been covered is the proposal q,
 the histogram of the virtual goals stored so far. A goal is worth q* - q, but at least a small floor.
 """
