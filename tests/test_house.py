@@ -344,6 +344,15 @@ def test_links_of_the_readmes_exist():
             assert (path.parent / link).exists(), f"{path}: {link}"
 
 
+def test_links_to_sections_of_the_rooms_lead_to_a_heading():
+    """As GitHub names headings: lower case, without punctuation, with hyphens for spaces."""
+    for path in (ROOT / "README.md", *(ROOT / "papers").glob("*/*.md")):
+        for file, section in re.findall(r"\]\(([^)#:]*\.md|)#([^)]+)\)", path.read_text()):
+            headings = re.findall(r"^#+ (.+)$", (path.parent / file if file else path).read_text(), re.M)
+            names = [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+            assert section in names, f"{path}: {file}#{section}"
+
+
 def test_the_tests_that_their_readme_names_exist():
     for line in (ROOT / "tests/README.md").read_text().splitlines():
         text = ""

@@ -6,7 +6,8 @@
 
 A gripper has to grab a ball and throw it into a black hole that lies outside its reach. The tasks are those of Manela
 and Biess, "Bias-reduced hindsight experience replay with virtual goal prioritization" (2021), Appendix C, which gives
-observations, actions, goals and rewards; every length, speed and time is our own (see README of that paper's room).
+observations, actions, goals and rewards; every length, speed and time is our own (see NOTEBOOK.md in that paper's
+room).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Filtered-HER: leave out virtual transitions that mislead (Sec. 3.2, Algorithm 2).
 
-Hindsight gives a transition the goal that its episode achieved later. Where the goal had already been achieved in the
-state in which the action was taken, the action looks as if it had earned the success, whatever it was: a hand that
-misses the ball is rewarded for leaving the ball where it lies. An agent that stops at success never meets such a
-transition, so that nothing corrects its value.
+Hindsight gives a transition a goal that its episode achieved later. If the state in which the action was taken had
+already achieved that goal, the action seems to have earned the success, whatever it was: a hand that misses the ball is
+rewarded for leaving the ball where it lies. An agent that stops at success never experiences such a transition, so
+nothing corrects its value.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Hindsight experience replay: the virtual goals of an episode, strategy `future` (Algorithms 1 and 2).
 
-The variants of the paper are the two settings here: which future goals are preferred (`instruction`), and what becomes
-of misleading ones (`keep`).
+Two settings make the paper's variants: which future goals are preferred (`instruction`), and what happens to
+misleading ones (`keep`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from papers.bias_reduced_her.filtered import Reward, misleading
 from papers.bias_reduced_her.instructional import Instruction, Proposal
 
 Keep = Literal["all", "filtered", "redrawn", "thinned"]
-"""Which virtual transitions are kept: all; those that do not mislead; those, and another goal is drawn in the place of
-one that would mislead; or, for comparison, as many of all, taken at random, as the filter would have kept."""
+"""Which virtual transitions are kept. all: every one. filtered: those that do not mislead. redrawn: likewise, with the
+goals drawn only among those that do not mislead. thinned, a control: as many as `filtered` keeps, at random."""
 
 
 class Hindsight:
@@ -34,7 +34,7 @@ class Hindsight:
         proposal: Proposal | None = None,
     ):
         """k: virtual goals drawn per transition, 0 for none. instruction: weighs goals, None for equal weights.
-        proposal: told of the goals kept; must be that of `instruction` if both are given."""
+        proposal: counts the goals kept; must be that of `instruction` if both are given."""
         if k < 0:
             raise UserError(f"k, the number of virtual goals per transition, must not be negative, not {k}")
         if not callable(reward):
@@ -46,8 +46,10 @@ class Hindsight:
         self.proposal = proposal if instruction is None else instruction.proposal
 
     def __call__(self, achieved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Virtual transitions of an episode of T steps that achieved the goals `achieved` [T + 1, d], the first state's
-        included: the steps 0 .. T - 1 that they replay, int64 [n], and their goals [n, d]."""
+        """Virtual transitions of an episode of T steps. achieved: the goals of its states s_0 .. s_T [T + 1, d].
+
+        Returns the steps to be stored again, 0 .. T - 1, int64 [n], and their virtual goals [n, d].
+        """
         length = len(achieved) - 1
         # Algorithm 1, lines 18-19: priorities of all goals of the episode, before any of them is stored.
         weights = np.ones(length) if self.instruction is None else self.instruction.weights(achieved[1:])
@@ -60,7 +62,7 @@ class Hindsight:
         goals = achieved[1 + picks]
         if self.keep in ("filtered", "thinned"):
             useful = ~misleading(achieved[steps], goals, self.reward)
-            if self.keep == "thinned":  # as many, but any
+            if self.keep == "thinned":  # as many, chosen at random
                 useful = self.rng.permutation(useful)
             steps, goals = steps[useful], goals[useful]  # Algorithm 2, lines 20-21
         if self.proposal is not None and len(goals):
@@ -95,7 +97,7 @@ def _draw_future(weights, uniforms):
 
 @njit(cache=True)
 def _draw_allowed(weights, allowed, uniforms):
-    """As `_draw_future`, among the u with allowed[t, u] only; steps without any are left out."""
+    """Like `_draw_future`, but only among the u with allowed[t, u]; steps without any are skipped."""
     length, k = uniforms.shape
     steps = np.empty(length * k, np.int64)
     picks = np.empty(length * k, np.int64)

@@ -1,8 +1,8 @@
-"""The instructional-based strategy, IBS: prefer virtual goals from which much can be learned (Sec. 3.1, Algorithm 1).
+"""The instructional-based strategy, IBS: prefer virtual goals that teach much (Sec. 3.1, Algorithm 1).
 
-What has to be learned is the goal distribution g. A virtual goal teaches about goals near it, which a kernel expresses;
-g seen through the kernel is the target distribution q* of virtual goals. What is known already is the proposal q, the
-histogram of the virtual goals stored so far. A goal is worth q* - q, and at least a small floor.
+The agent has to reach goals that are distributed as g. A virtual goal also teaches about goals near it, as a kernel
+says; g smoothed by the kernel is the target distribution q* of virtual goals. What has been covered is the proposal q,
+the histogram of the virtual goals stored so far. A goal is worth q* - q, but at least a small floor.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Density = Callable[[np.ndarray], np.ndarray]
 
 
 class GoalDistribution(Protocol):
-    """What IBS has to know of the task's goals: `UniformGoals`, or a mixture of Gaussians (goal_mixture.py)."""
+    """What IBS needs to know about the task's goals: `UniformGoals`, or a mixture of Gaussians (goal_mixture.py)."""
 
     def score(self, goals: np.ndarray, sigma: float) -> np.ndarray:
-        """mu of virtual goals [n, 2] for a kernel of width sigma, but for a constant factor: [n]."""
+        """mu of virtual goals [n, 2] for a kernel of width sigma, up to a constant factor: [n]."""
 
 
 class Grid:
@@ -44,7 +44,7 @@ class Grid:
         """Centres of the cells [M * N, 2], the last index running fastest."""
 
     def cell(self, goals: np.ndarray) -> np.ndarray:
-        """Flat cell numbers int64 [n] of goals [n, 2]; a goal outside counts for the cell nearest to it."""
+        """Flat cell numbers int64 [n] of goals [n, 2]; a goal outside the grid counts for the nearest cell."""
         place = ((goals - self.low) / self.size).astype(np.int64)
         place = np.clip(place, 0, np.array(self.shape) - 1)
         return place[:, 0] * self.shape[1] + place[:, 1]
@@ -57,7 +57,7 @@ def kernel(a: np.ndarray, b: np.ndarray, variance: float) -> np.ndarray:
 
 
 class UniformGoals:
-    """Goals that are uniform in the box from `low` (2,) to `high` (2,)."""
+    """Goals uniform in the box from `low` (2,) to `high` (2,)."""
 
     def __init__(self, low: np.ndarray, high: np.ndarray):
         self.low, self.high = np.asarray(low, float), np.asarray(high, float)
@@ -69,7 +69,7 @@ class UniformGoals:
     def score(self, goals: np.ndarray, sigma: float) -> np.ndarray:
         """As in `GoalDistribution`: the integral of the kernel over the box, which the error function gives."""
         low, high = (erf((corner - goals) / (sigma * 2**0.5)) for corner in (self.low, self.high))
-        return (high - low).prod(axis=1)  # Eqs. (3) and (4), but for a constant factor
+        return (high - low).prod(axis=1)  # Eqs. (3) and (4), up to a constant factor
 
 
 def target_distribution(grid: Grid, goals: GoalDistribution, variance: float) -> np.ndarray:
@@ -104,12 +104,12 @@ class Proposal:
 
     @property
     def smoothed(self) -> np.ndarray:
-        """Shares with one more goal in every cell, so that none is zero: what divergences are taken from."""
+        """Shares with one more goal in every cell, so that none is zero; for divergences."""
         return (self.counts + 1) / (self.counts + 1).sum()
 
 
 class Instruction:
-    """How much is to be learned from a virtual goal, given what has been stored."""
+    """How much a virtual goal teaches, given what has been stored."""
 
     def __init__(
         self,
@@ -120,8 +120,8 @@ class Instruction:
         variance_decay: float = 0.9,
         floor: float = 0.002,
     ):
-        """variance: first sigma^2 of the kernel, in squared units of the goals; variance_end and variance_decay:
-        its last value and the factor of `anneal`; floor: smallest weight of a goal."""
+        """variance: initial sigma^2 of the kernel, in squared units of the goals; variance_end: its final value;
+        variance_decay: the factor that `anneal` applies; floor: smallest weight of a goal."""
         if not 0 < variance_end <= variance:
             raise UserError(f"sigma^2 must be positive and fall: 0 < {variance_end} <= {variance} does not hold")
         if not 0 < variance_decay <= 1:
@@ -133,16 +133,16 @@ class Instruction:
         self.set_goals(goals)
 
     def set_goals(self, goals: GoalDistribution) -> None:
-        """The task's goals are distributed like this from now on (App. A.2)."""
+        """Set the distribution of the task's goals, at the start and when they move (App. A.2)."""
         self.goals = goals
         self.target = target_distribution(self.proposal.grid, goals, self.variance)
 
     def anneal(self) -> None:
-        """One decay of sigma^2: the target becomes sharper."""
+        """Decay sigma^2 once, which sharpens the target."""
         self.variance = max(self.variance * self.variance_decay, self.variance_end)
         self.set_goals(self.goals)
 
     def weights(self, goals: np.ndarray) -> np.ndarray:
-        """Weight of each goal [n, 2]: [n]. To be normalised over the goals to choose from: Eq. (7)."""
+        """Weights [n] of goals [n, 2], to be normalised over the goals to choose from: Eq. (7)."""
         missing = self.target - self.proposal.q
         return np.maximum(missing, self.floor)[self.proposal.grid.cell(goals)]  # Eqs. (6) and (10)

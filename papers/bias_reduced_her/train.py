@@ -2,8 +2,8 @@
 
     .venv/bin/python -m papers.bias_reduced_her.train --env Hand --method filtered-her-ibs --seed 0
 
-The methods share agent, memory, prioritised replay and the loop below. They differ in the virtual goals of an episode
-alone: which are preferred (``ibs``) and which are left out (``filtered``); see hindsight.py.
+The methods share agent, memory, prioritised replay and the loop below. They differ only in the virtual goals of an
+episode: which are preferred (``ibs``) and which are left out (``filtered``); see hindsight.py.
 
 Time is counted in episodes. As in the original HER (Andrychowicz et al. 2017, Appendix A), an epoch is 50 training
 cycles, a cycle 16 episodes and then 40 gradient steps; the target networks move once per cycle.
@@ -34,34 +34,34 @@ from papers.bias_reduced_her.worlds.tasks import TASKS, make_env, make_worlds
 METHODS: dict[str, Keep] = {
     "her": "all", "filtered-her": "filtered", "her-ibs": "all", "filtered-her-ibs": "filtered", "her-thinned": "thinned"
 }  # fmt: skip
-"""Methods and the virtual transitions that each keeps. The last one is no method but a control, see hindsight.py."""
+"""Method -> the virtual transitions it keeps. The last one is a control, not in the paper; see hindsight.py."""
 SAVE_EVERY = 10
 """Epochs between two checkpoints."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """Every setting of a run. Defaults are the paper's where it states a value, with the place where it does, and else
-    those of the original HER, whose networks and settings the paper takes."""
+    """Every setting of a run. Defaults are the paper's, with the place that states them, and otherwise those of the
+    original HER, whose networks and settings the paper takes."""
 
     env: str = "Hand"
     """Task: Hand, HandWall, Robot, or the id of any gymnasium goal environment with continuous actions."""
     method: Literal["her", "filtered-her", "her-ibs", "filtered-her-ibs", "her-thinned", "none"] = "filtered-her-ibs"
-    """Kind of hindsight (Sec. 4.2); her-thinned is HER that keeps as many virtual goals as the filter would, at random;
-    none replays real goals only."""
+    """Kind of hindsight (Sec. 4.2). her-thinned: HER, its virtual goals thinned at random to as many as the filter
+    keeps. none: real goals only."""
     seed: int = 0
     """Seed of all random streams of the run."""
     epochs: Count = 200
-    """Training length in epochs. HER's."""
+    """Training length in epochs (HER's)."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
 
     cycles: Count = 50
-    """Training cycles per epoch. HER's."""
+    """Training cycles per epoch (HER's)."""
     episodes: Count = 16
-    """Episodes per cycle. HER's."""
+    """Episodes per cycle (HER's)."""
     updates: Count = 40
-    """Gradient steps per cycle. HER's."""
+    """Gradient steps per cycle (HER's)."""
     batch_size: Annotated[int, Range("be at least 2, which batch normalisation needs", lambda value: value >= 2)] = 64
     """Transitions per gradient step (App. D.2)."""
     capacity: Count = 1_000_000
@@ -74,45 +74,46 @@ class Config:
     clip: Positive = 3.0
     """Largest gradient norm (L2), actor and critic (App. D.2)."""
     tau: Share = 0.05
-    """Share of the online in the target networks per cycle. HER's; App. D.1 prints 7, which cannot be a share."""
+    """Share of the way that the target networks move to the online ones, once per cycle. HER's; App. D.1 prints 7,
+    which cannot be a share."""
     action_penalty: NotNegative = 0.0
     """Weight of the actions' mean square in the actor's loss. Not in the paper; 1 in the code of HER."""
     epsilon: Share = 1.0
-    """First probability of exploring (App. D.1)."""
+    """Initial probability of exploring (App. D.1)."""
     epsilon_decay: Share = 0.95
-    """Factor on it at the start of every epoch but the first (App. D.1)."""
+    """Factor on epsilon at the start of every epoch but the first (App. D.1)."""
     epsilon_end: Share = 0.05
-    """Its smallest value (App. D.1)."""
+    """Smallest epsilon (App. D.1)."""
 
     k: int = 4
-    """Virtual goals drawn per transition, strategy `future`. HER's."""
+    """Virtual goals drawn per transition, strategy `future` (HER's)."""
     redraw: bool = False
-    """A goal that the filter leaves out is drawn again (Sec. 3.2.2, where Algorithm 2 skips it)."""
+    """Draw another goal for one that the filter leaves out, as in Sec. 3.2.2 (Algorithm 2 skips it)."""
     end_at_success: bool = True
-    """Success ends an episode, for real goals and virtual ones. False: virtual successes do not, nor do real ones
-    unless the environment itself terminates, as Hand, HandWall and Robot do."""
+    """Success ends an episode, for real and for virtual goals. Otherwise virtual successes are bootstrapped, and real
+    ones, too, unless the environment itself terminates, as Hand, HandWall and Robot do."""
     per_alpha: Share = 0.6
-    """Exponent of priorities. Not in the paper; Schaul et al. 2016."""
+    """Exponent of priorities. Not in the paper; from Schaul et al. 2016."""
     per_beta: Share = 0.4
-    """First exponent of the importance weights; reaches 1 at the end of training. Not in the paper; likewise."""
+    """Initial exponent of the importance weights, 1 at the end of training. Not in the paper; likewise."""
 
     grid: Count = 10
-    """Cells of the grid of virtual goals along each side. Not in the paper."""
+    """Cells along each side of the grid of virtual goals. Not in the paper."""
     sigma: Positive = 2.0
-    """IBS: first standard deviation of the kernel, in sides of the screen (Sec. 3.1.3, Algorithm 1)."""
+    """IBS: initial standard deviation of the kernel; the screen has sides of 1 (Sec. 3.1.3, Algorithm 1)."""
     sigma_end: Positive = 0.2
-    """IBS: its last value (Fig. 2). Virtual goals are compared with the target distribution of this kernel."""
+    """IBS: final sigma (Fig. 2). KL(q* || q) is measured with the target distribution for this kernel."""
     sigma_decay: float = 0.9
-    """IBS: factor on it (Sec. 3.1.3) ..."""
+    """IBS: factor of one decay of sigma (Sec. 3.1.3)."""
     sigma_cycles: Count = 50
-    """IBS: ... after this many training cycles (Sec. 3.1.3)."""
+    """IBS: training cycles between two decays of sigma (Sec. 3.1.3)."""
     sigma_squared: bool = False
-    """IBS: sigma and sigma_end are variances, as Secs. 3.1.2 and 3.1.3 write them."""
+    """IBS: read sigma and sigma_end as variances, as Secs. 3.1.2 and 3.1.3 write them."""
     floor: float = 0.002
     """IBS: smallest weight of a goal (Sec. 3.1.2)."""
     goals: Literal["uniform", "mixture", "moving"] = "uniform"
-    """Distribution of real goals: the task's; a mixture of Gaussians (App. A.1); or one that becomes another at half of
-    the training (App. A.2)."""
+    """Distribution of real goals. uniform: the task's own. mixture: two Gaussians (App. A.1). moving: from one
+    mixture to another halfway through training (App. A.2)."""
 
     eval_episodes: Count = 100
     """Episodes per evaluation. Not in the paper."""
@@ -132,8 +133,8 @@ def replay_bytes(config: Config) -> int:
 
 @dataclass(frozen=True)
 class Episode:
-    """T steps: states s_0 .. s_T [T + 1, o], the goals they achieve [T + 1, d] and the one that was wanted [d], actions
-    [T, a], rewards [T]. terminated: did it end for good, or run out of time?"""
+    """T steps: states s_0 .. s_T [T + 1, o], the goals they achieve [T + 1, d], the desired goal [d], actions [T, a],
+    rewards [T]. terminated: whether it ended for good, rather than by running out of time."""
 
     states: np.ndarray
     achieved: np.ndarray
@@ -144,7 +145,7 @@ class Episode:
 
 
 class Trainer:
-    """All that a run consists of. Pickled between two cycles, so that an interrupted run goes on bit for bit."""
+    """The whole state of a run. Pickled between two cycles, so that an interrupted run resumes bit for bit."""
 
     def __init__(self, config: Config):
         c, streams, task = config, Streams(config.seed), make_env(config.env)
@@ -185,7 +186,7 @@ class Trainer:
 
     @property
     def variances(self) -> tuple[float, float, float]:
-        """First and last variance of the kernel, and the factor between them after some cycles."""
+        """Initial and final variance of the kernel, and the factor of one decay."""
         power = 1 if self.config.sigma_squared else 2
         return self.config.sigma**power, self.config.sigma_end**power, self.config.sigma_decay**power
 
@@ -197,7 +198,7 @@ class Trainer:
     # --- one training cycle -------------------------------------------------------------------------------------------
 
     def cycle(self) -> float:
-        """The paper's Algorithms 1 and 2 in their order; `hindsight` alone differs.
+        """The paper's Algorithms 1 and 2 in their order; only `hindsight` differs.
 
         Returns the critic's mean loss, 0 while the memory holds less than a batch.
         """
@@ -214,11 +215,11 @@ class Trainer:
         return float(np.mean(losses or [0.0]))
 
     def draw(self) -> np.ndarray:
-        """Seeds of starts and goals for a cycle's episodes, int64 [episodes]; evaluation has the odd ones."""
+        """Seeds of starts and goals for a cycle's episodes, int64 [episodes]: even; evaluation has the odd ones."""
         return 2 * self.starts.integers(2**31, size=self.config.episodes)
 
     def explore(self, inputs: np.ndarray) -> np.ndarray:
-        """The agent's actions with the exploration of this epoch."""
+        """The agent's actions, with this epoch's exploration."""
         return self.agent.explore(inputs, epsilon=self.epsilon, rng=self.exploration)
 
     def play(self, worlds: VectorEnv, seeds: np.ndarray, act: Any, **options: Any) -> list[Episode]:
@@ -244,15 +245,15 @@ class Trainer:
         ]
 
     def ends(self, rewards: np.ndarray, terminated: Any = False) -> np.ndarray:
-        """Whether steps with these rewards [n] end their episode for good. Success does, if end_at_success says so."""
+        """Whether steps with these rewards [n] end their episode for good. Success does if `end_at_success` is set."""
         return terminated | ((rewards == 0) & self.config.end_at_success)
 
     def store(self, e: Episode, virtual: np.ndarray, goals: np.ndarray) -> None:
-        """Put an episode into the memory with its goal, and its steps `virtual` [n] with virtual `goals` [n, d]."""
+        """Store an episode under its own goal, and its steps `virtual` [n] under virtual `goals` [n, d]."""
         steps = np.arange(len(e.actions))
         real = np.broadcast_to(e.goal, (len(steps), len(e.goal)))
         self._add(e, steps, real, e.rewards, (steps == steps[-1]) & e.terminated)
-        # Which inputs there are is the same question for every method: real goals, and achieved ones as often.
+        # The scale must not depend on the method: real goals, and achieved ones equally often.
         self.scale.add(np.concatenate([_joined(e.states[1:], real), _joined(e.states[1:], e.achieved[1:])]))
         if len(virtual):
             rewards = np.asarray(self.reward(e.achieved[virtual + 1], goals, None))
@@ -279,7 +280,7 @@ class Trainer:
         return loss
 
     def next_cycle(self) -> None:
-        """Move the target networks, the goals where they move, and the kernel of IBS."""
+        """Move the target networks; move the goals and narrow the kernel of IBS when it is time to."""
         c = self.config
         self.agent.average_targets()
         self.cycles_done += 1
@@ -291,7 +292,7 @@ class Trainer:
                 self.instruction.anneal()
 
     def inputs(self, states: np.ndarray, goals: np.ndarray) -> np.ndarray:
-        """What the networks see of states [n, o] and goals [n, d]."""
+        """Scaled inputs of the networks for states [n, o] and goals [n, d]."""
         return self.scale(_joined(states, goals))
 
     # --- evaluation ---------------------------------------------------------------------------------------------------
@@ -309,7 +310,7 @@ class Trainer:
         self.tests = make_worlds(self.config.env, self.config.eval_episodes)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the worlds, which every cycle sets back to new starts."""
+        """Without the environments, which every cycle resets to new starts."""
         return {name: value for name, value in vars(self).items() if name not in ("worlds", "tests")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -339,7 +340,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
+    """Train in ``run_dir``, or resume there; returns the summary. See `lab.run.runs.execute`."""
     total = config.epochs * config.cycles * config.episodes
     return execute(config, run_dir, train, Trainer, total=lambda _: total, unit="episode", score="success", **options)
 

@@ -2,15 +2,15 @@
 
     .venv/bin/python -m papers.bias_reduced_her.train_bitflip --env BitFlip-10-timeout --method her --seed 0
 
-A Q-network learns to turn n bits into n others, with one more action that leaves the bits alone and ends the game. What
-every action is worth can be computed (envs/bitflip.py), so that the network's bias is its value minus the right one.
-Hindsight, memory, prioritised replay and settings are those of train.py, with a DQN in the place of DDPG.
+A Q-network learns to turn n bits into n others; one more action leaves the bits alone and ends the game. The true value
+of every action can be computed (envs/bitflip.py); the network's bias is its own value minus the true one. Hindsight,
+memory, prioritised replay and settings are those of train.py, with a DQN in place of DDPG.
 
 Env: BitFlip-<n> is the plain task; BitFlip-<n>-terminal and BitFlip-<n>-timeout have the action, see envs/bitflip.py.
 
-Of the action, hindsight stores nothing but successes: the bits stay as they are, so that the virtual goal is always the
-state itself. No episode ever acts in such a state. A table would therefore not be biased at all, in any value that is
-ever asked for; a network is where it takes other goals for that one.
+For this action hindsight stores nothing but successes: the bits do not change, so the virtual goal is always the state
+itself. No episode ever acts in such a state. A table would therefore be unbiased in every value that is ever used; a
+network is biased where it confuses other goals with that one.
 """
 
 import math
@@ -35,7 +35,7 @@ from papers.bias_reduced_her.hindsight import Hindsight
 
 MAX_BITS = 30
 PAIRS = 200
-"""Pairs of bits and goal at each distance in which values are compared."""
+"""Pairs of bits and goal at each distance, for which values are compared."""
 SAVE_EVERY = 10
 """Epochs between two checkpoints."""
 
@@ -48,11 +48,11 @@ class Config:
     env: str = "BitFlip-10-timeout"
     """BitFlip-<n>, BitFlip-<n>-terminal or BitFlip-<n>-timeout."""
     method: Literal["none", "her", "filtered-her"] = "filtered-her"
-    """Kind of hindsight; none replays real goals only."""
+    """Kind of hindsight; none: real goals only."""
     seed: int = 0
     """Seed of all random streams of the run."""
     epochs: Count = 60
-    """Training length in epochs: by then, exploration has reached its smallest value."""
+    """Training length in epochs; by then exploration has reached its smallest value."""
 
     cycles: Count = 20
     """Training cycles per epoch; fewer than train.py's 50, so that these epochs take half a minute."""
@@ -72,20 +72,20 @@ class Config:
     clip: Positive = 3.0
     """Largest gradient norm (L2)."""
     tau: Share = 0.05
-    """Share of the online in the target network per update, where train.py moves it per cycle."""
+    """Share of the way that the target network moves to the online one, per update (train.py: per cycle)."""
     epsilon: Share = 1.0
-    """First probability of a random action."""
+    """Initial probability of a random action."""
     epsilon_decay: Share = 0.95
-    """Factor on it at the start of every epoch but the first."""
+    """Factor on epsilon at the start of every epoch but the first."""
     epsilon_end: Share = 0.05
-    """Its smallest value."""
+    """Smallest epsilon."""
 
     k: Count = 4
     """Virtual goals drawn per transition, strategy `future`."""
     per_alpha: Share = 0.6
     """Exponent of priorities."""
     per_beta: Share = 0.4
-    """First exponent of the importance weights; reaches 1 at the end of training."""
+    """Initial exponent of the importance weights, 1 at the end of training."""
     eval_episodes: Count = 200
     """Greedy episodes per evaluation, one evaluation per epoch."""
 
@@ -97,7 +97,7 @@ class Config:
 
 
 def task(config: Config) -> tuple[int, Quit | None]:
-    """Number of bits and kind of the additional action. Raises UserError for an unknown env."""
+    """Number of bits and kind of the extra action. Raises UserError for an unknown env."""
     match = re.fullmatch(r"BitFlip-(\d+)(?:-(terminal|timeout))?", config.env)
     if not match or not 1 <= int(match[1]) <= MAX_BITS:
         raise UserError(
@@ -128,7 +128,7 @@ def shares(n: int) -> np.ndarray:
 
 
 def replay_fields(n: int) -> Fields:
-    """What the memory keeps of a transition between states of n bits, each with its goal."""
+    """Fields of a stored transition between states of n bits, each joined with its goal."""
     return {
         "inputs": ((2 * n,), np.float32), "action": ((), np.int64), "reward": ((), np.float32),
         "next_inputs": ((2 * n,), np.float32), "terminal": ((), np.float32),
@@ -141,7 +141,7 @@ def replay_bytes(config: Config) -> int:
 
 
 class Trainer:
-    """All that a run consists of. Pickled as a whole, so that an interrupted run goes on bit for bit."""
+    """The whole state of a run. Pickled, so that an interrupted run resumes bit for bit."""
 
     def __init__(self, config: Config):
         (n, kind), streams = task(config), Streams(config.seed)
@@ -179,7 +179,7 @@ class Trainer:
     # --- one training cycle -------------------------------------------------------------------------------------------
 
     def cycle(self) -> float:
-        """Play the cycle's episodes and store them, then learn. Returns the mean loss; 0 while a batch is not there."""
+        """Play the cycle's episodes and store them, then learn. Returns the mean loss; 0 before there is a batch."""
         for _ in range(self.config.episodes):
             self.store(*self.play())
         enough = len(self.memory) >= self.config.batch_size
@@ -204,7 +204,7 @@ class Trainer:
     def store(
         self, bits: np.ndarray, goal: np.ndarray, actions: list[int], rewards: list[float], terminated: bool
     ) -> None:
-        """Put an episode into the memory, once with its real goal and once with every virtual one."""
+        """Store an episode under its real goal, and its virtual transitions under theirs."""
         length = len(actions)
         every, ends = np.arange(length), np.arange(length) == length - 1
         self._add(bits, actions, every, np.broadcast_to(goal, (length, self.n)), np.array(rewards), ends & terminated)
@@ -236,7 +236,7 @@ class Trainer:
     # --- evaluation ---------------------------------------------------------------------------------------------------
 
     def evaluate(self) -> dict[str, float]:
-        """Success rate of the greedy policy, and how far its values are off, rounded to what a figure can show.
+        """Success rate of the greedy policy and bias of its values, rounded to what a figure can show.
 
         Means over all pairs of bits and goal that differ: ``flip_bias`` and ``quit_bias``, Q - Q* of flipping and of
         giving up, in costs of a step; ``quits``, share of pairs in which the greedy policy gives up. ``quit_bias_near``
@@ -292,7 +292,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
+    """Train in ``run_dir``, or resume there; returns the summary. See `lab.run.runs.execute`."""
     total = config.epochs * config.cycles * config.episodes
     return execute(config, run_dir, train, Trainer, total=lambda _: total, unit="episode", score="success", **options)
 

@@ -32,9 +32,9 @@ class Work(NamedTuple):
     linear: np.ndarray
     """Output of a linear layer [n, HIDDEN], or the gradient for it."""
     normalised: np.ndarray
-    """What gamma and beta of a layer get [3, n, HIDDEN], while the critic learns."""
+    """Inputs of gamma and beta of each layer [3, n, HIDDEN], while the critic learns."""
     scale: np.ndarray
-    """What a layer's normalisation multiplies with [3, HIDDEN]; gamma included where running statistics are used."""
+    """Factors of each layer's normalisation [3, HIDDEN]; times gamma where running statistics are used."""
     shift: np.ndarray
     """[HIDDEN]"""
     joined: np.ndarray

@@ -28,7 +28,7 @@ class Batch(NamedTuple, Generic[Array]):
 
 
 def replay_fields(env: Any) -> Fields:
-    """What the replay keeps of a transition of the goal environment `env`: a row of a `Batch`."""
+    """Fields of a stored transition of the goal environment `env`, as in a `Batch`."""
     observation, goal = (env.observation_space[name].shape[0] for name in ("observation", "desired_goal"))
     inputs, action, number = ((observation + goal,), np.float32), (env.action_space.shape, np.float32), ((), np.float32)
     return {"inputs": inputs, "action": action, "reward": number, "next_inputs": inputs, "terminal": number}
@@ -56,9 +56,9 @@ class Critic(nn.Module):
     The input and every hidden layer are batch-normalised: by the batch while the critic learns (`learning`), else by
     running averages, so that the value of a transition does not depend on its neighbours.
 
-    There are no parameters that the next normalisation would cancel: biases of the layers before one, scale and shift
-    of the input's. Their true gradient is zero, so that Adam would divide rounding errors by rounding errors and move
-    them at random by its step size.
+    Parameters that the next normalisation would cancel are left out: biases of the layers before one, scale and shift
+    of the input's. Their true gradient is zero, so Adam would divide rounding errors by rounding errors and move them
+    at random by its step size.
     """
 
     def __init__(self, n_inputs: int, n_actions: int):
@@ -97,9 +97,9 @@ class DDPG:
         seed: int = 0,
         device: str = "cpu",
     ):
-        """lr: Adam's step size of both networks. tau: share of the online in the target networks whenever these are
-        averaged. clip: largest norm of the gradient of each network. action_penalty: weight of the actions' mean square
-        in the actor's loss. seed: of the initial weights."""
+        """lr: Adam's step size of both networks. tau: share of the way that `average_targets` moves the target
+        networks to the online ones. clip: largest norm of the gradient of each network. action_penalty: weight of the
+        actions' mean square in the actor's loss. seed: of the initial weights."""
         self.action_penalty = action_penalty
         self.n_actions, self.gamma, self.tau, self.clip, self.device = n_actions, gamma, tau, clip, device
         with torch.random.fork_rng(devices=[]):
@@ -149,7 +149,7 @@ class DDPG:
     def targets(self, batch: Batch[Tensor]) -> Tensor:
         """y [n] = r + gamma Q'(s', pi'(s')), and r alone where the goal has been reached (Sec. 2.2).
 
-        Clipped to the values that are possible when every step costs 1 or nothing, as in Andrychowicz et al. 2017.
+        Clipped to the values that are possible where a step costs 1 or nothing, as in Andrychowicz et al. 2017.
         """
         next_q = self.target_critic(batch.next_inputs, self.target_actor(batch.next_inputs))
         y = batch.reward + self.gamma * (1.0 - batch.terminal) * next_q
@@ -161,7 +161,7 @@ class DDPG:
         return (weights * td.square()).mean(), td.detach()
 
     def actor_loss(self, batch: Batch[Tensor]) -> Tensor:
-        """-Q(s, pi(s)), averaged (Sec. 2.2); and a penalty that keeps tanh from saturating, which the paper has not."""
+        """Mean of -Q(s, pi(s)) (Sec. 2.2), and a penalty, not in the paper, that keeps tanh from saturating."""
         action = self.actor(batch.inputs)
         loss = -self.critic(batch.inputs, action).mean()
         return loss + self.action_penalty * action.square().mean() if self.action_penalty else loss
@@ -169,7 +169,7 @@ class DDPG:
     def update(self, batch: Batch[np.ndarray], weights: np.ndarray) -> tuple[float, np.ndarray]:
         """One step of critic and actor on a batch and its weights [n]. Returns the critic's loss and the TD errors [n].
 
-        The target networks stay; see `average_targets`.
+        The target networks do not move; see `average_targets`.
         """
         tensors = Batch(*(torch.from_numpy(value).to(self.device) for value in batch))
         loss, td = self.critic_loss(tensors, torch.from_numpy(weights).to(self.device))
@@ -179,11 +179,11 @@ class DDPG:
 
     @torch.no_grad()
     def average_targets(self) -> None:
-        """The target networks move a share tau towards the online ones, running averages included."""
+        """Move the target networks a share tau of the way to the online ones, running averages included."""
         torch._foreach_lerp_(self.averaged, self.online, self.tau)
 
     def weights(self) -> dict[str, Tensor]:
-        """What a run leaves behind: all numbers of actor and critic, as ``actor.<name>`` and ``critic.<name>``."""
+        """What a run saves: all numbers of actor and critic, as ``actor.<name>`` and ``critic.<name>``."""
         networks = {"actor": self.actor, "critic": self.critic}
         return {f"{name}.{key}": value for name, net in networks.items() for key, value in net.state_dict().items()}
 

@@ -28,7 +28,7 @@ class DQN:
         clip: float = 3.0,
         seed: int = 0,
     ):
-        """Arguments as those of `ddpg.DDPG`."""
+        """Arguments as in `ddpg.DDPG`."""
         self.n_actions, self.gamma, self.tau, self.clip = n_actions, gamma, tau, clip
         sizes = [n_inputs, HIDDEN, HIDDEN, HIDDEN, n_actions]
         with torch.random.fork_rng(devices=[]):
@@ -67,7 +67,7 @@ class DQN:
         return (weights * td.square()).mean(), td.detach()
 
     def update(self, batch: Batch, weights: Tensor) -> tuple[float, np.ndarray]:
-        """One gradient step, and one of the target. Returns the loss and the TD errors [n]."""
+        """One gradient step, and one step of the target network. Returns the loss and the TD errors [n]."""
         loss, td = self.loss(batch, weights)
         for parameter, gradient in zip(self.parameters, torch.autograd.grad(loss, self.parameters)):
             parameter.grad = gradient

@@ -84,7 +84,7 @@ def update(batch, weights, sizes, online, target, moments, step, lr, gamma, clip
 
 
 class FastDDPG(DDPG):
-    """As `DDPG`, with its arguments, on the CPU only. Pickled, it continues identically."""
+    """`DDPG` for the CPU, with the same arguments. A pickled copy continues identically."""
 
     def __init__(self, n_inputs: int, n_actions: int, **settings: Any):
         """ValueError for a device other than the CPU."""
@@ -125,7 +125,7 @@ class FastDDPG(DDPG):
         return float(loss), self._work.td.copy()
 
     def average_targets(self) -> None:
-        """The target networks move a share tau towards the online ones, running statistics included."""
+        """Move the target networks a share tau of the way to the online ones, running statistics included."""
         for target, online in zip(self._target, self._online):
             k.average(target, online, self.tau)
 

@@ -9,14 +9,14 @@ from gymnasium.wrappers.utils import RunningMeanStd
 LARGEST = 5.0
 """Scaled inputs are clipped to [-LARGEST, LARGEST]."""
 SMALLEST_DEVIATION = 0.01
-"""An input that hardly varies is not blown up."""
+"""Smallest divisor, so that an input that hardly varies is not blown up."""
 
 
 class Scaler:
     """Statistics of inputs [n, i] seen so far; called with inputs [n, i], it returns them scaled, float32.
 
-    Before the first `add` it changes nothing but what lies beyond LARGEST. An input that is always the same in one
-    place (the first state, say) moves with the statistics, which a batch normalisation after it would blow up.
+    Before the first `add` it only clips. An input that is always the same in one place (the first state, say) moves
+    with the statistics, which a batch normalisation behind it would blow up.
     """
 
     def __init__(self, size: int):
@@ -24,7 +24,7 @@ class Scaler:
         self._refresh()
 
     def add(self, inputs: np.ndarray) -> None:
-        """Take the inputs [n, i] into the statistics, which changes the scale of all inputs from now on."""
+        """Add the inputs [n, i] to the statistics, which changes the scale of all inputs from now on."""
         self._seen.update(inputs.astype(np.float64))
         self._refresh()
 
@@ -36,9 +36,9 @@ class Scaler:
         return np.clip((inputs - self.mean) / self.deviation, -LARGEST, LARGEST)
 
     def weights(self) -> dict[str, torch.Tensor]:
-        """What a run leaves behind, beside the networks' weights."""
+        """What a run saves beside the networks' weights."""
         return {"scale.mean": torch.from_numpy(self.mean), "scale.deviation": torch.from_numpy(self.deviation)}
 
     def load(self, weights: dict[str, torch.Tensor]) -> None:
-        """Scale as the run did that left these weights behind."""
+        """Scale as the run that saved these weights did."""
         self.mean, self.deviation = (weights[f"scale.{name}"].numpy() for name in ("mean", "deviation"))

@@ -5,7 +5,7 @@ starts and goals and begin with the same networks, seed by seed: comparisons on 
 
 *Gate.* On a task where no method succeeds in more than NEAR_ZERO nothing about success is decided.
 
-*Readings.* What happens at a virtual success is read in two ways, and each has verdicts of its own (README.md).
+*Readings.* What happens at a virtual success is read in two ways, and each has verdicts of its own (NOTEBOOK.md).
 """
 
 from collections.abc import Sequence

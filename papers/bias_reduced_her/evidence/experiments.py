@@ -26,8 +26,8 @@ BUDGET = Scales(
     full=dict(epochs=200, eval_every=4),
 )
 LONGER = {"HandWall": Scales(quick=dict(epochs=200, eval_every=4))}
-"""Where no method reached a success of 5 % at quick: doubled for all, by the rule that the README had registered.
-Curves keep their 50 points, so that a score (the last five) is of the last tenth in every task."""
+"""Where no method reached a success of 5 % at quick: doubled for all, by rule 4 in NOTEBOOK.md (Registered before the
+runs). Curves keep their 50 points, so that a score (the last five) is of the last tenth in every task."""
 BITFLIP: dict[str, Any] = dict(
     seeds=Scales(1, 5, 15), budget=Scales(smoke=dict(epochs=2, cycles=2, updates=5, eval_episodes=3, capacity=5_000))
 )

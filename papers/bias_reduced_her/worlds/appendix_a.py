@@ -1,4 +1,4 @@
-"""Goals that are not spread evenly, and goals that move (App. A), without a learner.
+"""Goals that are not uniform, and goals that move (App. A), without a learner.
 
     .venv/bin/python -m papers.bias_reduced_her.worlds.appendix_a --env mixture --method importance-sampling --seed 0
 
@@ -7,9 +7,9 @@ exactly, it is estimated from samples of the square (monte-carlo), from samples 
 from a mixture that EM has fitted to samples of goals (em).
 
 `moving goals`: how the histogram q of the stored virtual goals follows the target q* when the goals jump from one
-corner to the opposite one after half of the episodes. Every episode achieves goals that are spread evenly over the
-unit square; hindsight chooses among them by instruction (her-ibs) or all alike (her). That is the friendliest case for
-IBS: whatever it looks for, every episode offers.
+corner to the opposite one after half of the episodes. Every episode achieves goals spread evenly over the unit
+square; hindsight chooses among them by instruction (her-ibs) or uniformly (her). This is the easiest case for IBS:
+every episode offers whatever it looks for.
 """
 
 from dataclasses import dataclass
@@ -43,14 +43,14 @@ AFTER = GoalMixture(np.ones(1), np.array([[0.25, 0.25]]), 0.08**2 * np.eye(2)[No
 SIZES = (30, 100, 300, 1_000, 3_000, 10_000)
 """Numbers of samples at which an estimate is made, each from new samples."""
 PER_SIDE = 10
-"""The estimates are compared at the centres of a grid with so many cells along each side."""
+"""The estimates are compared at the centres of a grid with this many cells along each side."""
 ROWS = 50
 """Rows of metrics over the episodes of a run."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """Settings of a measurement. The paper names sigma2 and floor alone; k and grid are those of train.py."""
+    """Settings of a measurement. The paper states only sigma2 and floor; k is that of train.py, the grid is finer."""
 
     env: Literal["mixture", "moving goals"] = "mixture"
     """What is measured: the scores of a known mixture, or how q follows goals that move."""
@@ -67,7 +67,7 @@ class Config:
     steps: Count = 50
     """moving goals: steps of an episode, each of which achieves a goal."""
     k: Count = 4
-    """moving goals: virtual goals per step, from those that the episode achieves later."""
+    """moving goals: virtual goals per step, drawn from those that the episode achieves later."""
     grid: Count = 20
     """moving goals: cells of the histogram along each side."""
     floor: Positive = 0.002
@@ -132,7 +132,7 @@ class Selection:
         self.set_goals(BEFORE)
 
     def set_goals(self, goals: GoalMixture) -> None:
-        """The goals are distributed like this from now on. q keeps what was stored before."""
+        """Change the distribution of the goals. q keeps what was stored before."""
         sigma2 = self.config.sigma2
         self.target = target_distribution(self.proposal.grid, goals, sigma2)
         if self.config.method == "her-ibs":

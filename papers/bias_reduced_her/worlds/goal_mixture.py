@@ -1,8 +1,8 @@
-"""Goals that are not spread evenly: a mixture of Gaussians, and how it scores a virtual goal (App. A.1).
+"""Goals that are not uniform: a mixture of Gaussians, and how it scores a virtual goal (App. A.1).
 
 IBS scores a virtual goal g by mu(g), the integral over x of k(g, x) times the density of goals at x, with the kernel
 k(g, x) = exp(-|g - x|^2 / (2 sigma^2)) (Sec. 3.1.2). For a mixture the integral has a closed form, so that samples of
-goals are enough: `fit` a mixture to them, then `GoalMixture.score`. For any other density it can be estimated, by
+goals are enough: `fit` a mixture to them, then `GoalMixture.score`. For any other density it can be estimated by
 `monte_carlo` or `importance_sampled`. Points lie in R^d; the ball's goals have d = 2.
 """
 
@@ -15,12 +15,12 @@ from lab.run.errors import UserError
 from papers.bias_reduced_her.instructional import Density, kernel
 
 STARTS = 5
-"""EM finds a local maximum of the likelihood; the best of so many random starts is taken."""
+"""EM finds a local maximum of the likelihood; the best of this many random starts is taken."""
 
 
 @dataclass(frozen=True, eq=False)
 class GoalMixture:
-    """Density of goals: a weighted sum of N Gaussians. Raises UserError for shapes or weights that make none."""
+    """Density of goals: a weighted sum of N Gaussians. Raises UserError for invalid shapes or weights."""
 
     weights: np.ndarray
     """p_i, [N], not negative, of sum 1."""

@@ -1,7 +1,7 @@
-"""Which goals the task asks for, and what IBS knows of them: uniform ones, mixtures of Gaussians, ones that move.
+"""The task's goals, and what IBS knows about them: uniform goals, a mixture of Gaussians, and goals that move.
 
-A mixture (App. A.1) is known as samples alone, which EM turns into a mixture again; goals that move (App. A.2) change
-from one mixture into another at half of the training, and IBS is told of new samples then.
+IBS knows a mixture (App. A.1) only by samples, to which EM fits a mixture again; goals that move (App. A.2) change from
+one mixture to another halfway through training, and IBS then gets new samples.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ BEFORE = ((0.25, 0.75), (0.75, 0.25))
 AFTER = ((0.25, 0.25), (0.75, 0.75))
 """Centres of the two Gaussians, in sides of the box from its lower left corner: one diagonal, then the other."""
 SAMPLES = 1_000
-"""Goals from which IBS learns of a mixture."""
+"""Goals from which IBS learns a mixture."""
 
 
 class Goals:
     """The goals of a task's episodes. `known` is their distribution as IBS knows it; None for a task without a
-    two-dimensional box of goals, of which only "uniform", that is the task's own, will do."""
+    two-dimensional box of goals, where only "uniform" works: the task's own."""
 
     def __init__(self, kind: str, task: Any, streams: Streams):
         """kind: as `train.Config.goals` says. UserError for a mixture where the task has no box of goals."""
@@ -53,18 +53,18 @@ class Goals:
         self.known = fit(self.sample(SAMPLES, self.rng), 2, self.seed % 2**32)
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """n goals [n, 2] of the mixture; those outside of the box, one in a hundred, are drawn again."""
+        """n goals [n, 2] of the mixture; those outside the box, one in a hundred, are drawn again."""
         goals = self.mixture.sample(n, rng)
         while (outside := ((goals < self.low) | (goals > self.high)).any(axis=1)).any():
             goals[outside] = self.mixture.sample(int(outside.sum()), rng)
         return goals
 
     def options(self, seeds: np.ndarray) -> dict[str, Any]:
-        """What to reset episodes with these seeds [n] with, so that they have goals of the mixture."""
+        """Reset options that give episodes with these seeds [n] goals of the mixture; none for uniform goals."""
         return {} if self.kind == "uniform" else {"goal": self.sample(len(seeds), np.random.default_rng(seeds))}
 
     def move_on(self, progress: float) -> bool:
-        """To be told of the share of training that is over; True when the goals have just moved."""
+        """Move the goals when it is time. progress: share of training that is over. True if they have just moved."""
         if self.kind != "moving" or self.moved or progress < 0.5:
             return False
         self._become(AFTER)

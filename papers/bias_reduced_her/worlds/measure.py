@@ -1,8 +1,8 @@
-"""How well an agent does and what it believes: what is measured of its greedy episodes.
+"""How well an agent does and what it expects, measured on greedy episodes.
 
-Once, at the end of a run, more is measured where the task says which episodes begin with the ball in the hand: these
-apart from the others; and what the critic expects of goals on the line from a ball on the ground to the black hole. At
-the line's beginning lie the virtual goals that the filter leaves out, at its end the real ones.
+At the end of a run more is measured on tasks that say which episodes begin with the ball in the hand: these episodes
+apart from the others, and what the critic expects of goals on the line from a ball on the ground to the black hole. The
+virtual goals that the filter leaves out lie at the line's beginning, the real ones at its end.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def summary(trainer: Any, episodes: list[Any]) -> dict[str, float]:
 
 
 def kl(trainer: Any) -> dict[str, float]:
-    """``kl``: KL(q* || q) of the virtual goals stored so far, for every method with q* of the last kernel.
+    """``kl``: KL(q* || q) of the virtual goals stored so far; q* is that of the final kernel, for every method.
 
     {} for a task without a box of goals."""
     if trainer.proposal is None:
@@ -60,7 +60,7 @@ def short(metrics: dict[str, float]) -> dict[str, float]:
 
 def at_the_end(trainer: Any) -> dict[str, float]:
     """``env_steps``; ``virtual_per_step``; ``virtual i j``, the share of column i, row j of the grid among all virtual
-    goals, without empty cells; and where the task knows them the two starts and the line, see above."""
+    goals, without empty cells; and, where the task has them, the two starts and the line (see above)."""
     metrics = {"env_steps": trainer.steps_done, "virtual_per_step": trainer.virtual_done / max(trainer.steps_done, 1)}
     if trainer.proposal is not None:
         shares = trainer.proposal.q.reshape(trainer.proposal.grid.shape)
@@ -69,8 +69,8 @@ def at_the_end(trainer: Any) -> dict[str, float]:
 
 
 def starts_and_line(trainer: Any) -> dict[str, float]:
-    """``<name> held`` and ``<name> ground`` of episodes that begin with the ball in the hand and without it; and for
-    goals that lie on the way from ball to black hole by that share, ``estimate <share>`` and ``realised <share>``."""
+    """``<name> held`` and ``<name> ground``: of episodes that begin with and without the ball in the hand.
+    ``estimate <share>`` and ``realised <share>``: of goals at that share of the way from ball to black hole."""
     rng, n = Streams(trainer.config.seed).numpy("at the end"), trainer.config.eval_episodes
     seeds, act = 2 * rng.integers(2**31, size=(ROUNDS, n)) + 1, trainer.agent.act
     found: dict[str, float] = {}

@@ -33,14 +33,14 @@ def make_env(name: str) -> gymnasium.Env:
 
 
 def make_worlds(name: str, n: int) -> VectorEnv:
-    """n copies of the task for episodes side by side: in lock-step where the task offers that, else one by one.
+    """n copies of the task to play episodes side by side: in lock-step where the task offers that, else one by one.
 
-    What a copy does once its episode has ended is its own affair; callers ignore it until they reset all copies.
+    Callers ignore what a copy does after the end of its episode, until they reset all copies.
     """
     spec: Any = copy.copy(make_env(name).spec)
     if spec.vector_entry_point is not None:
         return gymnasium.make_vec(spec, num_envs=n)
     spec.disable_env_checker = True
-    # It goes on after an ended episode, which the alternative, an error, would not.
+    # A step after the end of an episode must not be an error, as it is in the other mode.
     options = {"autoreset_mode": AutoresetMode.NEXT_STEP}
     return gymnasium.make_vec(spec, num_envs=n, vectorization_mode="sync", vector_kwargs=options)
