@@ -1,8 +1,8 @@
-"""The neural experience replay sampler: networks that score transitions, trained on what replaying them was good for.
+"""The neural experience replay sampler: networks that score transitions, trained on what their replay brought.
 
 A score depends on the transition itself (local context) and on the other transitions of its batch (global context).
-Scores become priorities of a sum tree as in PER. When the agent is evaluated, the change of its return, the replay
-reward, says whether the transitions replayed since the evaluation before should be replayed more often, or less.
+Scores become priorities of a sum tree, as in PER. When the agent is evaluated, the change of its return, the replay
+reward, says whether the transitions replayed since the last evaluation should be replayed more often, or less.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from common.replay.protocol import Signals, Step
 from papers.ners.samplers.samplers import Proportional, Settings, Transitions
 
 WIDTHS = {"paper": ((256, 512, 256, 128), (256, 128, 64)), "code": ((128, 256, 128, 64), (128, 64))}
-"""Layers of the local and global networks, the last of which is their output, and hidden layers of the score network:
-Table B.1, and the released code."""
+"""Layers of the local and global networks (the last is their output) and hidden layers of the score network, in Table
+B.1 and in the released code."""
 TINY = 1e-6  # keeps log sigma and its gradient finite
 
 
 class ScoreNetwork(nn.Module):
-    """Scores of a set of transitions, all of them in (0, 1); permuting the set permutes the scores alike.
+    """Scores of a set of transitions, each in (0, 1); permuting the set permutes the scores.
 
-    n_features: width of a transition's features. With `global_context=False` each score depends on its own features
-    alone.
+    n_features: width of a transition's features. With `global_context=False` each score depends only on its own
+    transition's features.
     """
 
     def __init__(self, n_features: int, widths: str = "paper", global_context: bool = True):
@@ -47,7 +47,7 @@ class ScoreNetwork(nn.Module):
 
 
 class NERS(Proportional):
-    """Samples in proportion to scores^alpha; scores are renewed when their transitions are replayed."""
+    """Samples in proportion to scores^alpha; a score is renewed when its transition is replayed."""
 
     needs: ClassVar = frozenset({"td_error", "target", "evaluation"})
 
@@ -61,13 +61,13 @@ class NERS(Proportional):
         seed: int,
         device: str = "cpu",
     ):
-        """capacity: slots of the memory. rng: of the batches alone, as RANDOM's. draws: calls of `sample` in a whole
-        run. seed: of the networks, and of the draws that they learn from."""
+        """capacity: slots of the memory. rng: for the batches only, as RANDOM's. draws: calls of `sample` in a whole
+        run. seed: for the networks and for the draws that they learn from."""
         super().__init__(capacity, rng, settings.alpha, settings.beta, draws)
         self.rng = np.random.default_rng(seed)
         self.settings, self.transitions, self.device = settings, transitions, device
         self.few = settings.features == "few"
-        # of TD error and target value; those of new transitions are 1 (App. B)
+        # TD error and target value of each slot; new transitions have 1 for both (App. B)
         self.squashed = np.ones((capacity, 2), np.float32)
         n_features = 3 if self.few else transitions.n_features + 2
         with torch.random.fork_rng(devices=[]):
@@ -90,8 +90,8 @@ class NERS(Proportional):
     # --- scores -------------------------------------------------------------------------------------------------------
 
     def features(self, slots: np.ndarray) -> Tensor:
-        """The set D of the transitions in `slots`, [n, features] (Eq. 2). TD errors and values are those of the last
-        replay of each transition; the rest is read anew."""
+        """The set D of the transitions in `slots`, [n, features] (Eq. 2). TD errors and values date from each
+        transition's last replay; everything else is read from the memory."""
         squashed = torch.from_numpy(self.squashed[slots]).to(self.device)
         if self.few:
             features = torch.cat([self.transitions.reward_and_time(slots), squashed[:, :1]], dim=1)
@@ -121,7 +121,7 @@ class NERS(Proportional):
             self.learn(total_return)
 
     def learn(self, new_return: float) -> None:
-        """Compare a return with the one before, and train the networks on that; the first one is only remembered."""
+        """Train the networks on the difference between this return and the last; the first one is only remembered."""
         reference = self.reference
         if reference is None or self.settings.reference == "previous":
             self.reference = new_return
@@ -137,7 +137,7 @@ class NERS(Proportional):
         self._rewards.append(reward)
 
     def reinforce(self, slots: np.ndarray, reward: float) -> None:
-        """One step of the networks: scores of `slots` up after a positive replay reward, down after a negative one."""
+        """One step of the networks: a positive replay reward raises the scores of `slots`, a negative lowers them."""
         features = self.features(slots)
         loss = -reward * self.log_probability(slots, self.network(features))  # Eq. (7)
         self.adam.zero_grad()
@@ -148,9 +148,9 @@ class NERS(Proportional):
     def log_probability(self, slots: np.ndarray, scores: Tensor) -> Tensor:
         """Mean log p of Eq. (7), up to a constant.
 
-        p has the sum over *all* transitions in its denominator ("buffer"). It hardly changes with the scores of a few,
-        hence log sigma is as good ("score"). A sum over I_train alone ("train") can only pull its scores together or
-        apart, whichever of them the reward is for: the gradients for the log scores add up to 0.
+        The denominator of p sums over *all* transitions ("buffer"). The scores of a few hardly change it, so log sigma
+        is as good ("score"). A sum over I_train alone ("train") can only pull its scores together or apart, whatever
+        the reward: the gradients for the log scores add up to 0.
         """
         if self.settings.log_loss == "score":
             return torch.log(scores + TINY).mean()

@@ -2,8 +2,8 @@
 
     .venv/bin/python -m papers.ners.train --env LunarLanderContinuous-v3 --agent sac --method ners --seed 0
 
-The samplers share agent, memory and the loop below (`turn`, which is the paper's Algorithm 1). They differ in which
-transitions a batch holds and in the weights of its losses; see samplers.py (RANDOM, PER), ero.py and ners.py.
+All samplers share the agent, the memory and the loop below (`turn`, the paper's Algorithm 1). They differ in which
+transitions a batch holds and how its losses are weighted: see samplers.py (RANDOM, PER), ero.py and ners.py.
 """
 
 import math
@@ -33,11 +33,11 @@ from papers.ners.samplers.samplers import Settings
 
 AGENTS = ("sac", "td3")
 PER_EPSILON = 1e-6
-"""Is added to PER's priorities."""
+"""Added to PER's priorities."""
 STATISTICS_EVERY = 5
-"""Evaluations between two rows of scores, and of statistics of what was drawn."""
+"""Evaluations between two rows of scores and of statistics of the draws."""
 STARTS = 10_000
-"""Seed of the first start from which scores are measured; the others follow. The same for all runs."""
+"""Seed of the first fixed start for scores; the others count up from it. The same in all runs."""
 SAVE_EVERY = 10
 """Evaluations between two checkpoints."""
 TICK = 100
@@ -46,12 +46,12 @@ TICK = 100
 
 @dataclass(frozen=True)
 class Config:
-    """Every setting of a run. Defaults are the paper's, with the place where it states them."""
+    """Every setting of a run. Defaults are the paper's, with the place that states them."""
 
     env: str = "LunarLanderContinuous-v3"
     """Task: one of those in tasks.py, or the id of any gymnasium task whose states and actions are vectors."""
     method: Literal[METHODS] = "ners"  # type: ignore[valid-type]
-    """Sampler: uniform, prioritised, experience replay optimisation, neural experience replay sampler."""
+    """Sampler: uniform (stratified or independent draws), prioritised, experience replay optimisation, or NERS."""
     agent: Literal[AGENTS] = "sac"  # type: ignore[valid-type]
     """Learner."""
     seed: int = 0
@@ -66,35 +66,35 @@ class Config:
     capacity: Count = 1_000_000
     """Transitions kept (Table B.1)."""
     random_steps: Count = 5_000
-    """Environment steps with random actions at first, without learning (Table B.1)."""
+    """Environment steps with random actions before learning starts (Table B.1)."""
     gamma: Share = 0.99
     """Discount (Table B.1)."""
     tau: Share = 5e-3
-    """Share of the online in the target networks per update (Table B.1)."""
+    """Share of the online networks that moves into the target networks per update (Table B.1)."""
     lr: Positive | None = None
     """Adam's step size; None takes 3e-4 for SAC (Table B.1) and 1e-3 for TD3 (Table B.1 prints 5e-3)."""
     action_noise: NotNegative = 0.1
-    """TD3: deviation of the noise on actions, in units of their bound (Table B.1)."""
+    """TD3: standard deviation of the noise on actions, in units of their bound (Table B.1)."""
     target_noise: NotNegative = 0.2
-    """TD3: the same in targets (Table B.1)."""
+    """TD3: the same for the actions in targets (Table B.1)."""
     noise_clip: NotNegative = 0.5
-    """TD3: largest noise in targets (Table B.1)."""
+    """TD3: bound on the noise in targets (Table B.1)."""
     policy_delay: Count = 2
     """TD3: critic steps per actor step (Table B.1)."""
 
     eval_every: Count | None = None
     """Environment steps between two evaluations; None takes the task's time limit (App. B)."""
     eval_episodes: Count = 1
-    """Episodes per evaluation, from which the replay reward comes (App. B)."""
+    """Episodes per evaluation; the replay reward is computed from their mean return (App. B)."""
     score_starts: Count = 16
-    """Fixed starts from which scores are measured, beside the agent's evaluations. Not in the paper."""
+    """Fixed starts from which scores are measured, separately from the agent's evaluations. Not in the paper."""
     timeout_terminal: bool = False
-    """Store time-outs as terminations, without a value of the next state. The paper does not say; we bootstrap."""
+    """Store time-outs as terminations, without bootstrapping. The paper does not say; we bootstrap by default."""
     sampling: Settings = field(default_factory=Settings)
     """Settings of the samplers."""
 
     def check(self) -> None:
-        """Raise UserError for settings that cannot work together."""
+        """Raise UserError for incompatible settings."""
         if min(self.capacity, self.random_steps) < self.batch_size:
             raise UserError(
                 f"a memory of {self.capacity} transitions, learning from step {self.random_steps} on, is smaller than "
@@ -103,10 +103,10 @@ class Config:
 
 
 def turn(one: "Trainer", *, evaluate: bool = True) -> tuple[bool, dict[str, float]]:
-    """One turn of the paper's Algorithm 1 in its order: whether it ended an episode, and what an evaluation found.
+    """One turn of the paper's Algorithm 1, in its order. Returns whether an episode ended, and an evaluation's metrics.
 
-    m is the batch size, n is in the sampler's settings; phi, P and the set I are the sampler's. evaluate: whether
-    lines 11-15 come when they are due; a clock and a picture of the memory do without.
+    m is the batch size; n is in the sampler's settings; phi, P and the set I belong to the sampler. evaluate: whether
+    to run lines 11-15 when they are due; timing a step and filling a memory for a figure do without.
     """
     over = one.play()  # Algorithm 1, lines 3-4: act, store with priority 1
     if one.t > one.config.random_steps:  # Algorithm 1, line 5: one gradient step per environment step
@@ -124,7 +124,7 @@ def turn(one: "Trainer", *, evaluate: bool = True) -> tuple[bool, dict[str, floa
 
 
 def replay_fields(env: Any) -> Fields:
-    """What the replay keeps of a transition of `env`."""
+    """The fields that the replay memory stores per transition of `env`."""
     n_states, n_actions = env.observation_space.shape[0], env.action_space.shape[0]
     return {
         "state": ((n_states,), np.float32), "action": ((n_actions,), np.float32), "reward": ((), np.float32),
@@ -133,12 +133,12 @@ def replay_fields(env: Any) -> Fields:
 
 
 def replay_bytes(config: Config) -> int:
-    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
+    """Size [bytes] of the full replay memory; a sweep adds up its runs before it starts them."""
     return ring_bytes(config.capacity, replay_fields(make_env(config.env)))
 
 
 class Trainer:
-    """All that a run consists of. Pickled as a whole between two episodes, so that an interrupted run goes on."""
+    """The whole state of a run. Pickled between two episodes, so that an interrupted run can resume."""
 
     def __init__(self, config: Config):
         c, streams = config, Streams(config.seed)
@@ -165,7 +165,7 @@ class Trainer:
         self.td2 = 0.0
         """Mean squared TD error of the last batch."""
         self.state: np.ndarray | None = None
-        """Of the episode that is being played; None between two."""
+        """Current state; None between two episodes."""
 
     def _make_agent(self, n_states: int, n_actions: int, seed: int) -> Any:
         c = self.config
@@ -178,11 +178,11 @@ class Trainer:
     # --- one environment step and one gradient step -------------------------------------------------------------------
 
     def advance(self) -> bool:
-        """A turn without an evaluation; True when it ended an episode."""
+        """A turn without an evaluation; True if it ended an episode."""
         return turn(self, evaluate=False)[0]
 
     def play(self) -> bool:
-        """One environment step, which is stored; True when it ended an episode."""
+        """Take and store one environment step; True if it ended an episode."""
         if self.state is None:
             self.state = _state(self.env.reset(seed=int(self.starts.integers(2**31)))[0])
             self.time, self.total = 0, 0.0
@@ -204,9 +204,9 @@ class Trainer:
         return over
 
     def tell(self, slots: np.ndarray, signals: Signals) -> None:
-        """Tell the sampler what came out of an update of the agent with the transitions in `slots`."""
+        """Pass the sampler the signals of an agent's update on the transitions in `slots`."""
         self.td2 = float(signals.td2.mean())
-        if math.isfinite(self.td2):  # else the run stops before anything else is done with it
+        if math.isfinite(self.td2):  # otherwise the run stops before anything else uses it
             self.diagnostics.drawn(slots, self.t, signals.td2, signals.q)
             self.sampler.update(slots, {"td_error": signals.td, "target": signals.y})
 
@@ -219,26 +219,26 @@ class Trainer:
     # --- evaluation ---------------------------------------------------------------------------------------------------
 
     def due(self) -> bool:
-        """Whether an evaluation comes after this step."""
+        """Whether an evaluation is due after this step."""
         return self.t % self.eval_every == 0 or self.t == self.config.steps
 
     def evaluate(self) -> dict[str, float]:
-        """The paper's evaluation, from which the replay reward comes: mean return of the policy without noise."""
+        """The paper's evaluation, which makes the replay reward: mean return of the policy without noise."""
         self.evaluations += 1
         starts = self.eval_starts.integers(2**31, size=self.config.eval_episodes)
         return {"return": _rounded(float(np.mean([self._rollout(start) for start in starts])))}
 
     def statistics(self) -> dict[str, float]:
-        """With every STATISTICS_EVERY-th evaluation, and the last: scores, what was drawn and how; else nothing."""
+        """Scores and statistics of the draws, at every STATISTICS_EVERY-th evaluation and at the last; else empty."""
         if self.evaluations % STATISTICS_EVERY and self.t < self.config.steps:
             return {}
         metrics = self.scores() | self.diagnostics.report(self.sampler)
         return {name: _rounded(value) for name, value in metrics.items()}
 
     def scores(self) -> dict[str, float]:
-        """Mean returns from fixed starts, of the policy without noise and of the one that explores.
+        """Mean returns from fixed starts, of the policy without noise and of the exploring policy.
 
-        They are no part of the agent's training: nothing that it or its sampler knows depends on them.
+        They play no part in training: neither the agent nor its sampler depends on them.
         """
         starts = range(STARTS, STARTS + self.config.score_starts)
         rng = Streams(self.config.seed).numpy(f"score at {self.t}")
@@ -297,7 +297,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
+    """Train in ``run_dir``, or resume there; returns the summary. See `lab.run.runs.execute`."""
     return execute(config, run_dir, train, Trainer, **options)
 
 

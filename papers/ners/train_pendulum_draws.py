@@ -2,8 +2,8 @@
 
     .venv/bin/python -m papers.ners.train_pendulum_draws --seed 0
 
-The agent learns as in train.py, with RANDOM; its first 1,000 actions are random, as for Table 3. By TD error there are
-two readings: draws in proportion to it, and the transitions that have the largest.
+The agent learns as in train.py, with RANDOM; its first 1,000 actions are random, as for Table 3. "By TD error" has two
+readings: draws in proportion to it, and the transitions with the largest.
 """
 
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ RULES = ("td", "top_td", "q", "uniform")
 
 @dataclass(frozen=True)
 class Config:
-    """Every setting of a run. Defaults are the paper's, with the place where it states them."""
+    """Every setting of a run. Defaults are the paper's, with the place that states them."""
 
     env: Literal["Pendulum-v1"] = "Pendulum-v1"
     """Task, with its own rewards (Fig. 1)."""
     method: Literal["random"] = "random"
-    """Sampler with which SAC learns. Not in the paper."""
+    """Sampler that SAC is trained with. Not in the paper."""
     seed: int = 0
     """Seed of all random streams of the run."""
     steps: Count = 30_000
@@ -43,7 +43,7 @@ class Config:
 
 
 def priorities(td: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
-    """Rule of draws -> weight of each transition [n]: |TD|, Q above the smallest Q, and 1. The paper says no more."""
+    """Rule -> weight of each transition [n]: |TD|, Q minus the smallest Q, and 1. The paper does not specify more."""
     return {"td": np.abs(td), "q": q - q.min(), "uniform": np.ones(len(td))}
 
 
@@ -54,7 +54,7 @@ def largest(td: np.ndarray, n: int) -> np.ndarray:
 
 @torch.no_grad()
 def values(trainer: train.Trainer) -> tuple[np.ndarray, np.ndarray]:
-    """TD errors [n] and Q(s, a) [n] of all transitions of the memory, means of both critics."""
+    """TD errors [n] and Q(s, a) [n] of all transitions in the memory, averaged over both critics."""
     batch = trainer.batch(np.arange(len(trainer.memory)), np.ones(len(trainer.memory), np.float32))
     q = trainer.agent.critics(batch.state, batch.action)
     return (trainer.agent.targets(batch) - q).mean(dim=0).cpu().numpy(), q.mean(dim=0).cpu().numpy()
@@ -89,7 +89,7 @@ def draw(config: Config, run: Run, trainer: train.Trainer) -> dict:
     }  # fmt: skip
     drawn = {}
     for rule, weights in priorities(td, q).items():
-        if size == len(td):  # all of them, although the one with the smallest Q has the weight 0
+        if size == len(td):  # all of them, including the one with the smallest Q, whose weight is 0
             drawn[rule] = rng.permutation(size)
         else:
             drawn[rule] = rng.choice(len(td), size, replace=False, p=weights / weights.sum())
@@ -101,7 +101,7 @@ def draw(config: Config, run: Run, trainer: train.Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train and draw; returns the summary. An interrupted run starts again. See `lab.run.runs.execute`."""
+    """Train and draw; returns the summary. An interrupted run starts over. See `lab.run.runs.execute`."""
     return execute(config, run_dir, partial(draw, config), make_trainer, **options)
 
 

@@ -2,8 +2,8 @@
 
     .venv/bin/python -m papers.ners.train_rainbow --env Alien --method ners --seed 0
 
-Agent, memory and loop are the same for all samplers, also n-step returns and distributions. RANDOM is Rainbow without
-its prioritised replay: uniform, all weights 1. An episode of training ends when a life is lost; the game then goes on.
+Agent, memory, loop, n-step returns and distributions are the same for all samplers. RANDOM is Rainbow with uniform
+instead of prioritised replay, all weights 1. A training episode ends when a life is lost; the game then goes on.
 """
 
 import math
@@ -29,29 +29,29 @@ from papers.ners.samplers.methods import METHODS, make_sampler
 from papers.ners.samplers.samplers import Settings
 
 LIMIT = MAX_FRAMES // REPEAT
-"""Steps after which a game is cut, 27,000 (Table B.1)."""
+"""Steps after which a game is cut off, 27,000 (Table B.1)."""
 CUT_EVERY = LIMIT // 2
-"""Steps between two cuts at least: the limit counts frames of a game, no-ops at its start too."""
+"""Minimum steps between two cuts: the limit counts frames of a game, including the no-ops at its start."""
 TIME_UNIT = 1_000
 """Steps that count as a time of 1: a long life of a beginner. The limit, 27,000, would make all times nearly 0."""
 PER_EPSILON = 0.0
-"""Is added to PER's priorities: nothing, a cross entropy is not 0."""
+"""Added to PER's priorities: nothing is needed, a cross entropy is never 0."""
 STATISTICS_EVERY = 5
-"""Evaluations between two rows of statistics of what was drawn."""
+"""Evaluations between two rows of statistics of the draws."""
 SAVE_EVERY = 10_000
-"""Steps between two checkpoints, which are made after evaluations. A full memory takes 0.7 GB."""
+"""Minimum steps between two checkpoints, which are written after evaluations. A full memory takes 0.7 GB."""
 TICK = 100
 """Steps between two updates of the progress bar."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """Every setting of a run. Defaults are the paper's, with the place where it states them."""
+    """Every setting of a run. Defaults are the paper's, with the place that states them."""
 
     env: str = "Alien"
-    """Game, by its plain name such as MsPacman (App. A.3)."""
+    """Game, by its plain name, such as MsPacman (App. A.3)."""
     method: Literal[METHODS] = "ners"  # type: ignore[valid-type]
-    """Sampler: uniform, prioritised, experience replay optimisation, neural experience replay sampler."""
+    """Sampler: uniform (stratified or independent draws), prioritised, experience replay optimisation, or NERS."""
     seed: int = 0
     """Seed of all random streams of the run."""
     steps: Count = 100_000
@@ -60,45 +60,45 @@ class Config:
     """Where the networks live: cpu or cuda."""
 
     batch_size: Count = 32
-    """Transitions per gradient step, of which there is one per environment step (Table B.1)."""
+    """Transitions per gradient step; one gradient step per environment step (Table B.1)."""
     capacity: Count = 100_000
     """Transitions kept. Table B.1 has 1,000,000, of which the paper's 100,000 steps fill a tenth."""
     random_steps: Count = 1_600
-    """Environment steps with random actions at first, without learning (Table B.1)."""
+    """Environment steps with random actions before learning starts (Table B.1)."""
     gamma: Share = 0.99
     """Discount (Table B.1)."""
     multi_step: Count = 20
-    """Steps of the returns that are learnt from (Table B.1)."""
+    """Steps of the n-step returns (Table B.1)."""
     stack: Count = 4
-    """Frames that make a state (Table B.1)."""
+    """Frames per state (Table B.1)."""
     hidden: Count = 256
     """Units of the hidden layers of both heads (Table B.1)."""
     sigma: NotNegative = 0.1
-    """Noisy networks: scale of the noise at first (Table B.1)."""
+    """Noisy networks: initial scale of the noise (Table B.1)."""
     atoms: Annotated[int, at_least(2)] = 51
-    """Points of the distributions' support (Table B.1)."""
+    """Atoms of the return distributions' support (Table B.1)."""
     v_max: Positive = 10.0
-    """Last point of the support; the first one is its negative. Not in the paper; van Hasselt et al. have 10."""
+    """Last atom of the support; the first is its negative. Not in the paper; van Hasselt et al. use 10."""
     lr: Positive = 1e-4
     """Adam's step size (Table B.1)."""
     adam_epsilon: Positive = 1.5e-4
-    """Adam's epsilon. Table B.1 prints 1.5e4, with which nothing is learnt; van Hasselt et al. have 1.5e-4."""
+    """Adam's epsilon. Table B.1 prints 1.5e4, with which nothing is learned; van Hasselt et al. use 1.5e-4."""
     max_gradient: Positive = 10.0
     """L2 norm to which gradients are clipped (Table B.1)."""
     target_every: Count = 2_000
-    """Environment steps between two copies into the target network (Table B.1)."""
+    """Environment steps between two updates of the target network (Table B.1)."""
 
     eval_every: Count = 1_000
     """Environment steps between two evaluations (App. B)."""
     eval_episodes: Count = 10
     """Games per evaluation (App. B)."""
     eval_noise: Share = 0.001
-    """Share of random actions during evaluation. Not in the paper; as in Rainbow."""
+    """Share of random actions during evaluation. Not in the paper; Rainbow's value."""
     sampling: Settings = field(default_factory=Settings)
     """Settings of the samplers."""
 
     def check(self) -> None:
-        """Raise UserError for settings that cannot work together."""
+        """Raise UserError for incompatible settings."""
         learning = self.random_steps - self.multi_step + 1  # a transition is stored n - 1 steps later
         if min(self.capacity, learning) < self.batch_size:
             raise UserError(
@@ -109,7 +109,7 @@ class Config:
 
 
 def make_env(config: Config, *, training: bool) -> gymnasium.Env:
-    """The game: frames uint8 [84, 84], raw rewards. UserError for an unknown one, or without its ROM."""
+    """The game: frames uint8 [84, 84], raw rewards. UserError if it is unknown or its ROM is missing."""
     try:
         return Atari(config.env, training=training)
     except ValueError as error:
@@ -117,12 +117,12 @@ def make_env(config: Config, *, training: bool) -> gymnasium.Env:
 
 
 def replay_bytes(config: Config) -> int:
-    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
+    """Size [bytes] of the full replay memory; a sweep adds up its runs before it starts them."""
     return ring_bytes(*layout(config.capacity, config.multi_step, cut_every=CUT_EVERY, stack=config.stack))
 
 
 class Trainer:
-    """All that a run consists of. Pickled as a whole, so that an interrupted run goes on bit for bit."""
+    """The whole state of a run. Pickled, so that an interrupted run resumes bit for bit."""
 
     def __init__(self, config: Config):
         c, streams = config, Streams(config.seed)
@@ -155,7 +155,7 @@ class Trainer:
     # --- one environment step -----------------------------------------------------------------------------------------
 
     def advance(self) -> None:
-        """One environment step and, after the random ones, one gradient step."""
+        """One environment step and, once the random steps are over, one gradient step."""
         if self.t < self.config.random_steps:
             action = int(self.exploration.integers(self.n_actions))
         else:
@@ -178,12 +178,12 @@ class Trainer:
     # --- one gradient step --------------------------------------------------------------------------------------------
 
     def learn(self) -> None:
-        """Sample a batch, update the agent with it, tell the sampler what came out."""
+        """Sample a batch, update the agent on it, pass the resulting signals to the sampler."""
         slots, weights, _ = self.sampler.sample(self.config.batch_size)  # Algorithm 1, lines 6-7
         batch = self.memory.batch(slots)
         td, q, value = self.agent.update(batch, weights)  # Algorithm 1, line 8
         self.loss = float(td.mean())
-        if math.isfinite(self.loss):  # else the run is about to be stopped
+        if math.isfinite(self.loss):  # otherwise the run is about to stop
             self.diagnostics.drawn(slots, self.t, np.square(td), q)
             self.transitions.gathered(slots, batch)
             self.sampler.update(slots, {"td_error": td, "target": value})  # Algorithm 1, line 9
@@ -191,7 +191,7 @@ class Trainer:
     # --- evaluation ---------------------------------------------------------------------------------------------------
 
     def evaluate(self) -> dict[str, float]:
-        """Mean return of the policy without noise; every STATISTICS_EVERY-th time also what was drawn, and how."""
+        """Mean return of the policy without noise; every STATISTICS_EVERY-th time also statistics of the draws."""
         metrics = {"return": float(rollouts(self).mean())}
         self.sampler.evaluation(metrics["return"])  # Algorithm 1, lines 11-15
         self.evaluations += 1
@@ -201,7 +201,7 @@ class Trainer:
 
 
 def rollouts(trainer: Trainer) -> np.ndarray:
-    """Play `eval_episodes` new games side by side, each to its real end; their unclipped returns [eval_episodes]."""
+    """Play `eval_episodes` new games side by side, each to its end; returns their unclipped returns [eval_episodes]."""
     c = trainer.config
     rng = Streams(c.seed).numpy(f"evaluation at {trainer.t}")
     games = [make_env(c, training=False) for _ in range(c.eval_episodes)]
@@ -247,7 +247,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
+    """Train in ``run_dir``, or resume there; returns the summary. See `lab.run.runs.execute`."""
     return execute(config, run_dir, train, Trainer, **options)
 
 

@@ -4,8 +4,8 @@
 
 No agent learns here. A random policy fills a memory with transitions of the sparse pendulum, TD errors and values are
 drawn at random, and the networks make as many steps as in a run of the paper's length. Replay rewards are made up, too:
-of random signs, which is what differences of noisy evaluations look like, or always 1, which is what the released code
-makes of an agent that learns.
+random signs, which is what differences of noisy evaluations look like, or always 1, which is what the released code
+gives for an agent that learns.
 """
 
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ from papers.ners.samplers.samplers import Settings
 from papers.ners.train import replay_fields
 
 BATCH = 128
-"""Transitions that are scored as one set (Table B.1)."""
+"""Transitions scored as one set (Table B.1)."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ class Config:
     transitions: Count = 10_000
     """Transitions in the memory."""
     updates: tuple[int, ...] = (0, 500, 2_500)
-    """Steps of the networks after which spreads are measured, in ascending order."""
+    """Steps of the networks after which spreads are measured, ascending."""
     rewards: Literal["signs", "positive"] = "signs"
-    """Replay rewards: 1 or -1 by chance, or always 1."""
+    """Replay rewards: 1 or -1 at random, or always 1."""
     sampling: Settings = field(default_factory=Settings)
     """Settings of the sampler."""
 
 
 def filled(config: Config, streams: Streams) -> NERS:
-    """The sampler of a memory of random actions' transitions, with TD errors and values of the size of rewards."""
+    """The sampler of a memory filled by random actions, with TD errors and values about as large as rewards."""
     env = make_env(config.env)
     memory = Ring(config.transitions, replay_fields(env))
     rng, starts = streams.numpy("exploration"), streams.numpy("starts")
@@ -81,9 +81,9 @@ def filled(config: Config, streams: Streams) -> NERS:
 
 @torch.no_grad()
 def measured(sampler: NERS, features: torch.Tensor) -> dict[str, float]:
-    """Spread after each layer as a share of the inputs', and the law that these scores would make.
+    """Spread after each layer as a share of the inputs', and the sampling law that these scores would give.
 
-    layer_0 are the inputs, then one layer after the other; spread_scores is not divided, it is a deviation of scores.
+    layer_0 is the inputs, the others follow in order; spread_scores is the scores' own deviation, not a share.
     """
     *layers, scores = spreads(sampler.network, features)
     sigma = sampler.network(features).cpu().numpy().astype(np.float64)
@@ -95,7 +95,7 @@ def measured(sampler: NERS, features: torch.Tensor) -> dict[str, float]:
 
 
 def shrink(run: Run, config: Config) -> dict:
-    """Fill a memory, let the networks learn, log what `measured` finds; a step is one of the networks."""
+    """Fill a memory, train the networks, log what `measured` finds; steps count updates of the networks."""
     last, streams = max(config.updates), Streams(config.seed)
     sampler = filled(config, streams)
     rng, found = streams.numpy("rewards"), {}
@@ -115,13 +115,13 @@ def shrink(run: Run, config: Config) -> dict:
 
 
 def ready(config: Config) -> Config:
-    """The config, where there is such a task."""
+    """The config, if its task exists."""
     make_env(config.env).close()
     return config
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Measure; returns the summary. A run takes under a minute: an interrupted one starts again. See
+    """Measure; returns the summary. A run takes under a minute; an interrupted one starts over. See
     `lab.run.runs.execute`."""
     return execute(config, run_dir, shrink, ready, total=lambda _: max(config.updates), **options)
 

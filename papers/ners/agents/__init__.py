@@ -1,1 +1,1 @@
-"""SAC, TD3 and Rainbow, which NERS serves, their networks and tasks."""
+"""The agents SAC, TD3 and Rainbow, their networks and tasks."""

@@ -1,4 +1,4 @@
-"""Networks of SAC and TD3: an actor that NumPy can evaluate for single states, and twin critics."""
+"""Networks of SAC and TD3: an actor that NumPy can evaluate on single states, and twin critics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from common.networks import StackedLinear, StackedMLP, mlp
 
 
 class Actor(nn.Module):
-    """States [n, s] -> [n, outputs], ReLU between the layers."""
+    """States [n, s] -> [n, outputs], with ReLU between layers."""
 
     def __init__(self, n_states: int, hidden: tuple[int, ...], n_outputs: int):
         super().__init__()
@@ -20,7 +20,7 @@ class Actor(nn.Module):
         return self.layers(state)
 
     def one(self, state: np.ndarray) -> np.ndarray:
-        """Outputs for one state [s]: on a CPU in NumPy, which needs a quarter of the time."""
+        """Outputs for one state [s]; on a CPU in NumPy, in a quarter of the time."""
         parameters = list(self.layers.parameters())
         if parameters[0].is_cuda:
             with torch.no_grad():
@@ -55,7 +55,7 @@ def state_dicts(**networks: nn.Module) -> dict[str, Tensor]:
 
 
 def descend(loss: Tensor, parameters: list[nn.Parameter], adam: torch.optim.Optimizer) -> None:
-    """One step of `adam` on `parameters`; no other gradient is computed."""
+    """One step of `adam` on `parameters`; no other gradients are computed."""
     for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters)):
         parameter.grad = gradient
     adam.step()

@@ -1,7 +1,7 @@
 """Data-efficient Rainbow (Hessel et al. 2018; the small networks and settings of van Hasselt et al. 2019).
 
 Double Q-learning on distributions of the return (C51), with duelling and noisy networks, n-step returns and loss
-weights; which transitions are replayed, and with which weights, is the samplers' affair.
+weights. The samplers decide which transitions are replayed, and with which weights.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from common.replay.frames import Batch
 
 
 class NoisyLinear(nn.Module):
-    """A linear layer whose weights have learnt noise (Fortunato et al. 2018, factorised Gaussian noise).
+    """A linear layer whose weights have learned noise (Fortunato et al. 2018, factorised Gaussian noise).
 
-    Weight (i, j) is mu_ij + sigma_ij f(e_i) f(e_j) with one Gaussian number e per input and per output and
-    f(e) = sign(e) sqrt(|e|); biases likewise. sigma0: all sigma start as sigma0 / sqrt(n_in). The noise is 0 until
-    `resample`.
+    Weight (i, j) is mu_ij + sigma_ij f(e_i) f(e_j), with one Gaussian number e per input and per output and
+    f(e) = sign(e) sqrt(|e|); biases likewise. sigma0: every sigma starts at sigma0 / sqrt(n_in). The noise is 0 until
+    the first `resample`.
     """
 
     noise_in: Tensor
@@ -41,7 +41,7 @@ class NoisyLinear(nn.Module):
             noise.copy_(noise.sign() * noise.abs().sqrt())
 
     def forward(self, x: Tensor, noisy: bool = True) -> Tensor:
-        """[batch, n_in] -> [batch, n_out]; without its noise with `noisy=False`."""
+        """[batch, n_in] -> [batch, n_out]; `noisy=False` leaves the noise out."""
         if not noisy:
             return self.mu(x)
         noise = torch.outer(self.noise_out, self.noise_in)
@@ -53,8 +53,8 @@ class NoisyLinear(nn.Module):
 class Convolutions(nn.Module):
     """The convolutions of Table B.1: stacks uint8 [n, stack, 84, 84] -> [n, 576], ReLU after both.
 
-    Strides are as long as kernels, so that each is a linear layer on patches, which takes a third of the time of
-    `nn.Conv2d` on a CPU; initial weights have the same law.
+    Strides equal kernel sizes, so each is a linear layer on patches, which takes a third of the time of `nn.Conv2d` on
+    a CPU; initial weights have the same law.
     """
 
     n_features = 576
@@ -74,7 +74,7 @@ class Convolutions(nn.Module):
 def patches(x: Tensor, size: int) -> Tensor:
     """Squares of `size` x `size` pixels side by side: [n, h, w, c] -> [n, h // size, w // size, size * size * c].
 
-    What is left over at the right and at the bottom is dropped, as by a convolution without padding.
+    Left-over pixels at the right and at the bottom are dropped, as by a convolution without padding.
     """
     n, height, width, channels = x.shape
     rows, columns = height // size, width // size
@@ -83,7 +83,7 @@ def patches(x: Tensor, size: int) -> Tensor:
 
 
 class Network(nn.Module):
-    """Convolutions, then one noisy head for the value and one for the advantages of the actions, by atoms.
+    """Convolutions, then one noisy head for the value and one for the advantages of the actions, per atom.
 
     Maps stacks uint8 [batch, stack, 84, 84] to logits [batch, actions, atoms].
     """
@@ -112,11 +112,11 @@ class Network(nn.Module):
 
 
 def project(probabilities: Tensor, atoms: Tensor, support: Tensor) -> Tensor:
-    """Bring distributions [n, m] with moved atoms [n, m] back to the evenly spaced `support` [m]: [n, m].
+    """Project distributions [n, m] on moved atoms [n, m] back onto the evenly spaced `support` [m]: [n, m].
 
-    An atom between two points of the support is shared by both, the nearer one gets more; beyond the ends it goes to
-    the end (Bellemare et al. 2017, Algorithm 1). The share of point j is a triangle around it, 1 - distance / spacing
-    but not below 0: an atom that lies on a point needs no special case.
+    An atom between two points of the support is split between them, the nearer one gets more; beyond the ends it goes
+    to the end (Bellemare et al. 2017, Algorithm 1). The share of point j is a triangle around it, 1 - distance /
+    spacing, but not below 0: an atom that lies on a point needs no special case.
     """
     first, last, points = support[0], support[-1], torch.arange(len(support), device=support.device)
     place = (atoms.clamp(first, last) - first) / (last - first) * points[-1]  # 0 to m - 1; both ends are exact
@@ -125,10 +125,10 @@ def project(probabilities: Tensor, atoms: Tensor, support: Tensor) -> Tensor:
 
 
 class Rainbow:
-    """The agent. seed: of networks and noise.
+    """The agent. seed: for networks and noise.
 
-    lr, adam_epsilon: of Adam. max_gradient: the gradient's L2 norm is clipped to it. n_atoms, v_min, v_max: the
-    support, in units of the discounted return.
+    lr, adam_epsilon: Adam's. max_gradient: bound on the gradient's L2 norm. n_atoms, v_min, v_max: the support, in
+    units of the discounted return.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class Rainbow:
             self.target = Network(n_actions, n_atoms, **settings).to(device).requires_grad_(False)
         self.generator = torch.Generator(device).manual_seed(seed)
         self.support = torch.linspace(v_min, v_max, n_atoms, device=device)
-        # Table B.1 prints Adam's epsilon as 1.5e4, with which nothing would be learnt; van Hasselt et al. have 1.5e-4
+        # Table B.1 prints Adam's epsilon as 1.5e4, which would learn nothing; van Hasselt et al. use 1.5e-4
         self.adam = torch.optim.Adam(self.online.parameters(), lr=lr, eps=adam_epsilon, fused=True)
         self.sync()
 
@@ -171,9 +171,9 @@ class Rainbow:
 
     @torch.no_grad()
     def act(self, stack: np.ndarray) -> int:
-        """Explore: the best action by a network with new noise, for a stack uint8 [stack, 84, 84].
+        """Explore: the network's best action under new noise, for a stack uint8 [stack, 84, 84].
 
-        The `update` that follows learns under the same noise.
+        The next `update` uses the same noise.
         """
         self.online.resample(self.generator)
         return int(self.q(self.online(torch.from_numpy(stack).to(self.device).unsqueeze(0))).argmax())
@@ -188,9 +188,9 @@ class Rainbow:
 
     @torch.no_grad()
     def targets(self, batch: Batch) -> Tensor:
-        """Distributions [n, atoms] that the batch's Q(s, a) are to have.
+        """Target distributions [n, atoms] for the batch's Q(s, a).
 
-        The online network chooses the next action, the target network says how its return is distributed; reward and
+        The online network chooses the next action, the target network gives the distribution of its return; reward and
         discount then move the atoms.
         """
         best = self.q(self.online(batch.next_state)).argmax(dim=1)
@@ -202,8 +202,8 @@ class Rainbow:
     def update(self, batch: Batch, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One gradient step on the cross entropies times `weights` [n], averaged over the batch (Algorithm 1, line 8).
 
-        Returns, all float32 [n] and as the network was before the step: cross entropies, which stand for the sizes of
-        TD errors; Q(s, a); and the expectations of the targets.
+        Returns, all float32 [n] and from before the step: cross entropies, which stand in for sizes of TD errors;
+        Q(s, a); and the expectations of the targets.
         """
         target = self.targets(batch)
         logits = self.online(batch.state)[torch.arange(len(target)), batch.action]

@@ -13,13 +13,13 @@ from papers.ners.agents.networks import Actor, Critics, descend, state_dicts
 from papers.ners.samplers.batch import Batch, Signals, signals_of
 
 LOG_STD = (-20.0, 2.0)
-"""Bounds of the logarithm of the policy's standard deviation."""
+"""Bounds on the log of the policy's standard deviation."""
 LR = 3e-4
 """Adam's step size of all networks and of the temperature (Table B.1)."""
 
 
 class SAC:
-    """Twin critics with target networks, a tanh-squashed Gaussian policy, and a temperature that learns."""
+    """Twin critics with target networks, a tanh-squashed Gaussian policy, and a learned temperature."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class SAC:
         seed: int = 0,
         device: str = "cpu",
     ):
-        """tau: share of the online in the target networks per update. seed: of weights and noise in learning."""
+        """tau: step of the target networks towards the online ones. seed: for weights and noise in learning."""
         self.gamma, self.tau, self.device = gamma, tau, device
         self.target_entropy = -float(n_actions)
         with torch.random.fork_rng(devices=[]):
@@ -61,12 +61,12 @@ class SAC:
         return np.tanh(mean)
 
     def policy(self, state: Tensor) -> tuple[Tensor, Tensor]:
-        """Actions [n, a] drawn from the policy for states [n, s], and the logarithms of their densities [n]."""
+        """Actions [n, a] drawn from the policy for states [n, s], and their log densities [n]."""
         mean, log_std = self.actor(state).chunk(2, dim=1)
         log_std = log_std.clamp(*LOG_STD)
         z = torch.randn(mean.shape, generator=self.noise, device=self.device)
         u = mean + log_std.exp() * z
-        # log N(u) - log(1 - tanh(u)^2), the second written so that it is exact for large u
+        # log N(u) - log(1 - tanh(u)^2), the second in a form that stays exact for large u
         log_density = -0.5 * z.square() - log_std - 0.5 * math.log(2 * math.pi)
         log_density = log_density - 2.0 * (math.log(2.0) - u - F.softplus(-2.0 * u))
         return torch.tanh(u), log_density.sum(dim=1)
@@ -105,5 +105,5 @@ class SAC:
         return signals_of(y, q)
 
     def weights(self) -> dict[str, Tensor]:
-        """What a reader of weights.pt gets: parameters by name."""
+        """Parameters by name, as saved in weights.pt."""
         return state_dicts(actor=self.actor, critics=self.critics)

@@ -1,4 +1,4 @@
-"""The paper's continuous tasks in the versions that gymnasium keeps, and how they differ from those of the paper."""
+"""The paper's continuous tasks in the versions that gymnasium still has, and how these differ from the paper's."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def make_env(name: str) -> gymnasium.Env:
     """
     try:
         with warnings.catch_warnings(), quiet_masses(name):
-            # -v4 of the MuJoCo tasks has a successor, but is nearest to -v3
+            # -v4 of the MuJoCo tasks has a successor, but is closest to -v3
             warnings.filterwarnings("ignore", ".*-v4 is out of date", DeprecationWarning)
             env = gymnasium.make(IDS.get(name, name), disable_env_checker=True)
     except (gymnasium.error.Error, ImportError) as error:
@@ -53,10 +53,10 @@ def make_env(name: str) -> gymnasium.Env:
 
 
 class FreshWorld(gymnasium.Wrapper):
-    """BipedalWalker that begins every episode in a new world, as LunarLander does.
+    """BipedalWalker that begins every episode in a new Box2D world, as LunarLander does.
 
-    It keeps one, whose solver remembers: an episode then depends on those before it, not only on its seed, and a run
-    that is interrupted does not go on as it would have.
+    The original keeps one world, whose solver has memory: an episode then depends on those before it, not only on its
+    seed, and an interrupted run would not resume exactly.
     """
 
     def reset(self, **options: Any):

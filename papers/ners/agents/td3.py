@@ -32,8 +32,8 @@ class TD3:
         seed: int = 0,
         device: str = "cpu",
     ):
-        """tau: share of the online in the target networks per update. Noises are deviations in units of the action's
-        bound. seed: of weights and noise in learning."""
+        """tau: step of the target networks towards the online ones. Noises are standard deviations in units of the
+        action's bound. seed: for weights and noise in learning."""
         self.gamma, self.tau, self.device = gamma, tau, device
         self.action_noise, self.target_noise, self.noise_clip = action_noise, target_noise, noise_clip
         self.policy_delay, self.updates = policy_delay, 0
@@ -90,10 +90,10 @@ class TD3:
         self.updates += 1
         if self.updates % self.policy_delay == 0:
             descend(self.actor_loss(batch), self.actor_parameters, self.actor_adam)
-        with torch.no_grad():  # after every update, as Table B.1 says, not with the actor's
+        with torch.no_grad():  # after every update, as in Table B.1, not only after the actor's
             torch._foreach_lerp_(self.averaged, self.online, self.tau)
         return signals_of(y, q)
 
     def weights(self) -> dict[str, Tensor]:
-        """What a reader of weights.pt gets: parameters by name."""
+        """Parameters by name, as saved in weights.pt."""
         return state_dicts(actor=self.actor, critics=self.critics)

@@ -1,1 +1,1 @@
-"""The samplers that NERS is compared with, its features, and what is recorded of the draws."""
+"""The samplers that NERS is compared with, its features, and diagnostics of the draws."""

@@ -1,4 +1,4 @@
-"""What an agent for continuous actions learns from, and what it tells the sampler."""
+"""The batch that SAC and TD3 learn from, and the signals that they pass to the sampler."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from torch import Tensor
 
 
 class Batch(NamedTuple):
-    """Transitions, float32: states [n, s], actions [n, a] in [-1, 1], rewards [n], terminations [n] (0 or 1), weights
-    of the losses [n]."""
+    """Transitions, float32: states [n, s], actions [n, a] in [-1, 1], rewards [n], terminations [n] (0 or 1), loss
+    weights [n]."""
 
     state: Tensor
     action: Tensor
@@ -22,8 +22,8 @@ class Batch(NamedTuple):
 
 
 class Signals(NamedTuple):
-    """Of each transition, as it was before the update, float32 [n]: mean size of both critics' TD errors, mean of their
-    squares, target value y, and mean of both Q(s, a)."""
+    """Per transition and before the update, float32 [n]: mean size of both critics' TD errors, mean of their squares,
+    target value y, and mean of both Q(s, a)."""
 
     td: np.ndarray
     td2: np.ndarray

@@ -1,8 +1,8 @@
-"""Does a sampler differ from RANDOM? Statistics of what it drew, and of the law by which it draws next.
+"""Does a sampler differ from RANDOM? Statistics of what it drew and of the law that it draws from next.
 
 Two derivations say what to expect of NERS: `bonus_distance`, how far its law is from uniform if all replayed
-transitions have one score, and `spreads`, why they nearly have. The bonus is less than 1 / m whatever the networks
-learn, so that the law *among replayed transitions* (`tv_replayed`) is what shows learning.
+transitions have one score, and `spreads`, why they nearly do. The bonus for new transitions is less than 1 / m whatever
+the networks learn, so only the law *among replayed transitions* (`tv_replayed`) shows learning.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ TINY = 1e-12
 
 
 def bonus_distance(s: float, m: int) -> float:
-    """Total variation from uniform of a law by which new transitions have the priority 1 and all others s, for m draws
-    per new transition.
+    """Total variation from uniform of a law with priority 1 for new transitions and s for all others, with m draws per
+    new transition.
 
-    Let c be the share of the memory that was never replayed. A draw is a transition's first with the probability
-    P = c / (c + (1 - c) s). Each step brings one new transition, so c stays as it is when m draws make one first,
+    Let c be the share of the memory that was never replayed. A draw is a transition's first with probability
+    P = c / (c + (1 - c) s). Each step brings one new transition, so c is steady when m draws make one first replay,
     m P = 1, hence
 
         c = s / (m - 1 + s)        TV = P - c = 1 / m - c = (1 - s) (m - 1) / (m (m - 1 + s))
 
     which is (1 - s) / (m + s) up to a share 1 / m of it: 0.0022 for m = 128 and 0.0085 for m = 32 at sigma = 0.52,
-    s = sigma^0.5 = 0.72. All of it is the bonus of the new transitions.
+    s = sigma^0.5 = 0.72. All of it is the bonus for new transitions.
     """
     return (1 - s) / (m + s)
 
 
 @torch.no_grad()
 def spreads(network: ScoreNetwork, features: Tensor) -> list[float]:
-    """How much the transitions of a set [n, features] differ, layer by layer of the path of the local context.
+    """How much the transitions of a set [n, features] differ, layer by layer along the path of the local context.
 
-    Root of the mean square, over the units of a layer, of the standard deviation over the set: of the features, of the
-    outputs of each linear layer (before its ReLU), and last of the scores. As PyTorch initialises a layer of n inputs,
-    its weights have the variance 1 / (3 n), and ReLU passes about half of a deviation's square on: each layer makes
+    Each entry is the root mean square over a layer's units of the standard deviation over the set: for the features,
+    for each linear layer's outputs (before its ReLU), and last for the scores. PyTorch initialises a layer of n inputs
+    with weights of variance 1 / (3 n), and ReLU passes on about half of the squared deviation: each layer makes
     deviations about root 6 times smaller, eight of them about a thousand times.
     """
     context = [m for m in network.local_context if isinstance(m, nn.Linear)]
@@ -55,10 +55,10 @@ def spreads(network: ScoreNetwork, features: Tensor) -> list[float]:
 
 
 def law_statistics(probabilities: np.ndarray, scores: np.ndarray) -> dict[str, float]:
-    """How far a sampling law [n] is from the uniform one, and the scores [n] behind it.
+    """How far a sampling law [n] is from uniform, and statistics of the scores [n] behind it.
 
-    tv: total variation distance, 0 to 1. kl: divergence of the law from the uniform one, in nats. ess: effective
-    sample size 1 / sum p^2 as a share of n. log_score_mean, log_score_sd: of the scores' natural logarithms.
+    tv: total variation distance, 0 to 1. kl: divergence of the law from uniform, in nats. ess: effective sample size
+    1 / sum p^2 as a share of n. log_score_mean, log_score_sd: mean and deviation of the scores' natural logarithms.
     """
     n = len(probabilities)
     ratio = probabilities * n
@@ -73,9 +73,9 @@ def law_statistics(probabilities: np.ndarray, scores: np.ndarray) -> dict[str, f
 
 
 def replayed_statistics(probabilities: np.ndarray, scores: np.ndarray, replayed: np.ndarray) -> dict[str, float]:
-    """tv and log_score_sd as in `law_statistics`, of the law given that a replayed transition is drawn.
+    """tv and log_score_sd as in `law_statistics`, for the law restricted to replayed transitions.
 
-    replayed: bool [n]. Empty when none is, or when none of them can be drawn.
+    replayed: bool [n]. Empty if no transition is replayed, or none of those can be drawn.
     """
     law = probabilities[replayed]
     if not law.sum() > 0:
@@ -85,7 +85,7 @@ def replayed_statistics(probabilities: np.ndarray, scores: np.ndarray, replayed:
 
 
 class Diagnostics:
-    """Keeps, for every slot of a memory, when it was filled and whether it has been replayed; sums up what is drawn."""
+    """Records when each slot of a memory was filled and whether it has been replayed; sums up the draws."""
 
     def __init__(self, capacity: int):
         self.born = np.zeros(capacity, np.int64)
@@ -98,7 +98,7 @@ class Diagnostics:
         self.sums = dict.fromkeys(("age", "first_time", "td2", "td4", "q", "q2", "log_td"), 0.0)
 
     def added(self, slot: int, step: int) -> None:
-        """A new transition came into `slot` at environment step `step`."""
+        """A new transition was stored in `slot` at environment step `step`."""
         self.born[slot], self.fresh[slot] = step, True
 
     def drawn(self, slots: np.ndarray, step: int, td2: np.ndarray, q: np.ndarray) -> None:
@@ -119,7 +119,7 @@ class Diagnostics:
             self.sums[name] += float(total)
 
     def report(self, sampler: Scored) -> dict[str, float]:
-        """What was drawn since the last report, what the sampler says of itself, how far its law is from uniform."""
+        """Statistics of the draws since the last report, the sampler's own metrics, and its distance from uniform."""
         law, scores = sampler.probabilities(), sampler.scores()
         values = self.statistics() | sampler.metrics() | law_statistics(law, scores)
         values |= replayed_statistics(law, scores, ~self.fresh[: len(law)])
@@ -127,8 +127,8 @@ class Diagnostics:
         return values
 
     def statistics(self) -> dict[str, float]:
-        """Of the draws since `reset`: means of age, share of first-time replays, log of the TD error's size; mean and
-        standard deviation of squared TD errors and of values; and their number. Empty when nothing was drawn."""
+        """The draws since `reset`: mean age, share of first-time replays, mean log of the TD error's size, mean and
+        standard deviation of squared TD errors and of values, and number of draws. Empty if nothing was drawn."""
         n = self.draws
         if n == 0:
             return {}

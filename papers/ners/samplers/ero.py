@@ -1,7 +1,7 @@
-"""Experience replay optimisation (Zha et al., IJCAI 2019), the learnt sampler that the paper compares with.
+"""Experience replay optimisation (Zha et al., IJCAI 2019), the learned sampler that the paper compares with.
 
-A transition's score is the probability with which it enters a subset of the memory; batches are drawn from the subset
-uniformly. Where the paper and what is public of the original leave gaps, README.md says how they are filled.
+A transition's score is its probability of entering a subset of the memory; batches are drawn uniformly from the subset.
+NOTEBOOK.md, deviation 12, says how we fill the gaps that the paper and the original leave.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TINY = 1e-6  # keeps both logarithms finite
 
 
 class ERO(Sampler):
-    """Two-stage sampling with a learnt first stage; all weights are 1."""
+    """Two-stage sampling with a learned first stage; all weights are 1."""
 
     needs: ClassVar = frozenset({"td_error", "episode"})
 
@@ -34,14 +34,14 @@ class ERO(Sampler):
         seed: int,
         device: str = "cpu",
     ):
-        """capacity: slots of the memory. seed: of the network."""
+        """capacity: slots of the memory. seed: for the network."""
         self.rng, self.transitions, self.device, self.batch = rng, transitions, device, settings.ero_batch
         self.stored = self.selected = self.size = 0
-        """Transitions stored, of these in the subset, and per batch of the last draw."""
+        """Transitions stored, how many of them are in the subset, and the size of the last batch."""
         self.phi = np.ones(capacity)
         """Score of each slot, renewed when it is replayed; 1 for new transitions."""
         self.mask = np.zeros(capacity, bool)
-        """Whether each slot is in the subset: a draw with probability phi. New transitions are."""
+        """Whether each slot is in the subset: drawn with probability phi; new transitions always are."""
         self.squashed = np.ones(capacity, np.float32)
         """tanh of the TD error of each slot; 1 for new transitions."""
         with torch.random.fork_rng(devices=[]):
@@ -57,13 +57,13 @@ class ERO(Sampler):
         self.phi[index], self.mask[index], self.squashed[index] = 1.0, True, 1.0
 
     def sample(self, n: int) -> Chosen:
-        """Uniformly from the subset, or from all transitions while the subset holds less than a batch."""
+        """Draws uniformly from the subset, or from all transitions while the subset is smaller than a batch."""
         if self.stored == 0:
             raise ValueError("nothing to draw: no transition has been added yet")
         self.size = n
         slots = self.rng.integers(self.stored, size=n)
         if self.selected >= max(n, self.stored // 10):
-            while not (chosen := self.mask[slots]).all():  # those outside the subset are drawn again
+            while not (chosen := self.mask[slots]).all():  # redraw those outside the subset
                 slots[~chosen] = self.rng.integers(self.stored, size=int((~chosen).sum()))
         elif self.selected >= n:  # the same, for a small subset
             slots = self.rng.choice(np.flatnonzero(self.mask[: self.stored]), n)
@@ -81,7 +81,7 @@ class ERO(Sampler):
             self.phi[indices] = self._network(indices).cpu().numpy()
 
     def episode(self, total_return: float) -> None:
-        """Compare the return with that of the episode before, train the network on it, and draw the subset anew."""
+        """Train the network on the difference between this return and the last episode's, then redraw the subset."""
         reference, self.reference = self.reference, total_return
         if reference is None or self.stored < self.batch:
             return
@@ -91,7 +91,7 @@ class ERO(Sampler):
         self.updates += 1
 
     def reinforce(self, slots: np.ndarray, reward: float) -> None:
-        """One step of the network: after a positive reward, the draws of `slots`, in or out, become more probable."""
+        """One step of the network: a positive reward makes the current draws of `slots`, in or out, more probable."""
         phi, drawn = self._network(slots), torch.from_numpy(self.mask[slots]).to(self.device)
         log_probability = torch.where(drawn, torch.log(phi + TINY), torch.log(1.0 - phi + TINY))
         loss = -reward * log_probability.sum()
@@ -103,7 +103,7 @@ class ERO(Sampler):
         return self.phi[: self.stored].copy()
 
     def probabilities(self) -> np.ndarray:
-        """Given the subset as it has been drawn."""
+        """Given the current subset."""
         if self.selected < max(self.size, 1):  # as in `sample`
             return np.full(self.stored, 1.0 / max(self.stored, 1))
         return self.mask[: self.stored] / self.selected

@@ -1,4 +1,4 @@
-"""What the samplers see of transitions between vectors: the first five features of Eq. (2)."""
+"""What the samplers see of transitions whose states are vectors: the first five features of Eq. (2)."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from common.replay.storage import Ring
 
 
 class Clock:
-    """kappa of Eq. (2), the time step of a transition. The paper says no more of it, so there are three readings.
+    """kappa of Eq. (2), the time step of a transition. The paper does not say what it counts: there are three readings.
 
     kind: "share", the step in the episode over `horizon`; "episode", that step itself; "environment", the environment
-    step at which the transition was played. born: that step for each slot of the memory, [capacity].
+    step at which the transition was played. born: the latter for each slot of the memory, [capacity].
     """
 
     def __init__(self, kind: str, horizon: float, born: np.ndarray):
         self.kind, self.horizon, self.born = kind, horizon, born
 
     def __call__(self, slots: np.ndarray, in_episode: np.ndarray) -> np.ndarray:
-        """float32 [n], for the transitions in `slots` [n], which are of these steps [n] of their episodes."""
+        """float32 [n], for the transitions in `slots` [n]. in_episode: their steps in their episodes [n]."""
         if self.kind == "environment":
             return self.born[slots].astype(np.float32)
         return in_episode.astype(np.float32) / np.float32(self.horizon if self.kind == "share" else 1.0)
 
 
 class VectorTransitions:
-    """Reads transitions from a ring with the fields state, action, reward, next_state and time (in the episode)."""
+    """Reads transitions from a ring with fields state, action, reward, next_state and time (step in the episode)."""
 
     def __init__(self, memory: Ring, clock: Clock, device: str = "cpu"):
         self.memory, self.clock, self.device = memory, clock, device

@@ -1,4 +1,4 @@
-"""What the samplers see of transitions between stacks of frames: the first five features of Eq. (2)."""
+"""What the samplers see of transitions whose states are stacks of frames: the first five features of Eq. (2)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from papers.ners.agents.rainbow import Convolutions
 from papers.ners.samplers.features import Clock
 
 REDUCED = (256, 64, 32)
-"""Layers that reduce the output of the convolutions (Table B.1)."""
+"""Sizes of the layers after the convolutions (Table B.1)."""
 
 
 class FrameEncoder(nn.Module):
-    """Features [n, 67] of transitions: 32 of the state, 32 of the next one by the same weights, and 3 numbers.
+    """Features [n, 67] of transitions: 32 of the state, 32 of the next state by the same weights, and 3 numbers.
 
-    Its weights are the sampler's own; it shares nothing with the agent.
+    Its weights belong to the sampler; it shares nothing with the agent.
     """
 
     n_features = 2 * REDUCED[-1] + 3
@@ -40,8 +40,8 @@ class FrameEncoder(nn.Module):
 class FrameTransitions:
     """Reads transitions from a memory of frames.
 
-    Reward and next state are those of Rainbow's learning: the n-step return of clipped rewards, and the state after n
-    steps, which is black where the episode terminated. seed: of the encoder.
+    Reward and next state are those that Rainbow learns from: the n-step return of clipped rewards, and the state after
+    n steps, which is black if the episode terminated. seed: for the encoder.
     """
 
     def __init__(self, memory: FrameMemory, clock: Clock, seed: int, device: str = "cpu"):
@@ -53,14 +53,14 @@ class FrameTransitions:
         self.n_features = FrameEncoder.n_features
 
     def gathered(self, slots: np.ndarray, batch: Batch) -> None:
-        """`batch` holds the transitions in `slots`: asked for next, their frames are not gathered again."""
+        """Remember that `batch` holds the transitions in `slots`, so that the next `full` need not gather them."""
         self._gathered = slots, batch
 
     def full(self, slots: np.ndarray) -> tuple[Tensor, ...]:
-        """States and next states, and the numbers [n, 3]: index of the action, n-step return, time step."""
+        """States, next states, and three numbers [n, 3]: action index, n-step return, time step."""
         action = self.memory.transitions["action"][slots, None].astype(np.float32)
         numbers = torch.from_numpy(np.concatenate([action, self._reward_and_time(slots)], axis=1))
-        known, self._gathered = self._gathered, None  # used once: the memory goes on
+        known, self._gathered = self._gathered, None  # used once: the memory changes
         batch = known[1] if known and known[0] is slots else self.memory.batch(slots)
         return batch.state, batch.next_state, numbers.to(self.device)  # Eq. (2)
 

@@ -1,4 +1,4 @@
-"""From the name of a sampling method to its sampler."""
+"""Makes a sampler from the name of its method."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def make_sampler(
 ) -> Any:
     """The sampler called `method`, one of METHODS.
 
-    capacity: slots of the memory. draws: updates of the agent in a whole run. epsilon: of PER's priorities.
+    capacity: slots of the memory. draws: updates of the agent in a whole run. epsilon: added to PER's priorities.
     """
     rng = streams.numpy("replay")
     if method == "random":

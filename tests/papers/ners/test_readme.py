@@ -1,4 +1,4 @@
-"""The README's tables, each against what it is about."""
+"""The tables of README and NOTEBOOK, each against what it is about."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from papers.ners.evidence import claims_runs, paper_values, plan
 from papers.ners.evidence.experiments import EXPERIMENTS
 
 ROOM = Path(paper_values.__file__).parents[1]
-TEXT = (ROOM / "README.md").read_text()
+README, NOTEBOOK = ((ROOM / name).read_text() for name in ("README.md", "NOTEBOOK.md"))
 FIGURES = ("fig3", "table1", "table2")
 
 
@@ -49,21 +49,22 @@ def distance(runs: Runs, method: str, env: str) -> str:
 
 
 def test_the_tables_of_results_are_those_of_the_committed_data():
-    assert table(score) in TEXT
-    assert table(distance) in TEXT
+    assert table(score) in NOTEBOOK
+    assert table(distance) in NOTEBOOK
 
 
 def test_the_table_of_tasks():
     table = lines("task", "what differs from the paper's", rows=list(TASKS.items()))
-    assert table in TEXT
+    assert table in NOTEBOOK
 
 
-def test_the_table_of_targets_counts_the_runs():
+def test_the_table_of_targets_counts_minutes_and_runs():
     runs = lambda name, scale: sum(len(EXPERIMENTS[part](scale)) for part in plan.files(name))  # noqa: E731
     counts = {name: [runs(name, scale) for scale in ("quick", "full")] for name in plan.PLANS}
     parts = {"fig5": ("fig3", "table1"), "own-distance": ("fig3", "table1", "table2")}
     for name, of in parts.items():
         counts[name] = [sum(counts[part][k] for part in of) for k in range(2)]
     for name, (quick, full) in counts.items():
-        row = re.search(rf"^\| `ners-{name}`.*\| ([\d,]+) \| ([\d,]+) \|$", TEXT, re.M)
-        assert row and (row[1], row[2]) == (f"{quick:,}", f"{full:,}"), name
+        row = re.search(rf"^\| `ners-{name}`.*\| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", README, re.M)
+        minutes = re.search(rf"^ners-{name}: +## +(\d+) ", (ROOM.parents[1] / "Makefile").read_text(), re.M)
+        assert row and minutes and row.groups() == (minutes[1], f"{quick:,}", f"{full:,}"), name
