@@ -319,9 +319,9 @@ def test_equations_of_the_table_are_in_the_code_it_names(room):
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_is_seen_at_a_glance(room):
-    """At most twelve entries, and every script that trains is called so."""
+    """At most twelve entries beside its pages, and every script that trains is called so."""
     folder = ROOT / "papers" / room
-    entries = {path.name for path in folder.iterdir()} - {"__init__.py", "__pycache__"}
+    entries = {path.name for path in folder.iterdir() if path.suffix != ".md"} - {"__init__.py", "__pycache__"}
     assert len(entries) <= 12, sorted(entries)
     scripts = {path.name for path in folder.glob("*.py") if "cli(Config, main" in path.read_text()}
     assert scripts == {name for name in entries if re.fullmatch(r"train(_\w+)?\.py", name)}
@@ -337,7 +337,7 @@ def test_the_readme_example_runs_and_prints_what_it_says(capsys):
 
 
 def test_links_of_the_readmes_exist():
-    for path in (ROOT / "README.md", *(ROOT / "papers").glob("*/README.md")):
+    for path in (ROOT / "README.md", *(ROOT / "papers").glob("*/README.md"), *(ROOT / "papers").glob("*/NOTEBOOK.md")):
         text = path.read_text()
         for link in re.findall(r"\]\(([^)#:]+)\)", text) + re.findall(r'src="([^"]+)"', text):
             assert (path.parent / link).exists(), f"{path}: {link}"

@@ -11,7 +11,8 @@ from lab.run.errors import UserError
 from papers.sibling_rivalry.agents.hierarchy import INTERVAL, Hierarchy
 
 SHORT_OF_STEPS: dict = dict(minibatches=16, adam_eps=1e-8)
-"""The low level's learner where it has a fifth of the paper's steps: it learns more of each (README, "Registered")."""
+"""The low level's learner where it has a fifth of the paper's steps: it learns more from each (NOTEBOOK, "Registered before
+the runs")."""
 
 
 def ant(layout: str, reach: float, **learning) -> Callable[..., Hierarchy]:

@@ -103,12 +103,16 @@ def test_every_link_leads_somewhere(elements):
 def test_readmes_are_there_with_all_deviations(html):
     for paper in PAPERS.values():
         part = html.split(f'<section class="paper" id="{module.target(paper.name)}">')[1].split("</section>")[0]
-        text = (paper.folder / "README.md").read_text()
-        for title in re.findall(r"^## (.+)$", text, flags=re.MULTILINE):
+        pages = [path for name in ("README.md", "NOTEBOOK.md") if (path := paper.folder / name).exists()]
+        text = "\n".join(path.read_text() for path in pages)
+        titles = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
+        assert len(set(titles)) == len(titles), "of two sections with one title one is lost"
+        for title in titles:
             assert (f">{title}</" in part) == (title not in module.LEFT_OUT), title
-        deviations = text.split("\n## Deviations")[1].split("\n## ")[0]
-        shown = part.split("<summary>Deviations")[1].split("</details>")[0]
-        assert shown.count("<li>") == len(re.findall(r"^(?:\d+\.|-) ", deviations, flags=re.MULTILINE))
+            if title.startswith("Deviations"):
+                deviations = text.split(f"\n## {title}\n")[1].split("\n## ")[0]
+                shown = part.split(f"<summary>{title}</summary>")[1].split("</details>")[0]
+                assert shown.count("<li>") == len(re.findall(r"^(?:\d+\.|-) ", deviations, flags=re.MULTILINE))
 
 
 # ---- a small paper ---------------------------------------------------------------------------------------------------
