@@ -50,8 +50,8 @@ class Options:
 
 
 def sources(folder: Path) -> list[Path]:
-    """Files of a folder that get a page: README, EQUATIONS and a paper's method, without its evidence."""
-    texts = [path for path in (folder / "README.md", folder / "EQUATIONS.md") if path.exists()]
+    """Files of a folder that get a page: README, NOTEBOOK, EQUATIONS and a paper's method, without its evidence."""
+    texts = [path for name in ("README", "NOTEBOOK", "EQUATIONS") if (path := folder / f"{name}.md").exists()]
     found = [path for path in folder.rglob("*.py") if path.name != "__init__.py" and "evidence" not in path.parts]
     return texts + sorted(found, key=lambda path: (len(path.parts), path))
 
