@@ -1,14 +1,14 @@
-"""Sibling Rivalry (Algorithm 1): rewards for pairs of rollouts that began alike.
+"""Sibling Rivalry (Algorithm 1): rewards for pairs of rollouts with the same start and goal.
 
-This file needs numpy alone and can be lifted into any on-policy learner whose rewards come at the end of episodes:
+This file needs only NumPy and works with any on-policy learner whose rewards come at the end of episodes:
 
 1. play two rollouts from each start and goal with the same policy, siblings next to each other;
-2. give :func:`rivalry` where they ended;
+2. pass their ends to :func:`rivalry`;
 3. pay each rollout its `rewards` at its last step, show the critic its `anti_goals` (never the policy), and learn from
    the rollouts that are `kept`.
 
-A distance to the goal as reward traps a policy in local optima. The closer of two siblings is an estimate of where that
-trap is: its end is what its sibling is pushed away from, and unless it reached the goal, it is not learnt from itself.
+Paid for its distance to the goal, a policy gets trapped in local optima. The closer of two siblings shows where: the
+other is pushed away from its end, and it is itself learnt from only if it reached the goal or ended near its sibling.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ Distance = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Rivalry:
-    """What becomes of n rollouts."""
+    """The outcome for n rollouts."""
 
     anti_goals: np.ndarray
-    """[n, ...] where each one's sibling ended."""
+    """[n, ...] where the sibling of each ended."""
     rewards: np.ndarray
     """float64 [n]"""
     closer: np.ndarray
-    """bool [n]: nearer to the goal than the sibling."""
+    """bool [n]: closer to the goal than its sibling."""
     kept: np.ndarray
-    """bool [n]: to be learnt from."""
+    """bool [n]: used in the update."""
     apart: np.ndarray
     """float64 [n]: distance between the siblings' ends."""
 
 
 def siblings(n: int) -> np.ndarray:
-    """Index int64 [n] of each rollout's sibling: 2 i and 2 i + 1 belong together. ValueError for an odd n."""
+    """Index int64 [n] of each rollout's sibling: 2 i and 2 i + 1 are a pair. ValueError for an odd n."""
     if n % 2:
         raise ValueError(f"siblings come in pairs: the number of rollouts must be even, not {n}")
     return np.arange(n) ^ 1
@@ -47,20 +47,20 @@ def siblings(n: int) -> np.ndarray:
 def self_balancing_reward(to_goal: np.ndarray, to_anti_goal: np.ndarray, reached: np.ndarray) -> np.ndarray:
     """r' float64 [n] of rollouts that ended at these distances [n] from goal and anti-goal.
 
-    1 for those that `reached` their goal; the others pay for the distance to the goal, less the distance to the
-    anti-goal, but never gain.
+    1 for those that `reached` their goal; for the others, the distance to the anti-goal less that to the goal, but at
+    most 0.
     """
     return np.where(reached, 1.0, np.minimum(0.0, -to_goal + to_anti_goal))  # Eq. (3)
 
 
 def rivalry(ends: np.ndarray, goals: np.ndarray, reached: np.ndarray, distance: Distance, epsilon: float) -> Rivalry:
-    """Compare siblings, of which 2 i and 2 i + 1 are a pair with the same goal.
+    """Compare siblings: rollouts 2 i and 2 i + 1 are a pair with the same goal.
 
     ends: [n, ...] m(s_T), what each rollout achieved in the end. A rollout that reached its goal counts as having ended
-    on the goal itself, so that where both siblings succeed, neither is pushed away from the other.
+    on the goal itself, so that if both siblings succeed, neither is pushed away from the other.
     goals: [n, ...]. reached: bool [n]. distance: of two arrays like `goals`, [n].
-    epsilon: the closer sibling is kept where the two ended less than this apart; 0: never, inf: always. It is kept in
-    any case where it reached the goal.
+    epsilon: the closer sibling is kept if the two ended less than this apart (0: never, inf: always), and whenever it
+    reached the goal.
 
     Raises ValueError for an odd number of rollouts, a pair with two goals, and epsilon < 0.
     """

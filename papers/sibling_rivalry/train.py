@@ -2,15 +2,15 @@
 
     .venv/bin/python -m papers.sibling_rivalry.train --env PointMaze --method ppo-sr --seed 0
 
-All methods share the loop below and differ in what an episode is paid, and in which episodes are learnt from:
+All methods share the loop below. They differ in what an episode is paid and in which episodes are learnt from:
 
     ppo        minus the distance to the goal at the last step: Eq. (2)
     ppo-sr     the same for pairs of siblings that are pushed away from each other's ends: Eqs. (3) and (4)
-    ppo-icm    nothing but success, and surprise at every step (icm.py)
-    ppo-rnd    the same with another kind of surprise (rnd.py)
-    ppo-go     nothing but success, and the number of regions visited (grid_oracle.py)
+    ppo-icm    success, and surprise at every step (icm.py)
+    ppo-rnd    the same with another measure of surprise (rnd.py)
+    ppo-go     success, and the number of regions visited (grid_oracle.py)
 
-In the ant maze the policy that these train is the high level of two (hierarchy.py); the low one is the same for all.
+In the ant maze these methods train the high level of two (hierarchy.py); the low level is the same for all.
 
 Time is counted in training episodes, each sibling as one: an epoch is 50 updates of 80 episodes, 20 in the ant maze.
 """
@@ -40,32 +40,32 @@ from papers.sibling_rivalry.sibling_rivalry import rivalry, siblings
 METHODS = ("ppo", "ppo-sr", "ppo-icm", "ppo-rnd", "ppo-go")
 CURIOUS: dict[str, type[Icm] | type[Rnd]] = {"ppo-icm": Icm, "ppo-rnd": Rnd}
 SAVE_EVERY = 5
-"""Epochs between two checkpoints."""
+"""Epochs between checkpoints."""
 Factor = Annotated[float, Range("lie in (0, 1]", lambda value: 0 < value <= 1)]
 
 
 @dataclass(frozen=True)
 class Config:
-    """Every setting of a run. Defaults are the paper's, with the place where it states them; None: see there."""
+    """Every setting of a run. Defaults are the paper's, with the place where it states them; None: by task."""
 
     env: str = "PointMaze"
     """Task: PointMaze, Corridor-<length>, UMaze-<length>, TreeMaze-<size>-<seed>, PixelGrid-<size>[-<steps>] or
     AntMaze, AntMazeSmall, AntArena[-<steps per subgoal>]."""
     method: Literal[METHODS] = "ppo-sr"  # type: ignore[valid-type]
-    """What episodes are paid; see the top of this file."""
+    """What episodes are paid: see the top of this file."""
     seed: int = 0
     """Seed of all random streams of the run."""
     epochs: Count = 50
     """Training length in epochs of 4,000 episodes: 200,000 in Fig. 3."""
     device: str = "cpu"
-    """Where the networks live: cpu or cuda."""
+    """Device of the networks: cpu or cuda."""
 
     updates: Count | None = None
     """Updates per epoch. None: 50, or 20 for the ant. Not in the paper; as in the authors' code."""
     rollouts: Count = 80
     """Episodes per update: 20 workers with 4 each (App. F, Table 1)."""
     worker_rollouts: Count = 4
-    """Episodes of a worker (Table 1). Losses are means over workers of each one's mean; 80: of one pool of all."""
+    """Episodes per worker (Table 1). Losses are averaged per worker, then across workers; 80: pooled."""
     ppo_epochs: Count | None = None
     """Passes over the transitions of an update. None: 4, or 2 for the ant (Table 1)."""
     minibatches: Count = 4
@@ -73,10 +73,10 @@ class Config:
     lr: Positive = 1e-3
     """Adam's step size (Table 1)."""
     lr_decay: Factor | None = None
-    """Factor on it after every epoch. None: 0.95, as in the authors' code (Table 1 has 0.999: that to the power of 50
-    updates), or 1 for the ant (Table 1)."""
+    """Factor on lr after every epoch. None: 0.95, as in the authors' code (Table 1 has 0.999, for each of the
+    50 updates), or 1 for the ant (Table 1)."""
     adam_eps: Positive = 1e-3
-    """Adam's epsilon, as in the authors' code and added where it adds it (adam.py). Not in the paper."""
+    """Adam's epsilon, with the value and in the place of the authors' code (adam.py). Not in the paper."""
     entropy: NotNegative | None = None
     """Weight of the policy's entropy. None: 0.025, or 0 for Sibling Rivalry on the pixel grid (Table 1)."""
     gae_lambda: Factor = 0.98
@@ -85,21 +85,21 @@ class Config:
     """Discount; None: 1, or 0.98 with ppo-icm and ppo-rnd (Table 1)."""
 
     epsilon: Annotated[float, Range("not be negative", lambda value: value >= 0, infinite=True)] | None = None
-    """Sibling Rivalry: inclusion threshold. None: 5, inf on the pixel grid, 10 in the ant maze (Table 1) and 5 in half
+    """Sibling Rivalry: inclusion threshold. None: 5; inf on the pixel grid; 10 in the ant maze (Table 1), 5 in half
     of it."""
     independent_starts: bool = False
-    """Sibling Rivalry: siblings share their goal only, each has a start of its own (App. D)."""
+    """Sibling Rivalry: siblings share only their goal, not their start (App. D)."""
     curiosity_weight: NotNegative = 0.01
     """ICM, RND: weight of surprise in a step's reward (App. F)."""
     curiosity_rate: NotNegative = 0.05
-    """ICM, RND: weight of the module's loss (App. F, where it is a rate of training)."""
+    """ICM, RND: weight of the module's loss (App. F calls it a rate of training)."""
     cell_side: Positive = 2.0
-    """Grid Oracle: side of a region. The paper names no value."""
+    """Grid Oracle: side of a region. Not in the paper."""
     oracle_weight: NotNegative = 0.01
     """Grid Oracle: reward per region visited. Not in the paper; the authors' code has 0.01."""
 
     eval_episodes: Count = 400
-    """Pairs of episodes per evaluation, one evaluation per epoch, actions drawn as in training. Not in the paper."""
+    """Pairs of episodes per evaluation, one evaluation per epoch; actions sampled as in training. Not in the paper."""
 
     def check(self) -> None:
         """Raise UserError for settings that cannot work together."""
@@ -108,7 +108,7 @@ class Config:
 
 
 class OfTask(NamedTuple):
-    """What depends on the task where the settings have None."""
+    """Settings whose default (None) depends on the task."""
 
     entropy: float
     gamma: float
@@ -119,8 +119,8 @@ class OfTask(NamedTuple):
 
 
 def of_task(config: Config, task: GoalTask) -> OfTask:
-    """The settings; None: as in Table 1, which has columns for mazes, the ant maze, and the pixel grid (here: for
-    discrete actions). Its threshold for the ant is twice the reach of a subgoal."""
+    """The settings; None: as in Table 1, which has columns for mazes, the ant maze and the pixel grid (here: discrete
+    actions). Its threshold for the ant is twice the reach of a subgoal."""
     grid, ant = task.action_range is None, isinstance(task, Hierarchy)
     column = OfTask(
         entropy=0.0 if grid and config.method == "ppo-sr" else 0.025,
@@ -135,7 +135,7 @@ def of_task(config: Config, task: GoalTask) -> OfTask:
 
 
 class Trainer:
-    """All that a run consists of. Pickled as a whole, so that an interrupted run goes on bit for bit."""
+    """The whole state of a run, pickled as one object, so that an interrupted run resumes bit for bit."""
 
     def __init__(self, config: Config):
         streams = Streams(config.seed)
@@ -164,10 +164,9 @@ class Trainer:
     # --- one update ---------------------------------------------------------------------------------------------------
 
     def update(self) -> dict[str, float]:
-        """Play the update's episodes and learn from them: an iteration of Algorithm 1. Returns what is to be logged.
+        """Play the update's episodes and learn from them: an iteration of Algorithm 1. Returns metrics.
 
-        The methods that are not Sibling Rivalry do the same with starts and goals of their own, and learn from every
-        episode.
+        Methods without siblings do the same, but every episode has its own start and goal, and all are learnt from.
         """
         starts, goals = self.starts_and_goals(self.config.rollouts)  # Algorithm 1, line 4
         rollouts, entry = self.rollouts(starts, goals)  # Algorithm 1, lines 5-6
@@ -175,7 +174,7 @@ class Trainer:
         last_rewards, anti_goals, kept = self.last_rewards(rollouts)
         data, workers = self.experience(rollouts, last_rewards, anti_goals, kept)  # Algorithm 1, line 2
         entry |= {"train_success": rollouts.reached.mean(), "kept": kept.mean()}
-        if np.bincount(workers).max() >= max(self.config.minibatches, 2):  # else there is nothing to be split
+        if np.bincount(workers).max() >= max(self.config.minibatches, 2):  # else there is nothing to split
             entry |= self.agent.learn(data, workers, self.shuffling)  # Algorithm 1, line 19
         self.episodes_done += self.config.rollouts
         self.steps_done += int(rollouts.lengths.sum()) * self.task.interval
@@ -183,26 +182,26 @@ class Trainer:
         return entry
 
     def starts_and_goals(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Of n episodes: of n / 2 pairs of siblings, or each its own."""
+        """Starts and goals of n episodes: the same for both siblings of a pair, or one each."""
         if self.rivals:
             return self.pairs(n // 2, self.rng)
         return self.task.starts(n, self.rng), self.task.goals(n, self.rng)
 
     def pairs(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Starts and goals of n pairs of siblings, which are next to each other: [2 n, ...] each."""
+        """Starts and goals of n pairs of siblings, each pair in adjacent rows: [2 n, ...] each."""
         goals = self.task.goals(n, rng).repeat(2, axis=0)
         if self.config.independent_starts:
             return self.task.starts(2 * n, rng), goals
         return self.task.starts(n, rng).repeat(2, axis=0), goals
 
     def rollouts(self, starts: np.ndarray, goals: np.ndarray) -> tuple[Rollouts, dict[str, float]]:
-        """Episodes to learn from; and, where there is a low level, which learns meanwhile, what is to be logged."""
+        """Episodes to learn from, and metrics of the low level, if there is one: it learns meanwhile."""
         if isinstance(self.task, Hierarchy):
             return self.task.practise(self.play, starts, goals, self.rng, self.config.worker_rollouts)
         return self.play(starts, goals, self.rng), {}
 
     def play(self, starts: np.ndarray, goals: np.ndarray, rng: np.random.Generator) -> Rollouts:
-        """Episodes with actions drawn from the policy."""
+        """Episodes with actions sampled from the policy."""
 
         def act(observations: np.ndarray, goals: np.ndarray, legal: np.ndarray | None) -> np.ndarray:
             return self.agent.act(observations, goals, legal, rng)
@@ -212,9 +211,9 @@ class Trainer:
     def experience(
         self, rollouts: Rollouts, last_rewards: np.ndarray, anti_goals: np.ndarray | None, kept: np.ndarray
     ) -> tuple[Experience, np.ndarray]:
-        """The transitions of the rollouts that are `kept` [n], and which worker each one is of: int64 [m].
+        """The transitions of the rollouts that are `kept` [n], and the worker of each: int64 [m].
 
-        Values are computed of all states that there is room for, [n, T + 1]; those behind an episode's end are ignored.
+        Values are computed for all [n, T + 1] states; those after an episode's end are ignored.
         """
         task, tensor, states = self.task, self.agent.tensor, rollouts.states
         n, steps = rollouts.running.shape
@@ -223,14 +222,14 @@ class Trainer:
         anti = None if anti_goals is None else tensor(anti_goals.repeat(steps + 1, axis=0))
         values = self.agent.values(tensor(observations), tensor(goals), anti).cpu().numpy().reshape(n, steps + 1)
 
-        run = rollouts.running & kept[:, None]  # [n, T], which picks the m transitions in the order of their rollouts
+        run = rollouts.running & kept[:, None]  # [n, T], picks the m transitions in the order of their rollouts
         rows, times = np.nonzero(run)
         observations = observations.reshape(n, steps + 1, *task.observation_shape)
         now, actions = tensor(observations[rows, times]), tensor(rollouts.actions[run])
         following = None if self.curiosity is None else tensor(observations[rows, times + 1])
         rewards = np.zeros((n, steps))
         rewards[np.arange(n), rollouts.lengths - 1] = last_rewards
-        goes_on = np.zeros(n, bool)  # nothing is expected behind an end, but by the curious behind a time-out
+        goes_on = np.zeros(n, bool)  # only curious methods bootstrap, and only at time-outs
         if self.curiosity is not None and following is not None:
             surprise = self.curiosity.surprise(now, actions, following)
             rewards[run] += self.config.curiosity_weight * surprise.cpu().numpy()
@@ -246,7 +245,7 @@ class Trainer:
         return data, rows // self.config.worker_rollouts
 
     def last_rewards(self, rollouts: Rollouts) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-        """What the last step of each rollout is paid [n], anti-goals [n, ...], and which rollouts are learnt from [n].
+        """The reward of each rollout's last step [n], anti-goals [n, ...], and which rollouts are learnt from [n].
 
         This is where the methods differ.
         """
@@ -270,7 +269,8 @@ class Trainer:
     def evaluate(self) -> dict[str, float]:
         """Metrics of the policy, and means over the updates since the last evaluation.
 
-        Every start and goal is played twice, so that ``apart``, the distance between siblings, is known of all methods.
+        Every start and goal is played twice, so that ``apart``, the distance between siblings, is measured for every
+        method.
         """
         rng = Streams(self.config.seed).numpy(f"evaluation at {self.episodes_done}")
         rollouts = self.play(*self.pairs(self.config.eval_episodes, rng), rng)
@@ -289,7 +289,7 @@ class Trainer:
         return metrics
 
     def weights(self) -> dict[str, Any]:
-        """Of the policy that acts."""
+        """Weights of the acting policy."""
         return with_low_level(self.task, self.agent.policy.state_dict())
 
 
@@ -309,7 +309,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
+    """Train in ``run_dir``, or resume there; returns the summary. See `lab.run.runs.execute`."""
     return execute(
         config, run_dir, train, Trainer, total=lambda one: one.total, unit="episode", score="success", **options
     )

@@ -1,16 +1,16 @@
-"""Train an agent to build what it is shown, block by block: the construction task, an actor-learner, Sibling Rivalry.
+"""Train an agent to build what it is shown, block by block: construction, with an actor-learner and Sibling Rivalry.
 
     .venv/bin/python -m papers.sibling_rivalry.train_build --env VoxelBuildSmall --method impala-sr --seed 0
 
-Both methods are paid after every step for what it has changed, and 1 for success:
+Both methods are paid after every step for what it changed, and 1 for success:
 
-    impala       how much nearer the build has come to the goal, in cells: it places nothing soon, as most blocks of a
+    impala       by how many cells the build came closer to the goal; the agent soon places nothing, as most blocks of a
                  beginner are wrong
-    impala-sr    that, less how much nearer it has come to the anti-goal, what a sibling with the same goal has built in
-                 the end; both siblings are learnt from, and the critic sees the anti-goal
+    impala-sr    that, less by how many it came closer to the anti-goal, which is the final build of a sibling with the
+                 same goal; both siblings are learnt from, and the critic sees the anti-goal
 
-Players play, the learner learns (impala.py), and what it learns from is `lag` updates old. So the players need not wait
-for it: they can be processes of a Ray cluster. How many there are changes how long a run takes, and no number in it.
+Players play episodes and the learner (impala.py) learns from them `lag` updates later. So the players need not wait for
+it: they can be processes of a Ray cluster. Their number changes how long a run takes, and none of its results.
 
 Time is counted in episodes, each sibling as one.
 """
@@ -37,33 +37,32 @@ from papers.sibling_rivalry.sibling_rivalry import rivalry
 
 METHODS = ("impala", "impala-sr")
 SAVE_EVERY = 5
-"""Rows of metrics between two checkpoints."""
+"""Rows of metrics between checkpoints."""
 RAY_ACTORS = 2
-"""Players of a run that a Ray cluster trains, where its settings do not say: on CPUs, playing takes less time than
-learning."""
+"""Default number of players where a Ray cluster trains the run; on CPUs, playing takes less time than learning."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """Every setting of a run. The paper states the arena, the length, the discount and who is kept; see the README."""
+    """Every setting of a run. The paper states only arena, length, discount and who is kept; see the NOTEBOOK."""
 
     env: str = "VoxelBuild"
-    """VoxelBuild, the paper's arena, or VoxelBuildSmall, 7 x 7 x 2 cells and 40 steps."""
+    """VoxelBuild, the paper's arena, or VoxelBuildSmall, with 7 x 7 x 2 cells and 40 steps."""
     method: Literal[METHODS] = "impala-sr"  # type: ignore[valid-type]
-    """What steps are paid; see the top of this file."""
+    """What steps are paid: see the top of this file."""
     seed: int = 0
     """Seed of all random streams of the run."""
     episodes: Count = 700_000
-    """Training length (Fig. 5). The last update's are played to the end."""
+    """Training length (Fig. 5). The last update is completed."""
     device: str = "cpu"
-    """Where the learner's networks live: cpu or cuda. Players use the CPU."""
+    """Device of the learner: cpu or cuda. Players use the CPU."""
     actors: Natural | None = None
-    """Players, as Ray actors; 0: this process plays. None: 0, or 2 where Ray trains the run (LAUNCHER=ray)."""
+    """Players, as Ray actors; 0: this process plays. None: 0, or 2 if Ray trains the run (LAUNCHER=ray)."""
 
     pairs: Count = 8
-    """Half the episodes of an update: pairs of siblings where the method has them."""
+    """Half the episodes of an update: pairs of siblings, if the method has them."""
     lag: Natural = 7
-    """Updates by which the policy that plays is behind; also how many orders wait beside the one learnt from next."""
+    """Updates by which the playing policy lags behind; also the number of orders that wait behind the next one."""
     lr: Positive = 6e-4
     """Adam's step size."""
     entropy: NotNegative = 0.01
@@ -72,9 +71,9 @@ class Config:
     """Discount (App. F)."""
 
     picture: tuple[int, int] | None = None
-    """Rows and columns of what the agent sees, 80 and 120 in the paper. None: nothing but cells and its pose."""
+    """Rows and columns of the agent's view, 80 and 120 in the paper. None: it sees only cells and its pose."""
     size: int | None = None
-    """Cells along a side of the arena. This and what follows, None: as `env` has it."""
+    """Cells along a side of the arena. None, here and below: as in `env`."""
     height: int | None = None
     """Layers of the arena."""
     sides: tuple[int, int] | None = None
@@ -82,12 +81,12 @@ class Config:
     heights: tuple[int, int] | None = None
     """Lowest and highest goal, in cells."""
     most_blocks: int | None = None
-    """Blocks of a goal, at most."""
+    """Most blocks of a goal."""
     max_steps: int | None = None
     """Steps of an episode."""
 
     log_every: Count = 2_000
-    """Episodes between two rows of metrics, which cover all since the row before."""
+    """Episodes between rows of metrics; each row covers all since the one before."""
 
     def check(self) -> None:
         """Raise UserError for settings that cannot work together."""
@@ -105,12 +104,12 @@ def make_task(config: Config):
 
 
 def ray_actors(config: Config) -> int:
-    """Players in processes of their own that the run has where a Ray cluster trains it: it asks for their cores."""
+    """Number of player processes if a Ray cluster trains the run, which asks for their cores."""
     return RAY_ACTORS if config.actors is None else config.actors
 
 
 def make_player(config: Config) -> Player:
-    """A player for the orders of this run; in whichever process, it plays the same."""
+    """A player for the orders of this run; it plays the same in any process."""
     return Player(make_task(config), config.pairs, config.method == "impala-sr", config.seed)
 
 
@@ -121,7 +120,7 @@ def make_players(config: Config) -> Players:
 
 
 class Trainer:
-    """All that a run consists of but its players. Pickled as a whole: an interrupted run goes on bit for bit."""
+    """The whole state of a run but its players, pickled as one object: an interrupted run resumes bit for bit."""
 
     def __init__(self, config: Config):
         self.config, self.task = config, make_task(config)
@@ -133,7 +132,7 @@ class Trainer:
         self.updates_done = 0
         first = self.learner.policy.weights()
         self.orders = deque(Order(number, 0, first) for number in range(config.lag + 1))
-        """What has not been learnt from. The first are played with the same weights: there are no others yet."""
+        """Orders not learnt from yet. The first ones share their weights: there are no others yet."""
         self._log: list[dict[str, np.ndarray | float]] = []
 
     @property
@@ -143,7 +142,7 @@ class Trainer:
     # --- one update ---------------------------------------------------------------------------------------------------
 
     def update(self, players: Players) -> dict[str, float]:
-        """Learn from the oldest order and give out a new one. Returns the losses."""
+        """Learn from the oldest order and submit a new one. Returns the losses."""
         played, order = players.next(), self.orders.popleft()
         if played.number != order.number:
             raise RuntimeError(f"order {order.number} is due, but {played.number} was played")
@@ -157,7 +156,7 @@ class Trainer:
         return {name: value for name, value in entry.items() if name.endswith("loss")}
 
     def rewards(self, played: Played) -> tuple[np.ndarray, np.ndarray | None]:
-        """What each step is paid [n, T], and the anti-goals [n, cells]. This is where the methods differ."""
+        """The reward of each step [n, T], and the anti-goals [n, cells]. This is where the methods differ."""
         rollouts, task = played.rollouts, self.task
         n, states = rollouts.states.shape[:2]
         builds = task.achieved(rollouts.states.reshape(n * states, -1)).reshape(n, states, -1)
@@ -170,12 +169,12 @@ class Trainer:
     # --- metrics ------------------------------------------------------------------------------------------------------
 
     def built(self, rollouts: Rollouts, rewards: np.ndarray) -> dict[str, np.ndarray]:
-        """What became of each episode [n]: see `metrics`."""
+        """The outcome of each episode [n]: see `metrics`."""
         goals, ends, states = rollouts.goals, rollouts.ends, rollouts.states[..., : self.task.cells]
         blocks = (goals > 0).sum(axis=1)
         correct = ((ends > 0) & (ends == goals)).sum(axis=1)
         wrong = ((ends > 0) & (ends != goals)).sum(axis=1)
-        more = np.diff((states > 0).sum(axis=2), axis=1) > 0  # a block stands where none did
+        more = np.diff((states > 0).sum(axis=2), axis=1) > 0  # a block was placed
         return {
             "success": rollouts.reached,
             "completion": (correct - wrong) / blocks,
@@ -184,12 +183,13 @@ class Trainer:
         }
 
     def metrics(self) -> dict[str, float]:
-        """Of the episodes since the last call, as played in training, and means over the updates.
+        """Of the training episodes since the last call, and means over the updates.
 
-        ``success``: share that ended with the goal. ``completion``: correct less incorrect blocks at the end, over the
-        goal's, as a mean; ``completion median``, ``completion low`` and ``completion high``: median and quartiles.
-        ``placed``: blocks placed in an episode over the goal's, those that it broke again counted, too. ``paid``: sum
-        of rewards. ``rho``: ratios pi / mu of the steps, cut at 1. ``lag``: updates between playing and learning.
+        ``success``: share that ended with the goal built. ``completion``: correct minus incorrect blocks at the end, as
+        a share of the goal's; the mean, and ``completion median``, ``completion low`` and ``completion high``: median
+        and quartiles. ``placed``: blocks placed in an episode, also those broken again, as a share of the goal's.
+        ``paid``: sum of rewards. ``rho``: ratios pi / mu of the steps, cut at 1. ``lag``: updates between playing and
+        learning.
         """
         table = {name: np.hstack([entry[name] for entry in self._log]) for name in self._log[0]}
         self._log = []
@@ -200,7 +200,7 @@ class Trainer:
 
 
 def train(run: Run, trainer: Trainer) -> dict:
-    """Train to the end, with players that have the orders of a checkpoint, too; returns the last row of metrics."""
+    """Train to the end; players start with the pending orders. Returns the last row of metrics."""
     config, every = trainer.config, max(1, trainer.config.log_every // (2 * trainer.config.pairs))
     players = make_players(config)
     try:
@@ -220,7 +220,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
+    """Train in ``run_dir``, or resume there; returns the summary. See `lab.run.runs.execute`."""
     return execute(
         config, run_dir, train, Trainer, unit="episode", score="success",
         total=lambda _: 2 * config.pairs * -(-config.episodes // (2 * config.pairs)), **options,

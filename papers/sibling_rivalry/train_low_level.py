@@ -1,11 +1,11 @@
-"""Train the low level of the ant alone, on subgoals that are drawn at random, and measure how near it comes to them.
+"""Train the ant's low level alone, on random subgoals, and measure how close it gets to them.
 
     .venv/bin/python -m papers.sibling_rivalry.train_low_level --env AntArena --seed 0
 
-It is trained as below all methods (hierarchy.py); in the place of a high level stands chance, which is where every high
-level begins. Nothing of the paper's is compared: it shows that subgoals are reached where no wall is in the way.
+It is trained as it is below all methods (hierarchy.py), but random subgoals replace those of a high level, which is how
+every high level begins. The paper has no such experiment: it shows that subgoals are reached if no wall is in the way.
 
-Time is counted in steps of the world.
+Time is counted in steps of the environment.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from papers.sibling_rivalry.agents.rollouts import Rollouts, play
 from papers.sibling_rivalry.agents.tasks import make_task
 
 SAVE_EVERY = 5
-"""Evaluations between two checkpoints."""
+"""Evaluations between checkpoints."""
 
 
 @dataclass(frozen=True)
@@ -32,25 +32,25 @@ class Config:
 
     env: str = "AntArena"
     """Task with two levels: AntArena, AntMaze or AntMazeSmall[-<steps per subgoal>]. In the arena the low level
-    learns as it does in half the ant maze."""
+    has the settings of half the ant maze."""
     method: Literal["low-level"] = "low-level"
-    """What is trained; nothing else can be."""
+    """What is trained; there is only one."""
     seed: int = 0
     """Seed of all random streams of the run."""
     updates: Count = 500
-    """Training length in updates, of 8,000 steps each in the arena. Not in the paper."""
+    """Training length in updates, each of 8,000 steps in the arena. Not in the paper."""
     episodes: Count = 20
-    """Episodes per update: one of each of 20 workers, as below a high level."""
+    """Episodes per update: one for each of 20 workers, as below a high level."""
     device: str = "cpu"
-    """Where the networks live: cpu or cuda."""
+    """Device of the networks: cpu or cuda."""
     eval_every: Count = 25
-    """Updates between two evaluations."""
+    """Updates between evaluations."""
     eval_episodes: Count = 20
-    """Episodes per evaluation, actions drawn as in training."""
+    """Episodes per evaluation; actions are sampled as in training."""
 
 
 class Trainer:
-    """All that a run consists of. Pickled as a whole, so that an interrupted run goes on bit for bit."""
+    """The whole state of a run, pickled as one object, so that an interrupted run resumes bit for bit."""
 
     def __init__(self, config: Config):
         task = make_task(config.env)
@@ -64,12 +64,12 @@ class Trainer:
 
     @property
     def steps_per_update(self) -> int:
-        """Steps of the world."""
+        """Steps of the environment."""
         return self.config.episodes * self.task.max_steps * self.task.interval
 
     @property
     def steps(self) -> int:
-        """Steps of the world that have been learnt from."""
+        """Steps of the environment learnt from so far."""
         return self.updates * self.steps_per_update
 
     def play(self, starts: np.ndarray, goals: np.ndarray, rng: np.random.Generator) -> Rollouts:
@@ -86,15 +86,15 @@ class Trainer:
         return self.task.starts(n, rng), np.full((n, *self.task.goal_shape), np.inf, np.float32)
 
     def update(self) -> dict[str, float]:
-        """Play the update's episodes and learn from them. Returns what is to be logged."""
+        """Play the update's episodes and learn from them. Returns metrics."""
         starts, goals = self.starts_and_goals(self.config.episodes, self.rng)
         entry = self.task.practise(self.play, starts, goals, self.rng, turns=1)[1]
         self.updates += 1
         return entry
 
     def evaluate(self) -> dict[str, float]:
-        """``before`` and ``distance``: from the subgoal when it was set and when its time was over, means over all
-        subgoals; ``success``: of how many the ant is within the task's tolerance then."""
+        """``before`` and ``distance``: mean distance to the subgoal when it was set and when its time was up;
+        ``success``: share of subgoals within the task's tolerance by then."""
         rng = Streams(self.config.seed).numpy(f"evaluation at {self.updates}")
         starts, goals = self.starts_and_goals(self.config.eval_episodes, rng)
         pursuits = joined(self.task.observed(self.play, starts, goals, rng)[1])
@@ -110,7 +110,7 @@ class Trainer:
 def train(run: Run, trainer: Trainer) -> dict:
     """Train to the end; returns the last evaluation."""
     config = trainer.config
-    if not run.last:  # what it is like to have learnt nothing
+    if not run.last:  # the policy before learning
         run.log(0, trainer.evaluate())
     evaluations = trainer.updates // config.eval_every
     while trainer.updates < config.updates:
@@ -126,7 +126,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
+    """Train in ``run_dir``, or resume there; returns the summary. See `lab.run.runs.execute`."""
     return execute(
         config, run_dir, train, Trainer, score="success",
         total=lambda one: config.updates * one.steps_per_update, **options,

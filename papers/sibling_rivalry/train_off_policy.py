@@ -1,14 +1,14 @@
-"""Train the paper's off-policy baselines, which reach their goals by hindsight, and measure how often they do.
+"""Train the paper's off-policy baselines, with hindsight or dense rewards, and measure how often they reach the goal.
 
     .venv/bin/python -m papers.sibling_rivalry.train_off_policy --env PointMaze --method ddpg-her --seed 0
 
 The methods share memory and loop; the learner depends on the task's actions:
 
-    ddpg-her   nothing but success, Eq. (1), and hindsight (hindsight.py); continuous actions (ddpg.py)
+    ddpg-her   success only, Eq. (1), and hindsight (hindsight.py); continuous actions (ddpg.py)
     dqn-her    the same for discrete actions (dqn.py)
     dqn        minus the distance to the goal after every step, Eq. (2), and no hindsight; discrete actions
 
-In the ant maze the policy that these train is the high level of two (hierarchy.py).
+In the ant maze these methods train the high level of two (hierarchy.py).
 
 Time is counted in training episodes: an epoch is 50 cycles, 20 in the ant maze, a cycle 80 episodes and then 40
 gradient steps.
@@ -39,26 +39,26 @@ from papers.sibling_rivalry.agents.tasks import make_task
 
 METHODS = ("ddpg-her", "dqn-her", "dqn")
 SAVE_EVERY = 5
-"""Epochs between two checkpoints."""
+"""Epochs between checkpoints."""
 TURNS = 4
-"""Episodes of a worker in a cycle (Table 2): where there is a low level, it learns after each."""
+"""Episodes per worker and cycle (Table 2); a low level learns after each."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """Every setting of a run. Defaults are the paper's, with the place where it states them."""
+    """Every setting of a run. Defaults are the paper's, with the place where it states them; None: by task."""
 
     env: str = "PointMaze"
     """Task: PointMaze, Corridor-<length>, UMaze-<length>, TreeMaze-<size>-<seed>, PixelGrid-<size>[-<steps>] or
     AntMaze, AntMazeSmall, AntArena[-<steps per subgoal>]."""
     method: Literal[METHODS] = "ddpg-her"  # type: ignore[valid-type]
-    """Learner, rewards and hindsight; see the top of this file."""
+    """Learner, rewards and hindsight: see the top of this file."""
     seed: int = 0
     """Seed of all random streams of the run."""
     epochs: Count = 50
     """Training length in epochs of 4,000 episodes: 200,000 in Figs. 3 and 4."""
     device: str = "cpu"
-    """Where the networks live: cpu or cuda."""
+    """Device of the networks: cpu or cuda."""
 
     cycles: Count | None = None
     """Cycles per epoch. None: 50, or 20 for the ant. Not in the paper; as in the authors' code."""
@@ -67,14 +67,14 @@ class Config:
     updates: Count = 40
     """Gradient steps per cycle (Table 2)."""
     batch_size: Count | None = None
-    """Transitions per gradient step. None: 1,280, or 2,560 for discrete actions and the ant: 20 workers with 64 or 128
-    (Table 2)."""
+    """Transitions per gradient step. None: 1,280, or 2,560 for discrete actions and the ant: 64 or 128 for each of 20
+    workers (Table 2)."""
     capacity: Count | None = None
-    """Transitions kept, relabelled ones included. None: 2 million, or 10 million for discrete actions and the ant. Not
-    in the paper; the authors' code keeps as many, 100,000 or 500,000 per worker."""
+    """Transitions kept, including relabelled ones. None: 2 million, or 10 million for discrete actions and the ant. Not
+    in the paper; as in the authors' code, 100,000 or 500,000 per worker."""
     warmup: Count = 5_120
-    """Transitions stored before learning starts. Not in the paper; the authors' code waits for 256 per worker (ant:
-    200)."""
+    """Transitions stored before learning starts. Not in the paper; the authors' code waits for 256 per worker (200 for
+    the ant)."""
     lr: Positive = 1e-3
     """Adam's step size (Table 2)."""
     adam_eps: Positive = 1e-3
@@ -82,23 +82,23 @@ class Config:
     gamma: Share = 0.98
     """Discount (Table 2)."""
     polyak: Share = 0.95
-    """Share of the old target networks in the new ones, once per cycle (Table 2)."""
+    """Weight of the old target networks in their update, once per cycle (Table 2)."""
     random_actions: Share = 0.2
     """Probability of a uniform action in training (Table 2)."""
     k: Natural = 4
-    """Hindsight: goals per step, from its future. Not in the paper."""
+    """Hindsight: goals per step, from the future of its episode. Not in the paper."""
 
     noise: NotNegative = 0.1
-    """DDPG: deviation of the noise on actions, as a share of the action range (Table 2)."""
+    """DDPG: standard deviation of the action noise, as a share of the action range (Table 2)."""
     action_l2: NotNegative | None = None
     """DDPG: weight of the actions' mean square in the actor's loss. None: 0.25, or 0.0002 for the ant (Table 2)."""
 
     eval_episodes: Count = 400
-    """Episodes per evaluation, one evaluation per epoch, greedy actions. Not in the paper."""
+    """Episodes per evaluation, one evaluation per epoch, with greedy actions. Not in the paper."""
 
 
 class OfTask(NamedTuple):
-    """What depends on the task where the settings have None."""
+    """Settings whose default (None) depends on the task."""
 
     cycles: int
     batch_size: int
@@ -107,8 +107,8 @@ class OfTask(NamedTuple):
 
 
 def of_task(config: Config, task: GoalTask) -> OfTask:
-    """The settings; None: as in Table 2, which has columns for mazes, the ant maze, and the pixel grid (here: for
-    discrete actions), and the authors' code."""
+    """The settings; None: as in the authors' code and Table 2, which has columns for mazes, the ant maze and the pixel
+    grid (here: discrete actions)."""
     ant = isinstance(task, Hierarchy)
     large = ant or task.action_range is None
     column = OfTask(
@@ -122,8 +122,8 @@ def of_task(config: Config, task: GoalTask) -> OfTask:
 
 
 def replay_layout(config: Config, task: GoalTask) -> tuple[int, Fields]:
-    """Transitions kept, and what is kept of one: states as the task has them, which are smaller than its observations,
-    and goals as small as is exact."""
+    """Capacity, and the fields of a transition: states, which are smaller than observations, and goals in the smallest
+    exact type."""
     state = task.starts(1, np.random.default_rng(0))[0]
     discrete = task.action_range is None
     return of_task(config, task).capacity, {
@@ -137,12 +137,12 @@ def replay_layout(config: Config, task: GoalTask) -> tuple[int, Fields]:
 
 
 def replay_bytes(config: Config) -> int:
-    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them."""
+    """Memory [bytes] of the full replay; a sweep adds these up before it starts its runs."""
     return ring_bytes(*replay_layout(config, make_task(config.env)))
 
 
 class Trainer:
-    """All that a run consists of. Pickled as a whole, so that an interrupted run goes on bit for bit."""
+    """The whole state of a run, pickled as one object, so that an interrupted run resumes bit for bit."""
 
     def __init__(self, config: Config):
         streams = Streams(config.seed)
@@ -186,7 +186,7 @@ class Trainer:
     # --- one cycle ----------------------------------------------------------------------------------------------------
 
     def cycle(self) -> dict[str, float]:
-        """Play and store the cycle's episodes, then learn. Returns what is to be logged."""
+        """Play and store the cycle's episodes, then learn. Returns metrics."""
         n = self.config.episodes
         starts, goals = self.task.starts(n, self.rng), self.task.goals(n, self.rng)
         rollouts, entry = self.rollouts(starts, goals)
@@ -200,7 +200,7 @@ class Trainer:
         return entry
 
     def rollouts(self, starts: np.ndarray, goals: np.ndarray) -> tuple[Rollouts, dict[str, float]]:
-        """Episodes to learn from; and, where there is a low level, which learns meanwhile, what is to be logged."""
+        """Episodes to learn from, and metrics of the low level, if there is one: it learns meanwhile."""
         if isinstance(self.task, Hierarchy):
             return self.task.practise(self.explore, starts, goals, self.rng, TURNS)
         return self.explore(starts, goals, self.rng), {}
@@ -210,7 +210,7 @@ class Trainer:
         return play(self.task, partial(self.agent.explore, rng=rng), starts, goals, rng)
 
     def store(self, rollouts: Rollouts) -> None:
-        """Put every step into the memory, once with the goal that was pursued and up to k times in hindsight."""
+        """Store every step, once with the goal that was pursued and up to k times with goals in hindsight."""
         task, states = self.task, rollouts.states
         achieved = task.achieved(states.reshape(-1, *states.shape[2:])).reshape(*states.shape[:2], *task.goal_shape)
         episodes, steps = np.nonzero(rollouts.running)
@@ -229,7 +229,7 @@ class Trainer:
         )  # fmt: skip
 
     def learn(self) -> dict[str, float]:
-        """The cycle's gradient steps, each on a batch drawn uniformly, and one step of the target networks."""
+        """The cycle's gradient steps, each on a uniformly drawn batch, and one update of the target networks."""
         slots = self.replay.integers(len(self.memory), size=(self.config.updates, self.settings.batch_size))
         results = [torch.stack(self.agent.update(self.batch(batch))) for batch in slots]
         self.agent.sync()
@@ -237,7 +237,7 @@ class Trainer:
         return {"critic_loss": loss, "q_mean": q}
 
     def batch(self, slots: np.ndarray) -> Batch:
-        """The transitions in the slots [n], observed, on the learner's device."""
+        """The transitions in the slots [n] as observations, on the learner's device."""
         task, stored = self.task, self.memory.get(slots)
         following = stored["next_state"]
         legal = task.legal(following)
@@ -294,7 +294,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
+    """Train in ``run_dir``, or resume there; returns the summary. See `lab.run.runs.execute`."""
     return execute(
         config, run_dir, train, Trainer, unit="episode", score="success",
         total=lambda one: config.epochs * one.settings.cycles * config.episodes, **options,

@@ -1,9 +1,9 @@
-"""The circular track: a reward that traps, one that is pushed away from the trap by hand, and Sibling Rivalry (Sec. 3).
+"""The circular track: a reward that traps, one with the trap as a fixed anti-goal, and Sibling Rivalry (Sec. 3).
 
     .venv/bin/python -m papers.sibling_rivalry.train_track --method sr --seed 0
 
-Five steps along a track that starts where the goal is near but half a lap away (envs/circular_track.py), then a reward
-for where the agent is. The three methods share everything but that reward, and which rollouts are learnt from:
+An agent takes five steps along a track that starts where the goal is near but half a lap away (envs/circular_track.py),
+and is rewarded for where it ends. The methods differ only in that reward and in which rollouts are learnt from:
 
     naive    minus the distance to the goal: Eq. (2)
     fixed    the same, less the distance to a fixed anti-goal, the local optimum: Eq. (3)
@@ -32,36 +32,36 @@ from papers.sibling_rivalry.sibling_rivalry import rivalry, self_balancing_rewar
 METHODS = ("naive", "fixed", "sr")
 ENV = "CircularTrack"
 BINS = 22
-"""Bins of terminal phases. Of 4 k + 2 bins, the goal's and the local optimum's are centred on them."""
+"""Bins of terminal phases. With 4 k + 2 bins, goal and local optimum each lie in the middle of one."""
 SAVE_EVERY = 5
-"""Rows of metrics between two checkpoints."""
+"""Rows of metrics between checkpoints."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """Every setting of a run. The paper names epsilon alone; the others are usual for a task of this size."""
+    """Every setting of a run. The paper states only epsilon; the others are usual for a task of this size."""
 
     env: Literal["CircularTrack"] = "CircularTrack"
-    """The only one."""
+    """Task; there is only one."""
     method: Literal[METHODS] = "sr"  # type: ignore[valid-type]
-    """What episodes are paid; see the top of this file."""
+    """What episodes are paid: see the top of this file."""
     seed: int = 0
     """Seed of all random streams of the run."""
     updates: Count = 400
     """Training length in updates."""
 
     pairs: Count = 64
-    """Half the episodes of an update: pairs of siblings where the method has them."""
+    """Half the episodes of an update: pairs of siblings, if the method has them."""
     lr: Positive = 1e-3
     """Adam's step size."""
     epsilon: Annotated[float, Range("not be negative", lambda value: value >= 0, infinite=True)] = 0.0
     """sr: inclusion threshold (Sec. 3)."""
     log_every: Count = 20
-    """Updates between two rows of metrics, which cover all episodes since the row before."""
+    """Updates between rows of metrics; each row covers all episodes since the one before."""
 
 
 class Trainer:
-    """All that a run consists of. Pickled as a whole, so that an interrupted run goes on bit for bit."""
+    """The whole state of a run, pickled as one object, so that an interrupted run resumes bit for bit."""
 
     def __init__(self, config: Config):
         streams = Streams(config.seed)
@@ -95,10 +95,9 @@ class Trainer:
         return losses
 
     def last_rewards(self, rollouts: Rollouts) -> tuple[np.ndarray, np.ndarray | None, np.ndarray, np.ndarray]:
-        """What the last step of each rollout is paid [n], anti-goals [n, 2], and which rollouts are learnt from [n].
+        """The reward of each rollout's last step [n], anti-goals [n, 2], and which rollouts are learnt from [n].
 
-        Last comes which of them are closer to the goal than their sibling [n]; without siblings, none is. This is where
-        the methods differ.
+        Last, which are closer to the goal than their sibling [n]; without siblings, none. Here the methods differ.
         """
         ends, goals, reached, distance = rollouts.ends, rollouts.goals, rollouts.reached, self.task.distance
         if self.config.method == "sr":
@@ -112,7 +111,7 @@ class Trainer:
         return self_balancing_reward(to_goal, distance(ends, anti_goals), reached), anti_goals, every, none
 
     def steps(self, rollouts: Rollouts, rewards: np.ndarray, anti_goals: np.ndarray | None, kept: np.ndarray) -> Steps:
-        """The steps of the rollouts that are `kept` [n]. Each one's return is the rollout's reward."""
+        """The steps of the rollouts that are `kept` [n]. The return of each step is its rollout's reward."""
         rows, times = np.nonzero(rollouts.running & kept[:, None])
         return Steps(
             observations=torch.from_numpy(self.task.observe(rollouts.states[rows, times])),
@@ -125,15 +124,15 @@ class Trainer:
     # --- metrics ------------------------------------------------------------------------------------------------------
 
     def metrics(self) -> dict[str, float]:
-        """Where the episodes ended that were played since the last call.
+        """Where the episodes since the last call ended.
 
-        ``success``: share that reached the goal. ``trapped``: share that ended at the local optimum, as near to it as
-        counts as success at the goal. ``away``: mean distance from the local optimum along the track, in radians; the
-        goal is pi away. ``phase k``: share that ended in bin k of BINS, where it is not 0.
+        ``success``: share that reached the goal. ``trapped``: share that ended within the goal's tolerance of the local
+        optimum. ``away``: mean distance from the local optimum along the track, in radians; the goal is pi away.
+        ``phase k``: share that ended in bin k of BINS, if it is not 0.
 
-        With siblings, ``closer success``, ``farther success`` and so on are those of the closer and of the farther one
-        of each pair; ``farther left`` and ``farther right`` are shares that missed the goal, but ended in the upper
-        half of the track, to either side of it. ``kept``: share that was learnt from.
+        With siblings, ``closer success``, ``farther success`` and so on are those of the closer and the farther one of
+        each pair; ``farther left`` and ``farther right`` are the shares that missed the goal but ended in the upper
+        half of the track, on either side of it. ``kept``: share that was learnt from.
         """
         ended = {name: np.concatenate([entry[name] for entry in self._ended]) for name in self._ended[0]}
         self._ended = []
@@ -146,7 +145,7 @@ class Trainer:
             missed = ~ended["closer"] & ~ended["reached"]
             x, upper = ended["ends"][:, 0], np.sin(ended["phases"]) > 0
             for side, there in (("left", x < 0), ("right", x > 0)):
-                found[f"farther {side}"] = 2 * float((missed & upper & there).mean())  # every second one is farther
+                found[f"farther {side}"] = 2 * float((missed & upper & there).mean())  # half are the farther ones
         return {name: round(value, 5) for name, value in found.items()}
 
     def _where(self, ended: dict[str, np.ndarray]) -> dict[str, float]:
@@ -160,7 +159,7 @@ class Trainer:
 
 
 def histogram(phases: np.ndarray) -> np.ndarray:
-    """Shares float64 [BINS] of phases [n], of any number of laps, that lie in each of BINS equal parts of the track."""
+    """Shares float64 [BINS] of the phases [n], over any number of laps, in each of BINS equal parts of the track."""
     bins = np.floor(phases / (2 * np.pi) % 1 * BINS).astype(np.int64)
     return np.bincount(np.minimum(bins, BINS - 1), minlength=BINS) / len(phases)  # -1e-20 % 1 is 1
 
@@ -181,7 +180,7 @@ def train(run: Run, trainer: Trainer) -> dict:
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
+    """Train in ``run_dir``, or resume there; returns the summary. See `lab.run.runs.execute`."""
     total = 2 * config.pairs * config.updates
     return execute(config, run_dir, train, Trainer, total=lambda _: total, unit="episode", score="success", **options)
 

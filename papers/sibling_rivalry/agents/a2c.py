@@ -1,7 +1,7 @@
 """Advantage actor-critic, the learner of the circular track (Sec. 3): a single gradient step per update.
 
-This is the plainest form of the policy gradient that Sibling Rivalry can be put on; ppo.py takes several clipped steps
-on the same data instead. Nothing is discounted and nothing bootstrapped: each step's return is the episode's reward.
+This is the simplest policy gradient that Sibling Rivalry works with; ppo.py takes several clipped steps on the same
+data instead. There is no discount and no bootstrapping: each step's return is the episode's reward.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Steps:
     actions: Tensor
     """[m, a]"""
     returns: Tensor
-    """[m]: what was paid from there to the episode's end."""
+    """[m]: sum of rewards from there to the episode's end."""
 
 
 class A2C:
-    """A Beta policy that sees observation and goal, a critic that may see the anti-goal, too, and their optimiser.
+    """A Beta policy that sees observation and goal, a critic that may also see the anti-goal, and their optimiser.
 
-    Both are perceptrons with two hidden layers. For tasks with vectors as observations and continuous actions.
+    Both are perceptrons with two hidden layers, for tasks with vector observations and continuous actions.
 
     Args:
         task: shapes of observations, goals and actions.
@@ -60,7 +60,7 @@ class A2C:
     def act(
         self, observations: np.ndarray, goals: np.ndarray, legal: np.ndarray | None, rng: np.random.Generator
     ) -> np.ndarray:
-        """Actions float32 [n, a], drawn from the policy."""
+        """Actions float32 [n, a], sampled from the policy."""
         return self.policy.act(torch.from_numpy(observations), torch.from_numpy(goals), None, rng)
 
     def values(self, steps: Steps) -> Tensor:
@@ -69,7 +69,7 @@ class A2C:
         return self.critic(join(*parts)).squeeze(1)
 
     def losses(self, steps: Steps) -> tuple[Tensor, Tensor]:
-        """Of the policy, -log pi times the normalised advantage R - V; and of the values, their squared error."""
+        """Policy loss: -log pi times the normalised advantage R - V. Value loss: the squared error of V."""
         values = self.values(steps)
         advantages = steps.returns - values.detach()
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)

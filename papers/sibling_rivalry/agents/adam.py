@@ -11,11 +11,11 @@ from torch import Tensor
 
 
 class Adam(torch.optim.Adam):
-    """Adam (Kingma and Ba 2015) that adds epsilon to the root of the second moment before that is corrected for
-    starting at 0: the step is lr / (1 - beta1^t) m / ((sqrt(v) + eps) / sqrt(1 - beta2^t)).
+    """Adam (Kingma and Ba 2015) that adds epsilon to the root of the second moment before the bias correction: the step
+    is lr / (1 - beta1^t) m / ((sqrt(v) + eps) / sqrt(1 - beta2^t)).
 
     PyTorch adds it afterwards. In its terms, epsilon here is eps / sqrt(1 - beta2^t): 32 times as large in the first
-    step, 10 times in the tenth, and hardly larger after some thousand. It is the more careful start of the two.
+    step, 10 times in the tenth, and hardly larger after some thousand. So this Adam starts more carefully.
     """
 
     def __init__(self, parameters: Iterable[Tensor], lr: float, eps: float):

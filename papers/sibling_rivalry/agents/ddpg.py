@@ -1,9 +1,9 @@
 """Deep deterministic policy gradient (Lillicrap et al. 2016) with goals as further inputs: continuous actions.
 
 Settings are those of App. F and Table 2; what the paper leaves open is as in its authors' code. Three things there are
-unusual. The actor climbs the target critic, not the one that is being learnt. Its output is multiplied by 0.005 before
-tanh squashes it, so that actions change slowly and stay away from their limits. And targets are moved once after many
-gradient steps (:meth:`DDPG.sync`), which is the caller's to do.
+unusual. The actor maximises the target critic, not the one that is being learnt. Its output is multiplied by 0.005
+before the tanh, so that actions change slowly and stay away from their limits. And targets are updated once after many
+gradient steps: the caller calls :meth:`DDPG.sync`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Batch(NamedTuple):
     next_observations: Tensor
     """float32 [n, *observation_shape]"""
     terminal: Tensor
-    """float32 [n]: 1 where the goal has been reached; running out of time is not terminal."""
+    """float32 [n]: 1 where the goal was reached; a time-out is not terminal."""
     next_legal: Tensor | None = None
-    """bool [n, A]: which actions may be taken in the next states; None: all."""
+    """bool [n, A]: actions that are legal in the next states; None: all."""
 
 
 class Actor(nn.Module):
@@ -60,9 +60,9 @@ class DDPG:
         task: shapes of observations, goals and actions.
         lr, adam_eps: Adam's step size and epsilon, see adam.py.
         gamma: discount.
-        polyak: share of the old target networks in the new ones.
+        polyak: weight of the old target networks in their update.
         random_actions: probability of a uniform action when exploring.
-        noise: deviation of the normal noise on the other actions, as a share of the action range.
+        noise: standard deviation of the noise on the other actions, as a share of the action range.
         action_l2: weight of the actions' mean square in the actor's loss.
         seed: of the initial weights.
         device: where the networks live.
@@ -107,7 +107,7 @@ class DDPG:
 
     @torch.no_grad()
     def targets(self, batch: Batch) -> Tensor:
-        """y [n] = r + gamma Q'(s', pi'(s')), and r alone where the goal has been reached; Q', pi' are targets."""
+        """y [n] = r + gamma Q'(s', pi'(s')), and r alone where the goal was reached; Q' and pi' are targets."""
         actions = self.target_actor(batch.next_observations, batch.goals)
         next_q = self.target_critic(join(batch.next_observations, actions, batch.goals)).squeeze(1)
         return batch.rewards + self.gamma * (1.0 - batch.terminal) * next_q
@@ -118,16 +118,16 @@ class DDPG:
         return (self.targets(batch) - q).square().mean(), q.mean()
 
     def actor_loss(self, batch: Batch) -> Tensor:
-        """-Q'(s, pi(s)), averaged, and the penalty on the mean square of the actions (Table 2)."""
+        """Mean of -Q'(s, pi(s)), plus the penalty on the mean square of the actions (Table 2)."""
         actions = self.actor(batch.observations, batch.goals)
         q = self.target_critic(join(batch.observations, actions, batch.goals))
         return self.action_l2 * actions.square().mean() - q.mean()
 
     def update(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """One step of actor and critic, not of the targets. Returns the critic's loss and the mean Q of before it.
+        """One step of actor and critic, not of the targets. Returns the critic's loss and the mean Q before the step.
 
-        The sum of the losses gives each network its own gradient: the actor's loss asks the target critic, which is not
-        trained, and the critic's loss sees actions that are data.
+        The sum of the losses gives each network its own gradient: the actor's loss uses the target critic, which is not
+        trained, and in the critic's loss the actions are data.
         """
         critic_loss, q = self.critic_loss(batch)
         for parameter, gradient in zip(
@@ -139,9 +139,9 @@ class DDPG:
 
     @torch.no_grad()
     def sync(self) -> None:
-        """Move the targets towards the networks (Table 2, "Polyak coefficient")."""
+        """Update the targets towards the networks (Table 2, "Polyak coefficient")."""
         torch._foreach_lerp_(self.averaged, self.parameters, 1.0 - self.polyak)
 
     def weights(self) -> dict[str, Tensor]:
-        """Of the network that acts."""
+        """Weights of the acting network."""
         return self.actor.state_dict()

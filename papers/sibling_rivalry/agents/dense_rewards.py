@@ -1,4 +1,4 @@
-"""Rewards of every single step, for the construction task (App. F): what a step has changed in a distance."""
+"""Rewards of single steps for the construction task (App. F): the change of a distance in each step."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from papers.sibling_rivalry.sibling_rivalry import Distance
 def naive_changes(
     achieved: np.ndarray, goals: np.ndarray, lengths: np.ndarray, reached: np.ndarray, distance: Distance
 ) -> np.ndarray:
-    """r~ float64 [n, T]: by how much each step has come nearer to the goal, and 1 for the one that reaches it.
+    """r~ float64 [n, T]: by how much each step came closer to the goal, and 1 more for the one that reached it.
 
     achieved: [n, T + 1, ...] m(s) of all states; goals: [n, ...]. lengths: int [n]; reached: bool [n], whether the last
-    step met the goal. 0 behind an episode's end. Without discount, an episode is paid what it has gained in all.
+    step met the goal. 0 after an episode's end. Without discount, an episode is paid its total gain.
     """
     changes = -np.diff(distance(achieved, goals[:, None]), axis=1)
     changes[np.arange(changes.shape[1]) >= lengths[:, None]] = 0.0
@@ -29,10 +29,10 @@ def sibling_changes(
     reached: np.ndarray,
     distance: Distance,
 ) -> np.ndarray:
-    """r' float64 [n, T]: as `naive_changes`, less what the step has come nearer to the anti-goal [n, ...].
+    """r' float64 [n, T]: `naive_changes`, less by how much the step came closer to the anti-goal [n, ...].
 
-    It is the step's change of -d(s, g) + d(s, anti-goal), which the paper's reward of an episode's end never lets rise
-    above 0. Of single steps it must: else nothing that leads to the goal would be paid.
+    This is the step's change of -d(s, g) + d(s, anti-goal). The paper's reward for an episode's end caps that sum at 0;
+    single steps need no cap, or nothing that leads to the goal would be paid.
     """
     nobody = np.zeros_like(reached)
     nearer = naive_changes(achieved, anti_goals, lengths, nobody, distance)

@@ -1,7 +1,7 @@
-"""Deep Q-learning (Mnih et al. 2015) with goals as further inputs: discrete actions, of which some may be illegal.
+"""Deep Q-learning (Mnih et al. 2015) with goals as further inputs: discrete actions, some of which may be illegal.
 
-Settings are those of App. F and Table 2; what the paper leaves open is as in its authors' code. Targets are moved once
-after many gradient steps (:meth:`DQN.sync`), which is the caller's to do.
+Settings are those of App. F and Table 2; what the paper leaves open is as in its authors' code. Targets are updated
+once after many gradient steps: the caller calls :meth:`DQN.sync`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from papers.sibling_rivalry.agents.ddpg import Batch
 from papers.sibling_rivalry.agents.networks import CHUNK, input_shape, join, network
 
 FORBIDDEN = -1e6
-"""Value of an action that is not legal. Finite: a target may multiply it by 0."""
+"""Value of an illegal action. Finite, as a target may multiply it by 0."""
 
 
 class DQN:
@@ -28,8 +28,8 @@ class DQN:
         task: shapes of observations and goals, and the number of actions.
         lr, adam_eps: Adam's step size and epsilon, see adam.py.
         gamma: discount.
-        polyak: share of the old target network in the new one.
-        random_actions: probability of a uniform action when exploring, be it legal or not.
+        polyak: weight of the old target network in its update.
+        random_actions: probability of a uniform action when exploring, legal or not.
         seed: of the initial weights.
         device: where the networks live.
     """
@@ -68,8 +68,8 @@ class DQN:
 
     @torch.no_grad()
     def targets(self, batch: Batch) -> Tensor:
-        """y [n] = r + gamma max Q'(s', a) over the actions that are legal in s', and r alone where the goal has been
-        reached; Q' is the target network."""
+        """y [n] = r + gamma max Q'(s', a) over the legal actions in s', and r alone where the goal was reached; Q' is
+        the target network."""
         next_q = masked(self.target(join(batch.next_observations, batch.goals)), batch.next_legal).amax(dim=1)
         return batch.rewards + self.gamma * (1.0 - batch.terminal) * next_q
 
@@ -79,7 +79,7 @@ class DQN:
         return (self.targets(batch) - q).square().mean(), q.mean()
 
     def update(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """One gradient step, not of the target. Returns the loss and the mean Q of before it."""
+        """One gradient step, not of the target. Returns the loss and the mean Q before the step."""
         n = len(batch.rewards)
         chunk = CHUNK if self.device == "cpu" else n
         self.adam.zero_grad()
@@ -95,14 +95,14 @@ class DQN:
 
     @torch.no_grad()
     def sync(self) -> None:
-        """Move the target towards the network (Table 2, "Polyak coefficient")."""
+        """Update the target towards the network (Table 2, "Polyak coefficient")."""
         torch._foreach_lerp_(self.averaged, self.parameters, 1.0 - self.polyak)
 
     def weights(self) -> dict[str, Tensor]:
-        """Of the network that acts."""
+        """Weights of the acting network."""
         return self.q.state_dict()
 
 
 def masked(values: Tensor, legal: Tensor | None) -> Tensor:
-    """Values [n, A] with FORBIDDEN for actions that are not legal, bool [n, A]."""
+    """Values [n, A] with FORBIDDEN for illegal actions; legal: bool [n, A]."""
     return values if legal is None else values.masked_fill(~legal, FORBIDDEN)

@@ -1,8 +1,8 @@
 """The update of `ddpg.py` as a numba kernel, for the CPU: the same numbers, and a run in 20 minutes instead of 35.
 
-`ddpg.py` is the form to read. Here a batch is taken in parts that fit into the processor's cache, whose gradients are
-added up. The parameters of a network lie in one flat vector in the order of PyTorch, of which the networks of `DDPG`
-are views.
+`ddpg.py` is the form to read. Here a batch is processed in parts that fit into the processor's cache, and their
+gradients are added up. The parameters of a network lie in one flat vector, in PyTorch's order; those of the networks of
+`DDPG` are views of it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from papers.sibling_rivalry.agents.ddpg import DDPG, SQUASH, Batch
 from papers.sibling_rivalry.agents.networks import HIDDEN
 
 PART = 256
-"""Transitions at a time."""
+"""Transitions per part."""
 kernel = njit_calling(k, **k.OPTIONS)
 
 
@@ -153,7 +153,7 @@ def add(total, part):
 
 
 class FastDDPG(DDPG):
-    """As `DDPG`, with its arguments, on the CPU only. Pickled, it continues identically."""
+    """As `DDPG`, with the same arguments, on the CPU only. After unpickling, it continues identically."""
 
     def __init__(self, task: GoalTask, **settings: Any):
         """ValueError for a device other than the CPU."""
@@ -176,7 +176,7 @@ class FastDDPG(DDPG):
         self._work = Work(*(np.zeros(length, np.float32) for length in lengths))
 
     def update(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """As `DDPG.update`. ValueError for tensors of other shapes than `Batch` says."""
+        """As `DDPG.update`. ValueError for tensors whose shapes are not those of `Batch`."""
         given = [np.ascontiguousarray(value.numpy(), np.float32) for value in batch[:6]]  # type: ignore[union-attr]
         (inputs, *_, a), _ = self._sizes
         n, d = len(given[3]), given[0].shape[-1]
@@ -212,7 +212,7 @@ class FastDDPG(DDPG):
 
 
 def _flattened(network: torch.nn.Module) -> np.ndarray:
-    """All parameters of the network as one vector [p], of which they are views from now on."""
+    """All parameters of the network as one vector [p]; they become views of it."""
     tensors = list(network.parameters())
     flat = torch.cat([tensor.detach().flatten() for tensor in tensors])
     for tensor, part in zip(tensors, flat.split([tensor.numel() for tensor in tensors])):

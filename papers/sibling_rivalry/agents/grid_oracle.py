@@ -1,6 +1,6 @@
-"""The Grid Oracle (App. E, after Savinov et al. 2019): be paid for the number of regions that an episode visits.
+"""The Grid Oracle (App. E, after Savinov et al. 2019): a reward for every region that an episode visits.
 
-It is an oracle because it is told what the plane is that the agent moves in. Whoever covers much ground finds the goal
+It is an oracle because it knows the plane in which the agent moves. An agent that covers much ground finds the goal
 sooner or later, but covering ground is not what the task asks for.
 """
 
@@ -12,13 +12,13 @@ from papers.sibling_rivalry.agents.rewards import sparse_reward
 
 
 def regions_visited(positions: np.ndarray, lengths: np.ndarray, side: float, offset: float = 0.5) -> np.ndarray:
-    """How many different regions each episode visits: int64 [n].
+    """Number of different regions that each episode visits: int64 [n].
 
-    positions: float [n, T + 1, 2], of which the first counts only if the episode returns to its region.
-    lengths: int [n], steps of each episode; what lies behind them is ignored.
-    side: of the square regions. offset: region borders run through -offset; 0.5 is where mazes of unit cells begin.
+    positions: float [n, T + 1, 2]; the first region counts only if the episode returns to it.
+    lengths: int [n], steps of each episode; what follows them is ignored.
+    side: of the square regions. offset: borders run through -offset; mazes of unit cells begin at -0.5.
 
-    Raises ValueError for positions that are not of a plane, and side <= 0.
+    Raises ValueError for positions that are not in a plane, and for side <= 0.
     """
     if positions.ndim != 3 or positions.shape[2] != 2:
         raise ValueError(f"positions must be [n, T + 1, 2], of a plane, not {list(positions.shape)}")
@@ -31,5 +31,5 @@ def regions_visited(positions: np.ndarray, lengths: np.ndarray, side: float, off
 
 
 def grid_oracle_reward(reached: np.ndarray, visited: np.ndarray, weight: float = 0.01) -> np.ndarray:
-    """What the last step of an episode is paid, float64 [n]: 1 for success, and `weight` for every region visited."""
+    """Reward of an episode's last step, float64 [n]: 1 for success, and `weight` for every region visited."""
     return sparse_reward(reached) + weight * visited

@@ -1,10 +1,10 @@
-"""Two levels: a high level says every 20 steps where to go, and a low level goes there (App. F, "Ant maze navigation").
+"""Two levels: every 20 steps a high level sets a subgoal, and a low level pursues it (App. F, "Ant maze navigation").
 
-To the learners of this room a world with its low level is a goal task like any other, of 25 steps instead of 500: an
-action is where the next subgoal lies from here, and a step is all that the low level makes of it. So rollouts, Sibling
-Rivalry, PPO, curiosity, the oracle, DDPG and hindsight work on it as they do on the point maze. Only the high level is
-paid and trained by the methods that are compared. The low level is the same for all of them: PPO, paid for being near
-its subgoal and nothing else, learns from every step of every episode, also of those that Sibling Rivalry leaves out.
+To this paper's learners an environment with its low level is a goal task like any other, of 25 steps instead of 500: an
+action is the offset of the next subgoal, and a step is the low level's whole pursuit of it. So rollouts, Sibling
+Rivalry, PPO, curiosity, the oracle, DDPG and hindsight work on it as they do on the point maze. The methods that are
+compared pay and train only the high level. The low level is the same for all of them: PPO, paid only for being near its
+subgoal, learns from every step of every episode, including those that Sibling Rivalry leaves out.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from papers.sibling_rivalry.agents.ppo import PPO, Experience, gae
 from papers.sibling_rivalry.agents.rollouts import Rollouts
 
 INTERVAL = 20
-"""Steps of the world per subgoal (App. F)."""
+"""Steps of the environment per subgoal (App. F)."""
 EPOCHS = 2
-"""The low level's passes over an episode (App. F). The paper names no other of its settings; these are the authors':"""
+"""The low level's passes over an episode (App. F). The paper states no other setting of it; these are the authors':"""
 GAMMA, LAMBDA, ENTROPY, LR, ADAM_EPS, MINIBATCHES = 0.98, 0.95, 0.02, 1e-3, 1e-3, 4
 
 Play = Callable[[np.ndarray, np.ndarray, np.random.Generator], Rollouts]
-"""Plays an episode from every start [n, ...] to its goal."""
+"""Plays an episode from each start [n, ...] to its goal."""
 
 
 class Pursuit(NamedTuple):
-    """n subgoals, each of its own episode, and how they were pursued for k steps."""
+    """n subgoals, each from a different episode, and their pursuit over k steps."""
 
     states: np.ndarray
-    """[n, k + 1, ...] of the world"""
+    """[n, k + 1, ...] of the environment"""
     actions: np.ndarray
-    """float32 [n, k, a] in the world's units"""
+    """float32 [n, k, a] in the environment's units"""
     subgoals: np.ndarray
     """float32 [n, *goal_shape]"""
 
 
 def joined(pursuits: list[Pursuit]) -> Pursuit:
-    """One after the other as one."""
+    """All of them, concatenated."""
     return Pursuit(*(np.concatenate(parts) for parts in zip(*pursuits)))
 
 
 class LowLevel:
-    """The policy that pursues subgoals in `world`, and what it learns by. Every pursuit is an episode of its own, at
-    whose end nothing is over: what would come is estimated."""
+    """The policy that pursues subgoals in `world`, and its learner. Every pursuit is a separate episode, truncated at
+    its end: the value of its last state is bootstrapped."""
 
     def __init__(self, world: GoalTask, streams: Streams, device: str, *, minibatches: int, adam_eps: float):
         self.world, self.shuffling = world, streams.numpy("low level: shuffling")
@@ -64,7 +64,7 @@ class LowLevel:
         return self.world.distance(achieved, pursuits.subgoals[:, None])
 
     def experience(self, pursuits: Pursuit) -> Experience:
-        """All steps of all pursuits, [n k]. A step is paid minus the distance to the subgoal after it."""
+        """All steps of all pursuits, [n k]. The reward of a step is minus the distance to the subgoal after it."""
         n, k = pursuits.actions.shape[:2]
         tensor, seen = self.ppo.tensor, self.world.observe(_flat(pursuits.states))
         goals = pursuits.subgoals.repeat(k + 1, axis=0)
@@ -78,9 +78,9 @@ class LowLevel:
         )  # fmt: skip
 
     def learn(self, pursuits: list[Pursuit], lengths: np.ndarray) -> dict[str, float]:
-        """Learn from n whole episodes, of which each is a worker's own. Returns what is to be logged.
+        """Learn from n whole episodes, each from a different worker. Returns metrics.
 
-        pursuits: of the first, second, ... subgoals of the episodes that had one. lengths: int [n], their subgoals.
+        pursuits: of the first, second, ... subgoals of the episodes that had one. lengths: int [n], subgoals of each.
         """
         together = joined(pursuits)
         episodes = np.concatenate([np.flatnonzero(lengths > t) for t in range(len(pursuits))])
@@ -93,9 +93,9 @@ class LowLevel:
 class Hierarchy(GoalTask):
     """A goal task whose steps are `interval` steps of a low level in `world`, and whose actions are subgoals.
 
-    An action is the difference of subgoal and achieved goal, up to `reach` in every direction; the subgoal keeps its
-    place while it is pursued. Episodes are as long as the world's. Success is looked for when a pursuit is over: who
-    runs through the goal has not reached it. minibatches, adam_eps: settings of the low level's learner.
+    An action is the subgoal minus the achieved goal, up to `reach` in every direction; the subgoal stays in place while
+    it is pursued. Episodes are as long as the world's. Success is checked when a pursuit is over: running through the
+    goal is not reaching it. minibatches, adam_eps: settings of the low level's learner.
     """
 
     low: LowLevel
@@ -104,8 +104,8 @@ class Hierarchy(GoalTask):
         self, world: GoalTask, reach: float, interval: int = INTERVAL, *, minibatches: int = MINIBATCHES,
         adam_eps: float = ADAM_EPS,
     ):  # fmt: skip
-        """ValueError for an interval that does not divide the episode or is too short to be split into mini-batches,
-        and for worlds without vectors as goals."""
+        """ValueError for an interval that does not divide the episode or is too short to split into mini-batches, and
+        for worlds whose goals are not vectors."""
         if not minibatches <= interval <= world.max_steps or world.max_steps % interval:
             right = [n for n in range(minibatches, world.max_steps + 1) if world.max_steps % n == 0]
             raise ValueError(
@@ -123,7 +123,7 @@ class Hierarchy(GoalTask):
         self._greedy = False
 
     def begin(self, streams: Streams, device: str = "cpu") -> None:
-        """Give it a low level that has learnt nothing. Has to be done before `step`."""
+        """Give it an untrained low level. Must be called before `step`."""
         self.low = LowLevel(self.world, streams, device, **self._learning)  # type: ignore[arg-type]
 
     def step(self, states: np.ndarray, actions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -141,7 +141,7 @@ class Hierarchy(GoalTask):
     def observed(
         self, play: Play, starts: np.ndarray, goals: np.ndarray, rng: np.random.Generator
     ) -> tuple[Rollouts, list[Pursuit]]:
-        """Episodes that are played with `play`, and what was pursued in their first, second, ... steps."""
+        """Episodes played with `play`, and the pursuits of their first, second, ... steps."""
         self._pursuits = []
         rollouts = play(starts, goals, rng)
         pursuits, self._pursuits = self._pursuits, None
@@ -150,11 +150,11 @@ class Hierarchy(GoalTask):
     def practise(
         self, play: Play, starts: np.ndarray, goals: np.ndarray, rng: np.random.Generator, turns: int
     ) -> tuple[Rollouts, dict[str, float]]:
-        """Play episodes from every start [n, ...] to its goal with `play`, the low level learning.
+        """Play episodes from each start [n, ...] to its goal with `play` while the low level learns.
 
-        As with workers that have `turns` episodes each, i to i + turns - 1, and play them one after the other: all
-        play their first, and the low level learns from these; then their second, and so on. Of a pair of siblings the
-        second is therefore played by a low level that has learnt from the first. Returns also what is to be logged.
+        As if each worker had `turns` episodes, i to i + turns - 1, and played them one after the other: all play their
+        first, and the low level learns from these; then their second, and so on. So the second sibling of a pair is
+        played by a low level that has learnt from the first. Also returns metrics.
         """
         order, parts, logs = [], [], []
         for first in range(min(turns, len(starts))):
@@ -168,7 +168,7 @@ class Hierarchy(GoalTask):
         return whole, {name: float(np.mean([log[name] for log in logs])) for name in logs[0]}
 
     def greedily(self) -> Hierarchy:
-        """The same, with the low level's most likely actions."""
+        """The same task with the low level's most likely actions."""
         other = copy.copy(self)
         other._greedy = True
         return other
@@ -201,7 +201,7 @@ class Hierarchy(GoalTask):
 
 
 def with_low_level(task: GoalTask, weights: dict[str, Any]) -> dict[str, Any]:
-    """The acting weights of a run: the policy's, of a hierarchy as "high.<name>", and beside them "low.<name>"."""
+    """The acting weights of a run: the policy's; for a hierarchy "high.<name>" and "low.<name>"."""
     if not isinstance(task, Hierarchy):
         return weights
     both = {"high": weights, "low": task.low.ppo.policy.state_dict()}

@@ -1,9 +1,9 @@
 """Hindsight experience replay (Andrychowicz et al. 2017), strategy "future": every step is also learnt from as if the
 goal had been something that its episode achieved later.
 
-This file needs numpy alone. The episodes are relabelled once, when they are stored; a learner that draws new goals for
-every batch would see more of them. A relabelled step whose goal is already met before it says nothing, for its episode
-would have ended earlier: it is left out.
+This file needs only NumPy. Episodes are relabelled once, when they are stored; drawing new goals for every batch would
+show the learner more of them. A relabelled step whose goal is met already before it is left out: with that goal, its
+episode would have ended earlier.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ class Relabelled(NamedTuple):
     """m steps with new goals."""
 
     episodes: np.ndarray
-    """int64 [m] in which episode ..."""
+    """int64 [m]: the episode."""
     steps: np.ndarray
-    """int64 [m] ... and which step t of it: from state t to state t + 1."""
+    """int64 [m]: its step t, from state t to state t + 1."""
     goals: np.ndarray
     """[m, ...]"""
     reached: np.ndarray
-    """bool [m]: the step's next state meets the goal, and so the episode would have ended."""
+    """bool [m]: the step's next state meets the goal, so the episode would have ended."""
 
 
 def future(lengths: np.ndarray, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For each step t of episodes with `lengths` [n], up to k different states among t + 1, t + 2, ..., the last.
 
-    Every set of k states has the same probability; a step with no more than k states after it gets all of them. Returns
-    episodes, steps and states, int64 [m] each.
+    All sets of k states are equally likely; a step with at most k states after it gets all of them. Returns episodes,
+    steps and states, int64 [m] each.
     """
     longest = lengths.max()
     episodes, steps = np.nonzero(np.arange(longest) < lengths[:, None])
-    # The k smallest of random numbers are at k random places. Those that may not be chosen get an infinite one.
+    # The k smallest of many random numbers are at k random places. Forbidden places get infinity.
     ends = np.arange(longest)
     allowed = (ends >= steps[:, None]) & (ends < lengths[episodes, None])
     lots = np.where(allowed, rng.random(allowed.shape), np.inf)
@@ -52,8 +52,8 @@ def relabel(
 ) -> Relabelled:
     """Up to k new goals for each step of n episodes.
 
-    achieved: [n, T + 1, ...] the goals that their states meet, first states included. lengths: int [n], steps of each
-    episode; what lies behind them does not matter. success: the task's. k: goals per step, 0 for none.
+    achieved: [n, T + 1, ...] the goals that their states meet, including first states. lengths: int [n], steps of each
+    episode; what follows them is ignored. success: the task's. k: goals per step, 0 for none.
     """
     episodes, steps, states = future(lengths, k, rng)
     goals = achieved[episodes, states]

@@ -1,16 +1,16 @@
-"""The Intrinsic Curiosity Module (Pathak et al. 2017): be paid for what a learnt model does not foresee.
+"""The Intrinsic Curiosity Module (Pathak et al. 2017): a reward for what a learnt model does not predict.
 
 Three networks learn together from every transition (s, a, s'):
 
-    encoder         makes a vector of length 1 of an observation;
-    inverse model   tells from the vectors of s and s' which action was taken, so that the encoder has to keep what
-                    actions can change, and need not keep what they cannot;
-    forward model   foretells the vector of s' from the vector of s and the action.
+    encoder         maps an observation to a vector of length 1;
+    inverse model   predicts the action from the vectors of s and s', so that the encoder must keep what actions can
+                    change and may drop what they cannot;
+    forward model   predicts the vector of s' from the vector of s and the action.
 
-The error of the forward model is the surprise. It is large where the agent has not been often, and falls there with
-training: the reward moves on to what is still new. Goals are not seen by any of the three. Without the fixed length,
-the encoder could change the scale of the reward. Sibling Rivalry is compared with this module (App. F, "Intrinsic
-Curiosity Module", which names no sizes; those of hidden layers, and the length, are from the authors' code).
+The error of the forward model is the surprise. It is large where the agent has rarely been, and falls there with
+training: the reward moves on to what is still new. None of the three sees goals. Without the fixed length, the encoder
+could change the scale of the reward. Sibling Rivalry is compared with this module (App. F, "Intrinsic Curiosity
+Module", which states no sizes; those of hidden layers, and the length, are from the authors' code).
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from envs.goal_task import GoalTask
 from papers.sibling_rivalry.agents.networks import FEATURES, HIDDEN, PixelEncoder
 
 ACTION_FEATURES = 8
-"""Numbers that the forward model sees of a discrete action."""
+"""Size of a discrete action's embedding."""
 
 
 def encoder(shape: tuple[int, ...]) -> nn.Module:
     """Maps observations float32 [n, *shape] to [n, HIDDEN] (vectors) or [n, FEATURES] (pictures).
 
-    Designed as the policies are, up to their output (App. F). The encoders of pictures keep the policies' LayerNorm.
+    As the policies without their output layer (App. F). Encoders of pictures keep the policies' LayerNorm.
     """
     return mlp([shape[0], HIDDEN, HIDDEN, HIDDEN]) if len(shape) == 1 else PixelEncoder(shape[0], pool="max")
 
@@ -60,7 +60,7 @@ class Icm(nn.Module):
         return (self.foretell(now, actions) - after).square().mean(dim=1)
 
     def losses(self, observations: Tensor, actions: Tensor, next_observations: Tensor) -> Tensor:
-        """Errors of inverse and forward model, added up: [n]. All three networks learn from them.
+        """Error of the inverse model plus that of the forward model: [n]. All three networks learn from it.
 
         The inverse model's is the squared error of a continuous action, or the cross-entropy of a discrete one.
         """
@@ -70,7 +70,7 @@ class Icm(nn.Module):
             inverse = F.cross_entropy(guess, actions, reduction="none")
         else:
             inverse = (guess - actions).square().mean(dim=1)
-        # The target does not learn: else the encoder could make everything foreseeable by making everything alike.
+        # The target is detached: else the encoder could make everything predictable by making everything alike.
         return inverse + (self.foretell(now, actions) - after.detach()).square().mean(dim=1)
 
     def embed(self, observations: Tensor) -> Tensor:
@@ -78,5 +78,5 @@ class Icm(nn.Module):
         return F.normalize(self.encoder(observations), dim=1)
 
     def foretell(self, now: Tensor, actions: Tensor) -> Tensor:
-        """What the forward model expects as next vectors: of length 1, [n, width], from the present ones."""
+        """The forward model's prediction of the next vectors, of length 1: [n, width]."""
         return F.normalize(self.forward_model(torch.cat([now, self.action_encoder(actions)], dim=1)), dim=1)

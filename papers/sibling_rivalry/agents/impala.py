@@ -1,4 +1,4 @@
-"""The learner of the construction task: actor and critic that learn from episodes of older policies (IMPALA)."""
+"""The learner of the construction task (IMPALA): actor and critic learn from episodes of older policies."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ VALUE_WEIGHT = 0.5
 
 
 class Impala:
-    """Policy, critic and optimiser; with V-trace for what was played with weights of some updates ago.
+    """Policy, critic and optimiser, with V-trace for episodes that were played some updates ago.
 
-    The policy sees observation and goal. The critic sees the anti-goal, too, if `sees_anti_goal`.
+    The policy sees observation and goal. With `sees_anti_goal`, the critic also sees the anti-goal.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class Impala:
     def learn(self, played: Played, rewards: np.ndarray, anti_goals: np.ndarray | None) -> dict[str, float]:
         """One gradient step on all steps of the episodes. rewards: [n, T]; anti_goals: [n, cells] where seen.
 
-        Episodes that ran out of time would have gone on: their last state is worth what the critic says.
+        Episodes that ran out of time are bootstrapped: the value of their last state is the critic's.
         """
         loss, parts = self.loss(played, rewards, anti_goals)
         self.adam.zero_grad()
@@ -43,12 +43,12 @@ class Impala:
     def loss(
         self, played: Played, rewards: np.ndarray, anti_goals: np.ndarray | None
     ) -> tuple[Tensor, dict[str, float]]:
-        """What is minimised; and by name its parts and the ratios pi / mu, cut at 1, as means over the steps."""
+        """The loss; and by name its parts and the ratios pi / mu, cut at 1, averaged over the steps."""
         rollouts = played.rollouts
         n, steps = rollouts.actions.shape
-        rows, times = np.nonzero(np.arange(steps + 1) <= rollouts.lengths[:, None])  # of all states, ends included
+        rows, times = np.nonzero(np.arange(steps + 1) <= rollouts.lengths[:, None])  # of all states, including the last
         acted = times < rollouts.lengths[rows]
-        at = rows[acted], times[acted]  # of the steps, in the order in which `acted` picks them from the states
+        at = rows[acted], times[acted]  # the steps, in the order in which `acted` picks them from the states
         observations = self._tensor(self.task.observe(rollouts.states[rows, times]))
         goals = self._tensor(rollouts.goals[rows])
         seen = self.policy.see(observations)
@@ -74,7 +74,7 @@ class Impala:
         return loss, {name: float(part.detach()) for name, part in parts.items()} | {"rho": rho}
 
     def _tensor(self, array: np.ndarray) -> Tensor:
-        """On the learner's device; numbers that are no integers as float32."""
+        """On the learner's device; all but int64 as float32."""
         return torch.from_numpy(array if array.dtype == np.int64 else array.astype(np.float32, copy=False)).to(
             self.device
         )

@@ -1,4 +1,4 @@
-"""Networks for observations and goals of either kind: vectors or pictures (App. F)."""
+"""Networks for observations and goals that are vectors or pictures (App. F)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from envs.goal_task import GoalTask
 HIDDEN = 128
 FEATURES = 64
 CHUNK = 256
-"""Pictures whose gradient is computed at once on a CPU: the maps of a mini-batch do not fit into its cache, and waiting
-for memory would take half as much time again."""
+"""Pictures per gradient computation on a CPU: the feature maps of a whole mini-batch do not fit into its cache, which
+would make it half as slow again."""
 
 
 def input_shape(task: GoalTask, goals: int = 1) -> tuple[int, ...]:
@@ -26,7 +26,7 @@ def input_shape(task: GoalTask, goals: int = 1) -> tuple[int, ...]:
 def network(shape: tuple[int, ...], n_outputs: int, pool: Literal["max", "mean"]) -> nn.Module:
     """Maps float32 [n, *shape] to [n, n_outputs]: a perceptron for vectors, convolutions for pictures."""
     if len(shape) == 1:
-        rectify = partial(nn.ReLU, inplace=True)  # less to write: a twentieth of a training step
+        rectify = partial(nn.ReLU, inplace=True)  # saves a twentieth of a training step
         return mlp([shape[0], HIDDEN, HIDDEN, HIDDEN, n_outputs], rectify)  # App. F, "2D point maze navigation"
     return nn.Sequential(
         PixelEncoder(shape[0], pool), nn.Linear(FEATURES, FEATURES), nn.ReLU(), nn.Linear(FEATURES, n_outputs)
@@ -36,8 +36,8 @@ def network(shape: tuple[int, ...], n_outputs: int, pool: Literal["max", "mean"]
 class PixelEncoder(nn.Module):
     """Four convolutions, pooled over the picture and normalised: [n, planes, height, width] -> [n, FEATURES].
 
-    The paper names convolution, max pooling and LayerNorm (App. F, "2D bit flipping task"); sizes are the authors'. So
-    is that values, unlike policies, pool by the mean. Height and width are at least 5.
+    The paper states convolution, max pooling and LayerNorm (App. F, "2D bit flipping task"); sizes are the authors', as
+    is that values, unlike policies, pool by the mean. Height and width must be at least 5.
     """
 
     def __init__(self, planes: int, pool: Literal["max", "mean"]):

@@ -1,6 +1,6 @@
 """Stochastic policies that see an observation and its goal: Beta for continuous actions, categorical for discrete ones.
 
-Both have the same three functions, so that PPO need not know which it trains. An anti-goal is never shown to them.
+Both have the same interface, so that PPO need not know which it trains. They never see an anti-goal.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from envs.goal_task import GoalTask
 from papers.sibling_rivalry.agents.networks import input_shape, join, network
 
 EDGE = 1e-6
-"""Beta actions keep at least this distance from the ends of the unit interval, where their density may be 0."""
+"""Beta actions stay this far from the ends of the unit interval, where their density may be 0."""
 FORBIDDEN = -1e4
-"""Logit of an action that is not legal."""
+"""Logit of an illegal action."""
 
 
 def make_policy(task: GoalTask) -> BetaPolicy | CategoricalPolicy:
-    """The policy for the task's kind of actions."""
+    """The policy for the task's actions, continuous or discrete."""
     return CategoricalPolicy(task) if task.action_range is None else BetaPolicy(task)
 
 
 class BetaPolicy(nn.Module):
-    """One Beta distribution per action (Chou et al. 2017), scaled to the task's range; both parameters are above 1, so
-    that the density has a single peak (App. F, "Proximal Policy Optimization")."""
+    """One Beta distribution per action dimension (Chou et al. 2017), scaled to the task's range. Both parameters are
+    above 1, so that the density has a single peak (App. F, "Proximal Policy Optimization")."""
 
     def __init__(self, task: GoalTask):
         super().__init__()
@@ -34,7 +34,7 @@ class BetaPolicy(nn.Module):
         self.body = network(input_shape(task), 2 * task.n_actions, pool="max")
 
     def shapes(self, observations: Tensor, goals: Tensor) -> Tensor:
-        """alpha of all actions and then beta of all, float32 [n, 2 a]."""
+        """alpha of all actions, then beta of all, float32 [n, 2 a]."""
         return F.softplus(self.body(join(observations, goals))) + 1.05
 
     def parameters_of(self, observations: Tensor, goals: Tensor) -> tuple[Tensor, Tensor]:
@@ -55,7 +55,7 @@ class BetaPolicy(nn.Module):
         self, observations: Tensor, goals: Tensor, actions: Tensor, legal: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """Log density of the actions on the unit interval, summed over dimensions, and entropy, averaged: [n] each."""
-        both = self.shapes(observations, goals)  # lgamma and digamma are several times slower on its halves, with gaps
+        both = self.shapes(observations, goals)  # lgamma and digamma are several times slower on its strided halves
         alpha, beta = both.split(self.n_actions, dim=1)
         total = alpha + beta
         unit = ((actions / self.reach + 1) / 2).clamp(EDGE, 1 - EDGE)
@@ -66,7 +66,7 @@ class BetaPolicy(nn.Module):
 
 
 def _halves(both: Tensor) -> Tensor:
-    """What stands at alpha and what at beta, added up: [n, 2 a] -> [n, a]."""
+    """The alpha half plus the beta half: [n, 2 a] -> [n, a]."""
     return both.unflatten(1, (2, -1)).sum(dim=1)
 
 
@@ -90,7 +90,7 @@ class CategoricalPolicy(nn.Module):
     ) -> np.ndarray:
         """Actions int64 [n], drawn with `rng`; without it, the most likely ones."""
         scores = self.log_probs(observations, goals, legal).cpu().numpy()
-        if rng is not None:  # the largest of log p + Gumbel noise is a draw from p
+        if rng is not None:  # the argmax of log p + Gumbel noise is a draw from p
             scores = scores + rng.gumbel(size=scores.shape)
         return scores.argmax(axis=1)
 

@@ -19,7 +19,7 @@ VALUE_WEIGHT = 0.5
 
 
 class Curiosity(Protocol):
-    """What PPO needs of a module that pays for surprise and learns beside it (icm.py, rnd.py)."""
+    """What PPO needs of a module that pays for surprise and is trained with it (icm.py, rnd.py)."""
 
     def surprise(self, observations: Tensor, actions: Tensor, next_observations: Tensor) -> Tensor: ...
 
@@ -29,9 +29,9 @@ class Curiosity(Protocol):
 def gae(
     rewards: np.ndarray, values: np.ndarray, lengths: np.ndarray, gamma: float, lam: float, bootstrap: np.ndarray
 ) -> np.ndarray:
-    """Generalised advantage estimates float32 [n, T] (Schulman et al. 2016); zero behind an episode's end.
+    """Generalised advantage estimates float32 [n, T] (Schulman et al. 2016); zero after an episode's end.
 
-    rewards: [n, T]. values: [n, T + 1]. lengths: int [n]. bootstrap: bool [n]; False: nothing comes after the end.
+    rewards: [n, T]. values: [n, T + 1]. lengths: int [n]. bootstrap: bool [n]; False: the state at the end has value 0.
     """
     n, steps = rewards.shape
     rows = np.arange(n)
@@ -76,16 +76,16 @@ class Experience:
 
 
 class PPO:
-    """Policy, critic and one optimiser for both, and for a curiosity module.
+    """Policy, critic, perhaps a curiosity module, and one optimiser for all.
 
     Args:
         task: shapes of observations, goals and actions.
-        sees_anti_goal: whether the critic gets the anti-goal, too; the policy never does.
-        lr, lr_decay: Adam's step size, and the factor on it whenever `slow_down` is called.
+        sees_anti_goal: whether the critic also gets the anti-goal; the policy never does.
+        lr, lr_decay: Adam's step size, and the factor on it at each call of `slow_down`.
         adam_eps: Adam's epsilon, see adam.py.
         entropy: weight of the entropy in the objective.
         epochs, minibatches: passes over an update's transitions, and gradient steps per pass.
-        curiosity, curiosity_rate: a further module, and the weight of its loss.
+        curiosity, curiosity_rate: the curiosity module and the weight of its loss.
         seed: of the initial weights.
         device: where the networks live.
     """
@@ -128,14 +128,14 @@ class PPO:
         return self.critic(join(*seen)).squeeze(1)
 
     def _parts(self, n: int) -> list[slice]:
-        """The rows of n transitions in parts whose results are computed one after the other."""
+        """The rows of n transitions in parts that are computed one after the other."""
         size = CHUNK if self.in_parts else max(n, 1)
         return [slice(first, first + size) for first in range(0, max(n, 1), size)]
 
     def loss(self, batch: Experience, old_log_prob: Tensor, weights: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """Clipped objective, squared error of the values and entropy, added up; and the parts by name.
+        """The sum of clipped objective, squared error of the values and entropy; and the parts by name.
 
-        weights: [m], of the transitions in each of these means.
+        weights: [m], of the transitions in each mean.
         """
         log_prob, entropy = self.policy.evaluate(batch.observations, batch.goals, batch.actions, batch.legal)
         ratio = torch.exp(log_prob - old_log_prob)
@@ -157,7 +157,7 @@ class PPO:
     def learn(self, data: Experience, workers: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
         """All epochs and mini-batches of one update. Advantages are normalised in place, over all of `data` (App. F).
 
-        workers: int64 [m], whose a transition is; see `minibatches`. Returns the losses' means.
+        workers: int64 [m], the worker of each transition; see `minibatches`. Returns the mean losses.
         """
         data.advantages = (data.advantages - data.advantages.mean()) / (data.advantages.std() + 1e-8)
         with torch.no_grad():
@@ -170,7 +170,7 @@ class PPO:
             for rows in self.tensor(order):
                 batch, before = data[rows], old[rows]
                 self.adam.zero_grad()
-                for part in self._parts(len(rows)):  # gradients of the parts add up
+                for part in self._parts(len(rows)):  # their gradients add up
                     loss, means = self.loss(batch[part], before[part], every[part])
                     loss.backward()
                     sums = {name: sums.get(name, 0.0) + mean.detach() for name, mean in means.items()}
@@ -178,19 +178,19 @@ class PPO:
         return {name: float(total) / (self.epochs * self.minibatches) for name, total in sums.items()}
 
     def slow_down(self) -> None:
-        """Make the next steps smaller, by the factor lr_decay."""
+        """Multiply the step size by lr_decay."""
         for group in self.adam.param_groups:
             group["lr"] *= self.lr_decay
 
 
 def minibatches(workers: np.ndarray, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Rows int64 [count, b] of the mini-batches of one epoch, and weights float32 [b] of each one's rows.
+    """Rows int64 [count, b] of the mini-batches of one epoch, and weights float32 [b] of the rows in each.
 
-    workers: int64 [m], whose a row is. Every worker shuffles its own rows and splits them into `count` equal parts;
-    what does not fill the last one is left out. A mini-batch has one part of each worker. Its rows weigh so that a mean
-    over them is the mean over workers of the mean over a worker's rows. With one worker, that is the plain mean.
+    workers: int64 [m], the worker of each row. Every worker shuffles its own rows and splits them into `count` equal
+    parts; the remainder is left out. A mini-batch has one part of each worker. With the weights, its mean is averaged
+    per worker, then across workers; with one worker, that is the plain mean.
     """
-    order = np.lexsort((rng.random(len(workers)), workers))  # worker by worker, and shuffled within
+    order = np.lexsort((rng.random(len(workers)), workers))  # worker by worker, shuffled within each
     rows = np.bincount(workers)
     sizes = rows // count  # of each worker's parts
     rank = np.arange(len(workers)) - (np.cumsum(rows) - rows)[workers[order]]  # of a row among its worker's

@@ -1,4 +1,4 @@
-"""Rewards at the end of an episode. See sibling_rivalry.py and grid_oracle.py for those of their methods."""
+"""Rewards at the end of an episode. Others: sibling_rivalry.py, grid_oracle.py, dense_rewards.py."""
 
 from __future__ import annotations
 

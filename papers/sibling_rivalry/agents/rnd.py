@@ -1,8 +1,8 @@
-"""Random Network Distillation (Burda et al. 2018b): be paid for states that a pupil has not yet seen often.
+"""Random Network Distillation (Burda et al. 2018b): a reward for states that a predictor has rarely seen.
 
-A target network with random weights, which never learn, makes a vector of every state; a predictor learns to make the
-same vector. It can only do so where it has been trained: its error is the surprise. Unlike ICM, it looks at nothing but
-the state that a step leads to. The paper reports on it in a sentence; sizes are those of the authors' code.
+A target network with fixed random weights maps every state to a vector; a predictor learns to output the same vector.
+It can do so only where it has been trained: its error is the surprise. Unlike ICM, it looks only at the state that a
+step leads to. The paper reports on it in one sentence; sizes are those of the authors' code.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from papers.sibling_rivalry.agents.networks import HIDDEN
 
 
 class Rnd(nn.Module):
-    """Called as ICM is, with observations float32 [n, *observation_shape] and actions, of which only the next
-    observations count."""
+    """Has ICM's interface, with observations float32 [n, *observation_shape] and actions, but uses only the next
+    observations."""
 
     def __init__(self, task: GoalTask, seed: int):
         super().__init__()
         torch.manual_seed(seed)
         shape = task.observation_shape
-        # For vectors, the target has more to it than the predictor can copy; the encoder of pictures has one size only.
+        # For vectors the target is wider than the predictor; the encoder of pictures has only one size.
         wide = mlp([shape[0], 2 * HIDDEN, 2 * HIDDEN, HIDDEN]) if len(shape) == 1 else encoder(shape)
         self.target = wide.requires_grad_(False)
         self.predictor = encoder(shape)
@@ -40,6 +40,6 @@ class Rnd(nn.Module):
         return self.errors(next_observations).mean(dim=1)
 
     def errors(self, observations: Tensor) -> Tensor:
-        """Squared differences of target's and predictor's vectors, both made to have length 1: [n, width]."""
+        """Squared differences between target and prediction, both scaled to length 1: [n, width]."""
         aim = F.normalize(self.target(observations), dim=1)
         return (F.normalize(self.predictor(observations), dim=1) - aim).square()

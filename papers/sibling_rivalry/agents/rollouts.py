@@ -13,12 +13,12 @@ Act = Callable[[np.ndarray, np.ndarray, np.ndarray | None], np.ndarray]
 """Actions of k rollouts, from observations float32 [k, ...], goals [k, ...] and legal actions bool [k, A] or None."""
 
 EVALUATIONS, SHOWN = 15, 20
-"""Terminal states are logged for the first evaluations (Fig. 3), and for so many of their episodes."""
+"""Terminal states are logged for the first 15 evaluations (Fig. 3), and for 20 of their episodes."""
 
 
 @dataclass
 class Rollouts:
-    """n episodes of at most T steps. What lies behind an episode's end is filled with zeros."""
+    """n episodes of at most T steps, padded with zeros."""
 
     states: np.ndarray
     """[n, T + 1, ...] states of the task; rollout i has lengths[i] + 1 of them."""
@@ -31,14 +31,14 @@ class Rollouts:
     lengths: np.ndarray
     """int64 [n]"""
     reached: np.ndarray
-    """bool [n]: ended in success."""
+    """bool [n]: whether it ended in success."""
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     @property
     def running(self) -> np.ndarray:
-        """bool [n, T]: whether there is a step t."""
+        """bool [n, T]: whether the episode has a step t."""
         return np.arange(self.actions.shape[1]) < self.lengths[:, None]
 
 
@@ -69,7 +69,7 @@ def play(task: GoalTask, act: Act, starts: np.ndarray, goals: np.ndarray, rng: n
 def terminal_states(rollouts: Rollouts, evaluation: int) -> dict[str, float]:
     """Metrics ``end i x`` and ``end i y``: where the first episodes of an evaluation (0, 1, ...) ended.
 
-    For two-dimensional goals and the first evaluations only; else nothing.
+    Only for two-dimensional goals and the first evaluations.
     """
     if rollouts.ends.shape[1:] != (2,) or evaluation >= EVALUATIONS:
         return {}

@@ -11,15 +11,16 @@ from lab.run.errors import UserError
 from papers.sibling_rivalry.agents.hierarchy import INTERVAL, Hierarchy
 
 SHORT_OF_STEPS: dict = dict(minibatches=16, adam_eps=1e-8)
-"""The low level's learner where it has a fifth of the paper's steps: it learns more of each (README, "Registered")."""
+"""The low level's learner where it has a fifth of the paper's steps: it learns more from each (NOTEBOOK,
+"Registered before the runs")."""
 
 
 def ant(layout: str, reach: float, **learning) -> Callable[..., Hierarchy]:
-    """Makes an ant maze with two levels, from its steps per subgoal."""
+    """A function from the steps per subgoal to an ant maze with two levels."""
 
     def make(interval: int = INTERVAL) -> Hierarchy:
         try:
-            from envs.ant.ant_maze import AntMaze  # here: all other tasks do without MuJoCo
+            from envs.ant.ant_maze import AntMaze  # imported here: no other task needs MuJoCo
         except ImportError as error:
             raise ValueError(f"needs MuJoCo ({error}): pip install -r requirements.txt") from None
         return Hierarchy(AntMaze(layout), reach, interval, **learning)
@@ -41,11 +42,11 @@ MAKERS: dict[str, tuple[Callable[..., GoalTask], str, int, int]] = {
     "AntMazeSmall": (ant("small U", 2.5, **SHORT_OF_STEPS), _ant_form("AntMazeSmall"), 0, 1),
     "AntArena": (ant("arena", 2.5, **SHORT_OF_STEPS), _ant_form("AntArena"), 0, 1),
 }
-"""Name -> (constructor, how to write it, fewest and most numbers)."""
+"""Name -> (constructor, its written form, fewest and most numbers in it)."""
 
 
 def make_task(name: str) -> GoalTask:
-    """The task called `name`. UserError for a name or number that cannot be."""
+    """The task called `name`. UserError for an unknown name or an impossible number."""
     kind, *numbers = name.split("-")
     if kind not in MAKERS:
         raise UserError(f"unknown env {name!r}: right are {', '.join(form for _, form, _, _ in MAKERS.values())}")

@@ -1,11 +1,11 @@
-"""V-trace (Espeholt et al. 2018, IMPALA): returns for a policy from steps that an older policy, mu, has taken."""
+"""V-trace (Espeholt et al. 2018, IMPALA): returns for a policy pi from steps taken by an older policy mu."""
 
 from __future__ import annotations
 
 import numpy as np
 
 RHO_BAR = C_BAR = 1.0
-"""Where the ratios pi / mu are cut: rho says towards which policy's value the targets go, c how far they look ahead."""
+"""Caps of the ratios pi / mu: rho decides whose value the targets estimate, c how far they look ahead."""
 
 
 def vtrace(
@@ -13,9 +13,9 @@ def vtrace(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Targets v of the values, and advantages rho (r + gamma v' - V) of the actions: float64 [n, T] each.
 
-    rewards: [n, T]. values: [n, T + 1], V of all states; that of the state behind an episode's last step is what is to
-    be expected there, 0 where the episode has ended for good. log_ratios: [n, T], log pi - log mu of the actions taken.
-    lengths: int [n], of the episodes, at least 1; what lies behind them is ignored, and 0 in both results.
+    rewards: [n, T]. values: [n, T + 1], V of all states; after an episode's last step, the bootstrap value, 0 if the
+    episode terminated. log_ratios: [n, T], log pi - log mu of the actions taken. lengths: int [n], of the episodes, at
+    least 1; what follows them is ignored, and 0 in both results.
     """
     n, steps = rewards.shape
     values = np.asarray(values, np.float64)

@@ -1,8 +1,8 @@
-"""Networks for the construction task (App. F): cuboids through a 3D convolution, the agent's view through another one.
+"""Networks for the construction task (App. F): a 3D convolution for cuboids, another convolution for the agent's view.
 
-All their sizes are here, as the paper names none. A cell enters as one-hot number of its material: a learned lookup of
-four numbers before the first convolution, which is linear, could express nothing more. And a cuboid's layers enter as
-planes of a 2D convolution, that is a 3D one whose kernel is as high as the cuboid.
+All sizes are here, as the paper states none. A cell enters as the one-hot code of its material: a learned lookup of
+four numbers before the first convolution, which is linear, could express no more. A cuboid's layers enter as planes of
+a 2D convolution, which is a 3D one whose kernel is as high as the cuboid.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ FILTERS = 32
 """Of both convolutions of the cuboids, 3 x 3 each."""
 HIDDEN = 128
 EYE_FILTERS, EYE_FEATURES = (16, 32), 64
-"""Of the picture's two convolutions, 4 x 4 with stride 4 and 3 x 3 with stride 2; and what is handed on."""
+"""Of the picture's two convolutions, 4 x 4 with stride 4 and 3 x 3 with stride 2; and of the output."""
 
 
 class Eye(nn.Module):
-    """The shallow encoder of what the agent sees, which policy and value share: [n, d] -> [n, EYE_FEATURES]."""
+    """The shallow encoder of the agent's view, shared by policy and value: [n, d] -> [n, EYE_FEATURES]."""
 
     def __init__(self, task: SeeingBuild):
         super().__init__()
@@ -45,18 +45,18 @@ class Eye(nn.Module):
 
 
 class Cuboids(nn.Module):
-    """From observation and `goals` further cuboids, the goal and for a critic the anti-goal, to `n_outputs` numbers.
+    """Maps an observation and `goals` further cuboids, the goal and for a critic the anti-goal, to `n_outputs` numbers.
 
-    The body of policy and of value; they have nothing in common but the eye.
+    The body of policy and value, which share only the eye.
     """
 
     kinds: Tensor
-    """What a cell's number is compared with: materials, or marks, of which there are as many."""
+    """Values that a cell is compared with: materials, or marks, of which there are as many."""
 
     def __init__(self, task: VoxelBuild, goals: int, n_outputs: int):
         super().__init__()
         size, self.pose = task.size, task.parts["pose"]
-        self.planes, self.size = (2 + goals) * task.height, size  # of marks, too
+        self.planes, self.size = (2 + goals) * task.height, size  # including those of marks
         self.register_buffer("kinds", torch.arange(1.0, MATERIALS + 1), persistent=False)
         channels = self.planes * MATERIALS
         self.convolutions = nn.Sequential(
@@ -80,7 +80,7 @@ class Cuboids(nn.Module):
 
 
 class BuildPolicy(nn.Module):
-    """A softmax over the actions; the eye is a part of it."""
+    """A softmax over the actions; includes the eye."""
 
     def __init__(self, task: VoxelBuild):
         super().__init__()
@@ -97,15 +97,15 @@ class BuildPolicy(nn.Module):
 
     @torch.no_grad()
     def weights(self) -> np.ndarray:
-        """All parameters, one after the other: float32 [p]."""
+        """All parameters, concatenated: float32 [p]."""
         return torch.cat([parameter.flatten() for parameter in self.parameters()]).cpu().numpy()
 
     @torch.no_grad()
     def load(self, weights: np.ndarray) -> None:
-        """Take over the `weights` of another policy for the same task."""
+        """Load the `weights` of another policy for the same task."""
         parts = torch.from_numpy(weights.copy()).split([parameter.numel() for parameter in self.parameters()])
         for parameter, part in zip(self.parameters(), parts, strict=True):
-            parameter.copy_(part.view(parameter.shape))  # in place: in its own order in memory
+            parameter.copy_(part.view(parameter.shape))  # in place: keeps its memory layout
 
     @torch.no_grad()
     def act(

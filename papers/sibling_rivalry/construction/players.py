@@ -1,7 +1,7 @@
-"""Episodes of the construction task to order: what is played, by whom, and what comes back.
+"""Episodes of the construction task, played to order.
 
-An order names everything that its episodes depend on: its number, from which their random numbers come, and the
-policy's weights. So it does not matter who plays it, when, or how often: the episodes are the same.
+An order contains everything that its episodes depend on: its number, which seeds their random numbers, and the policy's
+weights. So it does not matter which player plays it, when, or how often: the episodes are the same.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ class Order:
     """The episodes of one update."""
 
     number: int
-    """0, 1, ...: it is learnt from in the update of the same number."""
+    """0, 1, ...: the update that learns from it."""
     version: int
-    """Updates after which the policy was as it is here."""
+    """Number of updates that the policy has had."""
     weights: np.ndarray
     """float32 [p], all parameters of the policy in the order of PyTorch."""
 
 
 @dataclass(frozen=True)
 class Played:
-    """What comes back of an order."""
+    """The episodes of an order."""
 
     number: int
     rollouts: Rollouts
     log_probs: np.ndarray
-    """float32 [n, T]: log mu of the actions taken; 0 behind an episode's end."""
+    """float32 [n, T]: log mu of the actions taken; 0 after an episode's end."""
 
 
 class Player:
-    """Plays orders with a policy of its own; `pairs` of siblings, or twice as many episodes by themselves."""
+    """Plays orders with its own copy of the policy: `pairs` of siblings, or twice as many single episodes."""
 
     def __init__(self, task: VoxelBuild, pairs: int, siblings: bool, seed: int):
         self.task, self.pairs, self.siblings, self.streams = task, pairs, siblings, Streams(seed)
         self.policy = BuildPolicy(task)
 
     def play(self, order: Order) -> Played:
-        """All episodes of the order, in lock-step. 2 i and 2 i + 1 are siblings, if there are any."""
+        """All episodes of the order, in lock-step. With siblings, 2 i and 2 i + 1 are a pair."""
         self.policy.load(order.weights)
         rng, n = self.streams.numpy(f"episodes {order.number}"), 2 * self.pairs
         goals = self.task.goals(self.pairs, rng).repeat(2, axis=0) if self.siblings else self.task.goals(n, rng)
@@ -67,7 +67,7 @@ class Player:
 
 
 class Players(Protocol):
-    """Whoever plays. Orders come back in the order of their numbers."""
+    """Interface to the players. Results come back in the order of their numbers."""
 
     def submit(self, order: Order) -> None: ...
 
@@ -77,7 +77,7 @@ class Players(Protocol):
 
 
 class Alone:
-    """One player in this process, that plays when it is asked for the result."""
+    """One player in this process, which plays when its result is requested."""
 
     def __init__(self, player: Player):
         self.player, self.orders = player, deque[Order]()

@@ -1,6 +1,6 @@
-"""Several players in processes of their own, by Ray: on the cluster that trains the run, or on this machine alone.
+"""Several players in separate processes with Ray: on the cluster that trains the run, or on this machine.
 
-Ray is imported where it is used: everything else works without it.
+Ray is imported only where it is used; everything else works without it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lab.run.threads import one_thread
 from papers.sibling_rivalry.construction.players import Order, Played, Player
 
 TRIES = 3
-"""Players that may die over one order before it is taken to be the order's fault."""
+"""Players that may die on one order before the run fails."""
 
 
 class _Actor:
@@ -33,24 +33,24 @@ class _Actor:
 
 
 def in_ray() -> bool:
-    """Whether this process belongs to a Ray cluster, as the runs of LAUNCHER=ray do."""
+    """Whether this process belongs to a Ray cluster, as with LAUNCHER=ray."""
     return "ray" in sys.modules and bool(sys.modules["ray"].is_initialized())
 
 
 def need_ray(count: int) -> None:
-    """UserError where Ray is not installed."""
+    """UserError if Ray is not installed."""
     if importlib.util.find_spec("ray") is None:
         raise UserError(f"{count} actors need ray: .venv/bin/pip install --group cluster")
 
 
 class RayPlayers:
-    """`count` players that take turns: order number i goes to player i % count, and waits there for those before it.
+    """`count` players that take turns: order number i goes to player i % count, and queues there.
 
-    A player that dies is replaced, and what it had not yet handed over is played again by the new one: the same
-    episodes, as an order names all that they depend on. An order is handed over once, and so learnt from once.
+    A player that dies is replaced, and the new one plays again what was not yet delivered: the same episodes, as an
+    order contains all that they depend on. An order is delivered once, and so learnt from once.
 
-    The players ask Ray for no cores: a run of LAUNCHER=ray has itself asked for them (ray_actors in train_build.py),
-    and they stay on its node. UserError when players die over the same order time and again.
+    The players request no cores from Ray: with LAUNCHER=ray the run has requested them (ray_actors in train_build.py),
+    and they stay on its node. UserError if players keep dying on the same order.
     """
 
     def __init__(self, make: Callable[[], Player], count: int):
@@ -62,7 +62,7 @@ class RayPlayers:
         self.make = make
         self.players: list[Any] = [self.actor.remote(make) for _ in range(count)]
         self.waiting: deque[tuple[Order, Any]] = deque()
-        """Orders that are under way, and what Ray calls their results."""
+        """Pending orders and Ray's references to their results."""
 
     def submit(self, order: Order) -> None:
         self.waiting.append((order, self._sent(order)))
@@ -83,7 +83,7 @@ class RayPlayers:
         raise UserError(f"{TRIES} players of Ray died one after the other over order {order.number}; see Ray's logs")
 
     def _replace(self, place: int) -> None:
-        """A new player, which is sent all that the one before it had not yet handed over."""
+        """Start a new player and send it all that the dead one had not delivered."""
         self.players[place] = self.actor.remote(self.make)
         lost = [order.number % len(self.players) == place for order, _ in self.waiting]
         self.waiting = deque(
@@ -99,12 +99,12 @@ class RayPlayers:
 
 
 def _connected() -> tuple[Any, bool]:
-    """Ray, and whether it was started here and must be stopped."""
+    """Ray, and whether it was started here and must be stopped again."""
     import ray
 
     if ray.is_initialized():
         return ray, False
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # one of its own, whatever else runs on this machine
+    # a separate one, whatever else runs on this machine
     ray.init("local", include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     return ray, True

@@ -1,4 +1,4 @@
-"""The construction task by name, with other sizes where they are asked for, and with what the agent sees."""
+"""The construction task by name, optionally with other sizes and with the agent's view."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ ARENAS: dict[str, dict[str, Any]] = {
 
 
 class SeeingBuild(VoxelBuild):
-    """The task whose observation ends with the agent's view: rows x columns x 3 numbers from 0 to 1, `parts` has it."""
+    """The task with the agent's view at the end of observations, `parts["picture"]`: rows x columns x 3 in [0, 1]."""
 
     def __init__(self, picture: tuple[int, int], **arena: Any):
-        """ValueError for what cannot be."""
+        """ValueError for impossible sizes."""
         super().__init__(**arena)
         check_picture(picture)
         self.picture_shape, plain = (*picture, 3), self.observation_shape[0]
@@ -36,7 +36,7 @@ class SeeingBuild(VoxelBuild):
 
 
 def make_build(env: str, picture: tuple[int, int] | None = None, **changes: Any) -> VoxelBuild:
-    """The task called `env`; `changes` of its arena that are None are none. UserError for what cannot be."""
+    """The task called `env` with `changes` of its arena; None changes nothing. UserError for impossible ones."""
     if env not in ARENAS:
         raise UserError(f"unknown env {env!r}; right are: {', '.join(ARENAS)}")
     arena = ARENAS[env] | {name: value for name, value in changes.items() if value is not None}

@@ -1,8 +1,8 @@
 """What Section 4 and Appendix F say about the construction task (Fig. 5), as checks.
 
 Metrics are those of train_build.py, of the episodes played in training since the row before; a run's score is the mean
-over its last LAST rows. The limits were written down before any run of either method was compared (README, "Registered
-before the runs").
+over its last LAST rows. The limits were written down before any run of either method was compared (NOTEBOOK,
+"Registered before the runs").
 
 *Another world.* The world is our own, the arena of `quick` smaller than the paper's, and its runs shorter. Where
 Sibling Rivalry does not get there in runs shorter than the paper's, that refutes nothing.

@@ -19,8 +19,8 @@ runs of each nothing can be decided, with five it takes 5 against 1 or 4 against
 
 *Sizes.* "Never", "about equal" and so on need sizes. They are constants, here and in the files of the claims. All of
 them, and the claims, were written down before the runs that they are judged on today; but runs of an earlier edition,
-with other weights in the loss, another form of Adam's epsilon and other lengths, were known (README, "Registered before
-the runs").
+with other weights in the loss, another form of Adam's epsilon and other lengths, were known (NOTEBOOK, "Registered
+before the runs").
 """
 
 from collections.abc import Callable, Iterable

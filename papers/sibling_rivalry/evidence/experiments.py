@@ -1,8 +1,8 @@
 """What is run for each figure, at each scale.
 
 `smoke` only proves that everything is wired. `full` is the paper's protocol: 200,000 episodes, 5 seeds, 13 x 13 pixels.
-`quick` has other lengths, fewer seeds, a smaller grid, half the ant maze and what follows from these (README, "Run
-it"). Its lengths are not chosen on Sibling Rivalry's runs (README, "Registered before the runs").
+`quick` has other lengths, fewer seeds, a smaller grid, half the ant maze and what follows from these (NOTEBOOK,
+"Runs"). Its lengths are not chosen on Sibling Rivalry's runs (NOTEBOOK, "Registered before the runs").
 """
 
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""The README's tables of point maze and ant maze: the paper's success rates beside ours."""
+"""The notebook's tables of point maze and ant maze: the paper's success rates beside ours."""
 
 from pathlib import Path
 
@@ -36,4 +36,4 @@ def test_the_tables_hold_the_papers_numbers_and_ours(header):
         theirs = [f"{rate:.2f}" if (rate := rates[episodes.index(step)]) else "0" for step in steps]
         for whose, cells in (("paper", theirs), ("ours", ours(*task, method, steps))):
             lines.append(f"| {prefix}{NAMES[method]} | {whose} | {' | '.join(cells)} |")
-    assert "\n".join(lines) + "\n\n" in (ROOM / "README.md").read_text()
+    assert "\n".join(lines) + "\n\n" in (ROOM / "NOTEBOOK.md").read_text()

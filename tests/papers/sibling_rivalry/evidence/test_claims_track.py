@@ -67,8 +67,11 @@ def verdicts(root, shares=None, binned=None, seeds=5, noise=0.01):
             {"fig1-naive": "partly", "fig1-fixed": "not reproduced", "fig2-solved": "not reproduced"},
         ),
         # the closer ones end elsewhere more often, or as often
-        ({}, {"closer": {LOCAL_OPTIMUM_BIN: 0.3, 12: 0.4}},
-         {"fig2-closer": "not reproduced", "fig2-over-represented": "partly"}),
+        (
+            {},
+            {"closer": {LOCAL_OPTIMUM_BIN: 0.3, 12: 0.4}},
+            {"fig2-closer": "not reproduced", "fig2-over-represented": "partly"},
+        ),
         ({("sr", "closer success"): (0.9, 0.9, 0.4)}, {}, {"fig2-closer": "partly"}),
         ({("sr", "farther left"): (0.2, 0.2, 0.01)}, {}, {"fig2-farther": "partly"}),
         ({("sr", "farther right"): (0.1, 0.1, 0.0)}, {}, {"fig2-farther": "partly"}),

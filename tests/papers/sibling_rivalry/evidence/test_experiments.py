@@ -1,4 +1,4 @@
-"""What is particular to this paper's experiments: their settings, what they share, and what the README says of them."""
+"""What is particular to this paper's experiments: their settings, what they share, and what the pages say of them."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ from papers.sibling_rivalry.train_build import Config as BuildConfig
 
 SCALES = ("smoke", "quick", "full")
 ANTS = ("ant", "ant-oracle", "ant-long")
-README = Path(experiments.__file__).parents[1] / "README.md"
+ROOM = Path(experiments.__file__).parents[1]
 
 
 def configs(name: str, scale: str) -> list:
@@ -66,27 +66,27 @@ def test_seeds_that_were_seen_are_not_used_again(seen, after):
     assert short == set(range(5)) and not short & long
 
 
-# ---- README ----------------------------------------------------------------------------------------------------------
+# ---- pages -----------------------------------------------------------------------------------------------------------
 
 
 def episodes(config) -> int:
     return config.episodes if isinstance(config, BuildConfig) else 4_000 * config.epochs
 
 
-def readme_rows() -> dict[str, list[str]]:
-    """Figure -> what the README says of its runs at quick and at full."""
-    rows = {}
-    for line in README.read_text().splitlines():
+def rows(page: str) -> dict[str, list[str]]:
+    """Figure -> the other cells of its row in a table of the page."""
+    found = {}
+    for line in (ROOM / page).read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        for number in re.findall(r"-fig(\d)`", cells[0]):
-            rows[f"fig{number}"] = cells[2:4]
-    return rows
+        if line.startswith("| `sibling-rivalry-"):
+            found |= {name: cells[1:] for name in re.findall(r"-((?:fig|own-)[\w-]+)`", cells[0])}
+    return found
 
 
-def test_the_readme_counts_runs_and_episodes_as_they_are():
-    rows = readme_rows()
-    assert set(rows) == {name for name in FIGURES if name.startswith("fig")}
-    for name, cells in rows.items():
+def test_the_notebook_counts_runs_and_episodes_as_they_are():
+    found = {name: cells for name, cells in rows("NOTEBOOK.md").items() if name.startswith("fig")}
+    assert set(found) == {name for name in FIGURES if name.startswith("fig")}
+    for name, (_, *cells) in found.items():
         # the ant has lines of its own, and the seeds that were added are named apart
         there = [one for one in FIGURES[name].experiments if one not in (*ANTS, "construction-fresh")]
         for cell, scale in zip(cells, ("quick", "full")):
@@ -97,3 +97,8 @@ def test_the_readme_counts_runs_and_episodes_as_they_are():
             said = {int(number.replace(",", "")) for number in re.findall(r"\d+,000", cell)}
             if said:  # all numbers of thousands are of episodes
                 assert said == {episodes(entry.config) for _, entry in entries}, name
+
+
+def test_the_readme_says_the_minutes_of_the_makefile():
+    minutes = re.findall(r"^sibling-rivalry-([\w-]+): *## +(\d+) \|", (ROOM.parents[1] / "Makefile").read_text(), re.M)
+    assert {name: cells[-1] for name, cells in rows("README.md").items()} == dict(minutes)
