@@ -30,10 +30,10 @@ from lab.run.errors import UserError, guard
 
 SHARED = (ROOT / "common",)
 PATH = "## Read it in five minutes"
-START = """# The papers, to be read
+START = """# The papers, annotated
 
-Comments and equations stand left, the code they belong to right. Each paper opens with a path of five minutes;
-below the papers stands the code that they share.
+Comments and equations are on the left, their code on the right. Each paper opens with a five-minute path. The code
+that the papers share follows below them.
 
 """
 FORMAT = HtmlFormatter()
@@ -46,7 +46,7 @@ class Options:
     """Write pages of code beside its comments and equations."""
 
     out: Annotated[Path, arg(metavar="DIR")] = ROOT / "site" / "read"
-    """Where to."""
+    """Folder to write."""
 
 
 def sources(folder: Path) -> list[Path]:
@@ -106,7 +106,7 @@ class Site:
                 title(path.read_text(encoding="utf-8")) if path.suffix == ".md" else path.relative_to(ROOT).as_posix()
             )
             text += f"- [{name}]({self.link(start, path)})\n"
-        self._write(start, "The papers, to be read", text=render(text, "start"))
+        self._write(start, "The papers, annotated", text=render(text, "start"))
 
     def write(self, path: Path, siblings: Sequence[Path], equations: Mapping[str, Markup]) -> None:
         """The page of a file, with links to those of its siblings."""
@@ -173,8 +173,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Write the pages; returns 0. A user's mistake is one line on stderr and SystemExit(2)."""
     out = parse(Options, argv, prog=".venv/bin/python -m lab.pages.read").out
     start = out / "index.html"
-    if out.exists() and any(out.iterdir()) and not (start.exists() and "The papers, to be read" in start.read_text()):
-        raise UserError(f"{out} is not empty and holds no pages of lab.pages.read; name another folder")
+    if out.exists() and any(out.iterdir()) and not (start.exists() and "The papers, " in start.read_text()):
+        raise UserError(f"{out} is not empty and was not written by lab.pages.read; name another folder")
     Site(out).build()
     print(f"written: {os.path.relpath(start)}")
     return 0

@@ -67,7 +67,7 @@ def content(paper: Paper, judged: Sequence[tuple[Claim, Verdict]], limit: float)
     try:
         parts = html.sections(readme.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UserError(f"{readme} cannot be read ({error.strerror}); the report needs it") from None
+        raise UserError(f"cannot read {readme} ({error.strerror}); the report needs it") from None
     if notes.exists():
         parts = html.sections(notes.read_text(encoding="utf-8")) | parts
     title, _, citation = parts[""].strip().partition("\n")
@@ -141,7 +141,7 @@ def main(argv: Sequence[str] | None = None, house: House | None = None) -> int:
     try:
         write_if_changed(out, text)
     except OSError as error:
-        raise UserError(f"cannot write {out} ({error.strerror}); name another place with --out") from None
+        raise UserError(f"cannot write {out} ({error.strerror}); choose another path with --out") from None
     print(f"written: {out} ({len(text) / 1e6:.1f} MB)")
     return 0
 
