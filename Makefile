@@ -30,14 +30,14 @@ setup:            ##   3 | install everything into .venv: training, optional pac
 dreamer:          ##   3 | install DreamerV2 into .venv-dreamer, for ter-fig-l14 (2 GB)
 test:             ##   7 | run the tests on up to 8 cores
 lint:             ##   1 | run ruff and mypy
-mutants:          ##   9 | seed faults into copies of the code, one at a time: do the tests catch them?
-torture:          ##  15 | kill N=100 runs at random moments and resume them: same results? SEED=
-smoke:            ##   5 | train every figure of every paper from scratch for a few steps: is all wired?
+mutants:          ##   9 | do the tests catch seeded faults? One fault at a time, in copies of the code
+torture:          ##  15 | kill N=100 runs at random moments, resume, compare results: SEED=
+smoke:            ##   5 | train every figure from scratch for a few steps: is everything wired?
 reproduce:        ##  30 | train and draw the headline figures, judge their claims: runs/report.html
-evidence:         ## 120 | train and collect runs that undecided claims lack: HOURS=2 PAPER= DRY=1
+evidence:         ## 120 | train and collect the runs that undecided claims lack: HOURS=2 PAPER= DRY=1
 all:              ## 4040 | train and draw every figure and table of every paper
 figures:          ##   1 | redraw every figure from the committed results, without training
-claims:           ##   0 | judge the committed results: RESULTS.md and the table in README.md
+claims:           ##   0 | judge the committed results; write RESULTS.md and the table in README.md
 collect:          ##   0 | merge this machine's finished runs at SCALE into the committed results
 compare:          ##   0 | settings and curves of two runs: A=runs/... B=runs/... METRICS=a,b OUT=c.png
 arena:            ## 330 | every replay idea against uniform replay on common tasks; SCALE=smoke or quick
@@ -53,8 +53,8 @@ clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); kee
 bias-reduced-her:            ## 270 | Bias-reduced hindsight experience replay: every figure below
 bias-reduced-her-fig1:       ##   0 | pictures of the three ball-throwing tasks
 bias-reduced-her-fig2:       ##   0 | target distribution of virtual goals
-bias-reduced-her-table1:     ## 180 | where virtual goals lie (the runs of fig3)
-bias-reduced-her-table2:     ## 180 | how far they are from their target distribution (the runs of fig3)
+bias-reduced-her-table1:     ## 180 | positions of virtual goals (the runs of fig3)
+bias-reduced-her-table2:     ## 180 | their distance from the target distribution (the runs of fig3)
 bias-reduced-her-fig3:       ## 180 | success rate and distance to the goal: HER, Filtered-HER, IBS, both
 bias-reduced-her-fig4:       ## 180 | estimated against realised value (the runs of fig3)
 bias-reduced-her-bitflip:    ##  10 | bit flipping: the bias of a useless action's value, exactly
@@ -66,19 +66,19 @@ bias-reduced-her-own-penalty:##  30 | not in the paper: the filter with a penalt
 bias-reduced-her-own-her:    ##  25 | not in the paper: three settings in which the filter could matter more, or less
 
 ners:            ## 680 | Neural experience replay sampler: every figure and table below
-ners-own-why:    ##   5 | not in the paper: why its scores are alike, what its networks do to inputs
+ners-own-why:    ##   5 | not in the paper: why its scores are nearly equal; what its networks do
 ners-fig1:       ##  20 | transitions of the pendulum drawn by TD error, by Q and uniformly
 ners-fig3:       ## 190 | SAC and TD3 with four samplers on sparse pendulum, lander and walker
 ners-fig4:       ## 120 | NERS with few features, without global context, with training returns
-ners-fig5:       ## 480 | Q and TD errors of what is replayed (the runs of fig3 and table1)
+ners-fig5:       ## 480 | Q and TD errors of replayed transitions (the runs of fig3 and table1)
 ners-table1:     ## 250 | SAC and TD3 with four samplers on MuJoCo
 ners-table2:     ##  95 | Rainbow with four samplers on Atari
-ners-table3:     ##  30 | spread of TD errors and Q of what is replayed on the pendulum
+ners-table3:     ##  30 | spread of TD errors and Q of replayed transitions, pendulum
 ners-fig-c1:     ## 250 | learning curves of table1
 ners-fig-c2:     ##  95 | learning curves of table2
-ners-own-law:    ##  20 | not in the paper: NERS by every reading of the paper, how far from uniform
+ners-own-law:    ##  20 | not in the paper: distance from uniform under every reading of the paper
 ners-own-time: ## 150 | not in the paper: NERS with the environment's step as time, for 100,000 steps
-ners-own-distance: ## 600 | not in the paper: how far each sampler is from uniform
+ners-own-distance: ## 600 | not in the paper: distance of each sampler from uniform
 ners-own-td3-lr: ##  12 | not in the paper: the learning rate of TD3 with uniform sampling
 
 ref-er:        ## 1410 | Remember and Forget for Experience Replay: every figure below
@@ -102,9 +102,9 @@ sibling-rivalry-fig2: ##   1 | Sibling Rivalry on the track, sibling by sibling 
 sibling-rivalry-fig3: ## 400 | point maze and ant maze: PPO, Sibling Rivalry, ICM, RND, DDPG+HER
 sibling-rivalry-fig4: ## 130 | pixel grid: PPO, Sibling Rivalry, ICM, DQN, DQN+HER
 sibling-rivalry-fig5: ##  85 | construction: IMPALA with the naive reward and with Sibling Rivalry
-sibling-rivalry-fig6: ##  50 | corridors and U mazes of growing length
+sibling-rivalry-fig6: ##  50 | corridors and U mazes of increasing length
 sibling-rivalry-fig7: ##  25 | the inclusion threshold: 0, 1, 2, 3, 5, 7, 10
-sibling-rivalry-fig8: ##  85 | siblings with starts of their own
+sibling-rivalry-fig8: ##  85 | siblings with different starts
 sibling-rivalry-fig9: ## 170 | the Grid Oracle in point maze and ant maze
 sibling-rivalry-own-whole-grid: ## 180 | not in the paper's length: one run each on 13 x 13 pixels
 sibling-rivalry-own-weighting:  ##  20 | not in the paper: means over workers or over one pool
@@ -122,11 +122,11 @@ ter-fig4:         ##  75 | baselines that learn more often than TER, and their o
 ter-fig5:         ##  25 | share of PER in TER's batches
 ter-fig6:         ##  33 | TER reduced to EBU's setting: one root, one predecessor
 ter-table-b1:     ##  11 | seconds to build one batch (committed: with JOBS=1)
-ter-fig-d1:       ##   1 | pictures of the worlds
+ter-fig-d1:       ##   1 | pictures of the tasks
 ter-fig-e7:       ##  50 | Sokoban: mean Q against the largest return (the runs of fig3b)
 ter-fig-f8:       ##  20 | EBU's diffusion factor
 ter-fig-g9:       ##  50 | 10 % random actions
-ter-fig-h10:      ## 115 | worlds that do not end at the goal
+ter-fig-h10:      ## 115 | tasks that do not end at the goal
 ter-fig-i11:      ##  12 | EBU with PER mixed in
 ter-fig-j12:      ##  12 | EBU without episodes that ran out of time
 ter-fig-k13:      ##   4 | length of the random projection
@@ -137,7 +137,7 @@ ter-own-network:  ##  55 | not in the paper: the small network on tile codes, an
 ter-own-bend:     ##  20 | not in the paper: Sokoban with the bend of the loss at the largest return
 ter-own-memory:   ##  36 | not in the paper: Sokoban's baselines with a memory of 50,000
 ter-own-levels:   ##  11 | not in the paper: Sokoban with two boxes trained on 64 levels
-ter-own-replayed: ##  10 | not in the paper: how far from the goal is what each method replays
+ter-own-replayed: ##  10 | not in the paper: distance to the goal of what each method replays
 ter-own-predecessors: ## 3 | not in the paper: sweeps with 1 and with 3 predecessors, without a network
 
 quoted = '$(subst ','\'',$(1))'
@@ -149,7 +149,7 @@ TARGETS := $(shell awk -F: '/^[a-z][a-z0-9-]*: *\#\#/ {print $$1}' $(HERE))
 UNKNOWN := $(firstword $(filter-out $(TARGETS),$(MAKECMDGOALS)))
 ifneq ($(UNKNOWN),)
 ROOM := $(strip $(foreach room,$(ROOMS),$(if $(filter $(room)-%,$(UNKNOWN)),$(room))))
-$(error unknown target "$(UNKNOWN)": $(if $(ROOM),right are $(filter $(ROOM)-%,$(TARGETS)),`make` alone lists them all))
+$(error unknown target "$(UNKNOWN)": $(if $(ROOM),choose from: $(filter $(ROOM)-%,$(TARGETS)),`make` lists them all))
 endif
 CHECKED := SCALE JOBS DEVICE LAUNCHER SEEDS STALE TENSORBOARD HOURS DRY N SEED
 WRONG := $(shell $(PYTHON) -m lab.options $(foreach name,$(CHECKED),$(call quoted,$(name)=$($(name)))) 2>/dev/null)
@@ -157,12 +157,12 @@ $(if $(WRONG),$(error $(WRONG)))
 
 # ---- recipes --------------------------------------------------------------------------------------------------------
 help:
-	@echo "Targets, with minutes on 2 cores at SCALE=quick once installed (finished runs are not repeated):"
+	@echo "Targets, with minutes on 2 cores at SCALE=quick after installation (finished runs are not repeated):"
 	@awk 'BEGIN {FS = ": *## *"} /^[a-z][a-z0-9-]*: *##/ {split($$2, cell, / *\| */); \
 	    printf "  %-28s %4s min  %s\n", $$1, cell[1], cell[2]}' $(HERE)
 	@echo "Variables: SCALE=smoke|quick|long|full (now $(SCALE))  JOBS=processes ($(or $(JOBS),one per core))  DEVICE=cpu|cuda ($(DEVICE))"
 	@echo "    LAUNCHER=local|ray|slurm ($(LAUNCHER))  SEEDS=5 (0 to 4) or 3,7 ($(or $(SEEDS),the experiments' own))"
-	@echo "    TENSORBOARD=1 (event files beside the runs)  STALE=again|keep ($(STALE); finished runs whose code has changed)"
+	@echo "    TENSORBOARD=1 (event files beside the runs)  STALE=again|keep ($(STALE); runs whose code has changed)"
 
 $(PY):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "error: \

@@ -30,9 +30,9 @@ class _Selection:
     """Which runs of a figure are meant."""
 
     scale: str = "quick"
-    """smoke, quick or full; some papers have long, between the last two."""
+    """smoke, quick or full; in some papers also long, between the last two."""
     seeds: str = ""
-    """Seeds instead of the experiments' own: how many (5: 0 to 4), or which (3,7)."""
+    """Seeds to use instead of the experiments' own: a count (5: 0 to 4) or a list (3,7)."""
 
     def chosen(self) -> dict[str, Any]:
         """Scale and seeds, checked."""
@@ -46,7 +46,7 @@ class _Place:
     device: str = "cpu"
     """cpu, cuda or cuda:N."""
     runs: Annotated[Path | None, arg(metavar="DIR")] = None
-    """Where runs lie, if not in runs/."""
+    """Directory of the runs; default: runs/."""
 
     def papers(self, house: House, name: str, *, committed: bool) -> list[Paper]:
         """The papers called `name`, with committed results or this machine's."""
@@ -59,13 +59,13 @@ class _Training(_Place):
     """How runs are trained."""
 
     jobs: Annotated[int | None, arg(metavar="N")] = None
-    """Runs at a time. None: one per core, four per GPU."""
+    """Runs at a time. Default: one per core, four per GPU."""
     launcher: str = "local"
     """local, ray or slurm."""
     stale: str = "again"
-    """Finished runs whose sources have changed since: train them again, or keep them."""
+    """Finished runs whose sources have changed: retrain them (again) or keep them (keep)."""
     tensorboard: bool = False
-    """Also write TensorBoard files into the run directories."""
+    """Also write TensorBoard files to the run directories."""
 
     def sweeping(self) -> dict[str, Any]:
         """Device and arguments of lab.sweep.sweep.sweep, checked."""
@@ -101,20 +101,20 @@ class List:
 
 @dataclass(frozen=True)
 class Run(_Training, _Selection):
-    """Train what figures need, draw them and judge their claims, all below runs/."""
+    """Train the runs of figures, draw them and judge their claims, all below runs/."""
 
     paper: Positional[PaperName]
     """A paper of `list`, or all."""
     figure: Positional[Annotated[tuple[str, ...], arg(metavar="[FIGURE ...]")]] = ()
-    """Figures of the paper; none: every figure."""
+    """Figures of the paper; default: all."""
     headline: bool = False
-    """Only the figures that carry each paper's main claims."""
+    """Only the figures behind each paper's main claims."""
 
     def __call__(self, house: House) -> int:
         scale = check("scale", self.scale)
         papers = commands.with_scale(self.papers(house, self.paper, committed=False), scale)
         if self.figure and (len(papers) > 1 or self.headline):
-            raise UserError("name figures of one paper, or --headline, or all; not two of them")
+            raise UserError("choose one: figures of one paper, --headline, or all")
         wanted: dict[Paper, Choice] = {}
         for paper in papers:
             named = [choose(f"figure of {paper.name}", name, paper.figures) for name in self.figure]
@@ -133,14 +133,14 @@ class Run(_Training, _Selection):
 
 @dataclass(frozen=True)
 class Evidence(_Training):
-    """Train quick runs that undecided claims lack, the cheapest claim first, for some hours; collect them."""
+    """Train the quick runs that undecided claims lack, cheapest claim first, for some hours; then collect them."""
 
     paper: Positional[PaperName] = "all"
     """A paper of `list`, or all."""
     hours: float = 2.0
-    """How long to train. What is half-done then goes on the next time."""
+    """How long to train. Unfinished runs resume next time."""
     dry: bool = False
-    """Only say what would be run."""
+    """Only list what would be run."""
 
     def __call__(self, house: House) -> int:
         from lab.sweep import evidence
@@ -152,7 +152,7 @@ class Evidence(_Training):
 
 @dataclass(frozen=True)
 class Collect(_Place, _Selection):
-    """Merge this machine's finished runs into the committed results; refuse those of other or uncommitted sources."""
+    """Merge this machine's finished runs into the committed results; refuse runs of changed or uncommitted code."""
 
     paper: Positional[PaperName]
     """A paper of `list`, or all."""
@@ -171,12 +171,12 @@ class Collect(_Place, _Selection):
 
 @dataclass(frozen=True)
 class Figures:
-    """Draw again from the committed results, without training."""
+    """Redraw figures from the committed results, without training."""
 
     paper: Positional[PaperName] = "all"
     """A paper of `list`, or all."""
     scale: str = ""
-    """Only this scale; none: every scale that has results."""
+    """Only this scale; default: every scale that has results."""
 
     def __call__(self, house: House) -> int:
         scale = check("scale", self.scale) if self.scale else None
@@ -191,9 +191,9 @@ class Claims:
     """Write RESULTS.md and the table in README.md from the committed results."""
 
     mine: bool = False
-    """Judge what this machine has run; write runs/RESULTS.md instead."""
+    """Judge this machine's runs instead; write runs/RESULTS.md."""
     show: bool = False
-    """Print the table, too."""
+    """Also print the table."""
 
     def __call__(self, house: House) -> int:
         commands.write_claims(dataclasses.replace(house, committed=not self.mine), show=self.show)
@@ -202,16 +202,16 @@ class Claims:
 
 @dataclass(frozen=True)
 class Compare:
-    """Where two runs, or two sets of seeds, differ in their settings; their curves in one picture."""
+    """Compare two runs, or two sets of seeds: the settings that differ, and their curves in one picture."""
 
     a: Positional[Annotated[str, arg(metavar="A")]]
     """A run directory, a pattern such as "runs/ter/*-uer-s*", or the name of runs without -s<seed>-<hash>."""
     b: Positional[Annotated[str, arg(metavar="B")]]
     """The same for the other."""
     metrics: Annotated[str | None, arg(metavar="NAME,NAME")] = None
-    """What to draw, if not all that was measured more than once."""
+    """Metrics to draw; default: all that were measured more than once."""
     out: Annotated[Path | None, arg(metavar="FILE.png")] = None
-    """Where the picture goes, if not to runs/compare.png."""
+    """Picture to write; default: runs/compare.png."""
 
     def __call__(self, house: House) -> int:
         from lab.judge.compare import compare

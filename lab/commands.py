@@ -26,7 +26,7 @@ def check_scale(scale: str, paper: Paper, *figures: str) -> None:
     """UserError where they have none."""
     if not has_scale(scale, paper, *figures):
         right = ", ".join(one for one in SCALES if has_scale(one, paper, *figures))
-        raise UserError(f"{' '.join(map(plain, [paper.name, *figures]))} has no scale {scale}: right are {right}")
+        raise UserError(f"{' '.join(map(plain, [paper.name, *figures]))} has no scale {scale}; choose from: {right}")
 
 
 def with_scale(papers: Sequence[Paper], scale: str) -> list[Paper]:
@@ -101,9 +101,9 @@ def run(
         collect(paper, ran_before_too, scale, stale)
         draw(paper, choice, scale)
     if scale == "smoke":
-        print("smoke proves only the wiring, so no claim is judged")
+        print("smoke only tests the wiring, so no claim is judged")
     if report.failed:
-        print(f"{len(report.failed)} runs failed, see above", file=sys.stderr)
+        print(f"{len(report.failed)} runs failed (see above)", file=sys.stderr)
     return report.exit_code
 
 
@@ -117,7 +117,7 @@ def collect(paper: Paper, entries: Entries, scale: str, stale: str = "again") ->
 
     committed = paper.house.committed
     if scale == "smoke" and committed:
-        raise UserError("smoke proves only the wiring and is not kept as evidence; collect quick, long or full")
+        raise UserError("smoke only tests the wiring and is not evidence; collect quick, long or full")
     found = [
         collecting.collect(name, scale, of_it, paper.runs, paper.results, own=not committed, stale=stale)
         for name, of_it in entries.items()
@@ -176,7 +176,7 @@ def print_verdicts(paper: Paper, figures: Iterable[str]) -> None:
 
 
 def write_claims(house: House, *, show: bool = False) -> None:
-    """Write RESULTS.md and the table in README.md from the committed results; `show` prints what could be judged.
+    """Write RESULTS.md and the table in README.md from the committed results; `show` prints the claims with a verdict.
 
     Of a machine's own results (not `house.committed`): runs/RESULTS.md alone.
     """

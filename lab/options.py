@@ -24,9 +24,9 @@ PATTERNS = {
     "hours": (r"(?=.*[1-9])(\d+\.?\d*|\.\d+)", "a number of hours above 0"),
     "dry": ("[01]?", "1 (yes) or 0 (no)"),
     "n": (r"[1-9]\d*", "a number of runs to kill, 1 or more"),
-    "seed": (r"\d*", "a number of 0 or more, from which `make torture` draws which runs it kills, and when"),
+    "seed": (r"\d*", "a number of 0 or more, the seed by which `make torture` chooses runs and moments to kill"),
 }
-"""Option -> how it is written, and in words. What may be empty has a default of its own."""
+"""Option -> how it is written, and in words. An empty value means the default."""
 
 
 def check(name: str, text: str) -> str:

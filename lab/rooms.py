@@ -112,4 +112,4 @@ def choose(kind: str, name: str, valid: Iterable[str]) -> str:
         return byplain[plain(name)]
     close = difflib.get_close_matches(plain(name), byplain, n=1)
     hint = f", did you mean {close[0]}?" if close else ";"
-    raise UserError(f"unknown {kind} {name!r}{hint} right are: {', '.join(byplain) or 'none yet'}")
+    raise UserError(f"unknown {kind} {name!r}{hint} choose from: {', '.join(byplain) or 'none yet'}")

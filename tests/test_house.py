@@ -5,12 +5,12 @@ import functools
 import re
 import shutil
 import subprocess
+import sys
 import tokenize
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from arena.__main__ import HOUSE as ARENA
@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAPERS = House().papers()
 ROOMS = sorted(path.parents[1].name for path in (ROOT / "papers").glob("*/evidence/experiments.py"))
 README = (ROOT / "README.md").read_text()
+GALLERY = (ROOT / "GALLERY.md").read_text()
 
 
 @functools.cache
@@ -328,20 +329,42 @@ def test_a_room_is_seen_at_a_glance(room):
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------
-def test_the_readme_example_runs_and_prints_what_it_says(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", README, re.S)
-    assert len(blocks) == 1
-    names: dict = {}
-    exec(blocks[0], names)
-    np.testing.assert_allclose(names["values"][:10], 0.9 ** np.arange(9, -1, -1))
+def test_the_readme_is_short():
+    """Its first screen says what this is, what was found, and how one figure is made."""
+    lines = README.splitlines()
+    assert len(lines) <= 110 and README.count("<img") + README.count("![") <= 5
+    first = "\n".join(lines[:40])
+    assert all(f"](papers/{room})" in first for room in ROOMS)
+    assert "make reproduce" in first and "make ter-fig2" in first
 
 
-def test_links_of_the_readmes_exist():
+def test_the_readme_example_runs_from_anywhere_and_prints_what_it_says(tmp_path):
+    [block] = re.findall(r"```python\n(.*?)```", README, re.S)
+    command = [sys.executable, "-c", block]
+    environment = {**fresh(), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.stdout == f"{list(range(9, -1, -1))}\n", done.stderr
+
+
+def test_links_exist():
+    """Of the pages at the top and of the rooms' READMEs: files, pictures, and sections of pages at the top."""
+    pages = [ROOT / name for name in ("README.md", "GUIDE.md", "GALLERY.md", "CHANGELOG.md")]
     rooms = [path for name in ("README.md", "NOTEBOOK.md") for path in (ROOT / "papers").glob(f"*/{name}")]
-    for path in (ROOT / "README.md", *rooms):
+    for path in (*pages, *rooms):
         text = path.read_text()
         for link in re.findall(r"\]\(([^)#:]+)\)", text) + re.findall(r'src="([^"]+)"', text):
             assert (path.parent / link).exists(), f"{path}: {link}"
+    for path in pages:
+        for name, section in re.findall(r"\]\(([\w.]*)#([\w-]+)\)", path.read_text()):
+            titles = re.findall(r"^#+ (.+)$", (ROOT / (name or path.name)).read_text(), re.M)
+            assert section in [title.lower().replace(" ", "-") for title in titles], f"{path}: {section}"
+
+
+def test_one_version():
+    """In pyproject.toml, CITATION.cff and at the top of CHANGELOG.md."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert re.search(r"^## ([\d.]+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[1] == version
 
 
 def test_links_to_sections_of_the_rooms_lead_to_a_heading():
@@ -371,7 +394,7 @@ def test_results_are_small_files():
 
 def test_every_trained_agent_is_in_the_gallery():
     for path in (ROOT / "papers").glob("*/evidence/trained/*/config.json"):
-        assert f"{path.parent.relative_to(ROOT)}.gif" in README
+        assert f"{path.parent.relative_to(ROOT)}.gif" in GALLERY
 
 
 @pytest.mark.skipif(not PAPERS, reason="no paper is complete yet")

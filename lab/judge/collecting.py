@@ -30,7 +30,7 @@ class Collected(NamedTuple):
     path: Path | None
     """The file with its results; None: there are none."""
     refused: list[str]
-    """A line for every finished run that was left out: which, and why."""
+    """A line for every finished run that was skipped: which, and why."""
 
 
 def collect(
@@ -71,14 +71,14 @@ def collect(
             directory = directories[run]
             content = read_json(directory / "config.json")
             if reason := _why_not(entry, runs_root, content, own, stale == "keep"):
-                refused.append(f"{directory} is left out: {reason}")
+                refused.append(f"skipped {directory}: {reason}")
                 continue
             rows = read_csv(directory / "metrics.csv", RUN_COLUMNS, f"delete {directory} and run it again")
             rows = _labelled(rows, experiment, scale, entry)
             had = rows if old is None else _rows_of(old, entry)
             if len(had) and (other := _difference(had, rows)):
                 why = f"run {run} of {experiment} is in {path} (first) with other values than here (second), {other}"
-                refused.append(f"{directory} is left out: {why}; to take it, delete that file and collect again")
+                refused.append(f"skipped {directory}: {why}; to use it, delete that file and collect again")
                 continue
             sources.append((directory / "metrics.csv", rows))
             provenance[run] = content

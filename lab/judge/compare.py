@@ -43,7 +43,7 @@ def read_side(text: str) -> Side:
         if apart := differences(config, its):
             name, a, b = apart[0]
             two = f"{name} is {a} in {first.name} and {b} in {other.name}"
-            raise UserError(f"{text} names runs with different settings: {two}; name one run")
+            raise UserError(f"{text} matches runs with different settings: {two}; name one run")
     frames = [_metrics(directory).assign(seed=seed) for seed, directory in runs.items()]
     return Side(text, config, sorted(runs), pd.concat(frames))
 
@@ -53,7 +53,7 @@ def _directories(text: str) -> list[Path]:
     runs = [path for path in map(Path, found) if (path / "config.json").exists()]
     if not runs:
         what = "a directory below runs/, a pattern, or a name without -s<seed>-<hash>"
-        raise UserError(f"{text!r} is no run: name {what}")
+        raise UserError(f"{text!r} is not a run: name {what}")
     return runs
 
 
@@ -68,7 +68,7 @@ def _config(directory: Path) -> dict[str, Any]:
 def _metrics(directory: Path) -> pd.DataFrame:
     path = directory / "metrics.csv"
     try:
-        whole_lines = path.read_text().rpartition("\n")[0]  # a run that goes on may be writing another
+        whole_lines = path.read_text().rpartition("\n")[0]  # a running process may be writing another
         frame = pd.read_csv(io.StringIO(whole_lines), usecols=RUN_COLUMNS).astype({"step": int, "value": float})
     except (OSError, ValueError) as error:
         raise UserError(f"{path} cannot be read ({str(error).splitlines()[0]}); name another run") from None
@@ -116,5 +116,5 @@ def compare(first: str, second: str, out: Path, *, metrics: str | None = None) -
     legend(canvas)
     save(canvas, out)
     if left := len(common) - len(chosen):
-        print(f"left out: {left} other metrics; --metrics NAME,NAME draws what it names")
+        print(f"left out: {left} other metrics; choose with --metrics NAME,NAME")
     print(f"written: {shown(out)}")

@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None, house: House | None = None) -> int:
     rooms = [room(here[name], committed[name], scale) for name in here]
     text = html.page("mine.html", title="What this machine has run", rooms=rooms, scale=scale, ours=ours_of)
     write_if_changed(house.runs / "report.html", text.encode())
-    print(f"written: {shown(house.runs / 'report.html')}, with the committed pictures and verdicts beside these")
+    print(f"written: {shown(house.runs / 'report.html')}, with the committed pictures and verdicts for comparison")
     return 0
 
 

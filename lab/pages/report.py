@@ -83,7 +83,7 @@ def content(paper: Paper, judged: Sequence[tuple[Claim, Verdict]], limit: float)
     try:
         parts = html.sections(readme.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UserError(f"{readme} cannot be read ({error.strerror}); the report needs it") from None
+        raise UserError(f"cannot read {readme} ({error.strerror}); the report needs it") from None
     if notes.exists():
         parts = html.sections(notes.read_text(encoding="utf-8")) | parts
     title, _, citation = parts[""].strip().partition("\n")

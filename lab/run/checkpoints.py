@@ -75,12 +75,12 @@ def load(directory: Path) -> Any | None:
             damaged.append(f"{path.name} ({reason})")
             continue
         if damaged:
-            print(f"warning: {directory}: {damaged[0]} is damaged, going back to {path.name}", file=sys.stderr)
+            print(f"warning: {directory}: {damaged[0]} is damaged; using {path.name}", file=sys.stderr)
             path.replace(newest)  # else the next save would rotate the damaged file over the good one
         return payload
     if damaged:
         files = " and ".join(damaged)
-        raise UserError(f"{directory}: no good checkpoint, damaged: {files}; delete the directory to start again")
+        raise UserError(f"{directory}: every checkpoint is damaged: {files}; delete the directory to start again")
     return None
 
 

@@ -34,7 +34,7 @@ def expected(error: BaseException) -> tuple[str, int] | None:
         return f"error: {str(error) or 'out of memory'}", 1 if isinstance(error, NonFiniteLoss) else 2
     if isinstance(error, OSError) and error.errno in UNWRITABLE:
         where = f" {error.filename}" if error.filename else ""
-        return f"error: cannot write{where}: {error.strerror}; start again when it can be written", 2
+        return f"error: cannot write{where}: {error.strerror}; fix this and rerun the command", 2
     return None
 
 
@@ -49,7 +49,7 @@ def guard(fn: Callable[P, R]) -> Callable[P, R]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(1) from None
         except KeyboardInterrupt:
-            print("interrupted: the same command again resumes from the last checkpoint", file=sys.stderr)
+            print("interrupted: rerun the command to resume from the last checkpoint", file=sys.stderr)
             raise SystemExit(130) from None
         except Exception as error:
             if (said := expected(error)) is None:

@@ -82,7 +82,7 @@ def adopt(module: str, seen: Code) -> None:
     """Let the run in this process record what its sweep has seen of `module`. UserError when other code was loaded."""
     global _adopted
     if other := changes(seen["files"], _loaded[module]):
-        raise UserError(f"the sources are not those that the sweep began with ({other}); start it again")
+        raise UserError(f"the sources have changed since the sweep began ({other}); rerun the command")
     _adopted = seen
 
 

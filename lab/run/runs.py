@@ -4,7 +4,7 @@ A run directory holds
 
     config.json      resolved config and where the numbers come from (versions, commit, machine, threads)
     metrics.csv      step,metric,value,hours: one row per metric and evaluation
-    checkpoint.pkl   everything needed to go on, and previous.pkl, the one before it; gone once the run is finished
+    checkpoint.pkl   everything needed to resume, and previous.pkl, the one before it; deleted once the run is finished
     weights.pt       final weights, and done.json, the summary; only once the run is finished
 
 A run that was killed and started again writes what it would have written without the kill, but for the hours. Resume
@@ -38,7 +38,7 @@ from lab.run.streams import Streams as Streams  # train scripts take both from h
 
 HEADER = b"step,metric,value,hours\n"
 T = TypeVar("T")
-RESUMES = "make room and start again: the run goes on from its checkpoint"
+RESUMES = "free space and rerun: the run resumes from its checkpoint"
 
 
 def execute(
@@ -53,7 +53,7 @@ def execute(
     tensorboard: bool = False,
     progress: bool = False,
 ) -> dict[str, Any]:
-    """Train as `config` says, or go on with the run in `run_dir`; returns its summary, at once if it is finished.
+    """Train as `config` says, or resume the run in `run_dir`; returns its summary, at once if it is finished.
 
     make: a new trainer from the config, which `run.save(trainer)` pickles as a whole; where there is none, `train` gets
     the config. train: the loop, from wherever the trainer is to the end:
@@ -115,7 +115,7 @@ class Run:
         if run.finished is not None:
             _check_same_config(config, run.directory)
             if (found := state(run.directory, config, origin["files"])).reason:
-                print(f"warning: {run.directory} was finished by other code: {found.reason}", file=sys.stderr)
+                print(f"warning: {run.directory} was finished with other code: {found.reason}", file=sys.stderr)
             return run
         try:
             with _writing(run.directory, "choose another place for runs"):
@@ -168,8 +168,8 @@ class Run:
             self._metrics = path.open("ab")
             if self._metrics.tell() < wanted:
                 raise UserError(
-                    f"{path} has {self._metrics.tell()} bytes, its checkpoint remembers {wanted}; "
-                    f"bring the file back or delete {self.directory} to start again"
+                    f"{path} has {self._metrics.tell()} bytes, but its checkpoint expects {wanted}; "
+                    f"restore the file or delete {self.directory} to start again"
                 )
             self._metrics.truncate(wanted)
             self._metrics.seek(0, os.SEEK_END)
@@ -209,7 +209,7 @@ class Run:
         """
         if self._metrics is None:
             raise RuntimeError("call load() before save()")
-        with _writing(self.directory / "checkpoint.pkl", "the checkpoint before is intact: make room and start again"):
+        with _writing(self.directory / "checkpoint.pkl", "the previous checkpoint is intact: free space and rerun"):
             os.fsync(self._metrics.fileno())  # the checkpoint must not remember rows that a power cut can take back
             now = {"metrics_bytes": self._metrics.tell(), "hours": self.hours, "step": self._step, "last": self.last}
             checkpoints.save(self.directory, {**now, "state": state})
@@ -288,12 +288,12 @@ def _check_same_config(config: Any, directory: Path) -> None:
     path = directory / "config.json"
     if path.exists() and (other := difference(read_json(path)["config"], config)):
         raise UserError(
-            f"{directory} holds a run with another config: {other}; use the old value or another run directory"
+            f"{directory} holds a run with different settings: {other}; use the old value or another run directory"
         )
 
 
 def _write_config(config: Any, directory: Path, total_steps: int | None, now: dict[str, Any]) -> None:
-    """Write config.json; of a run that goes on, keep where it began and note what has changed since ("resumed")."""
+    """Write config.json; for a resumed run, keep its first provenance and note what has changed since ("resumed")."""
     path = directory / "config.json"
     content = {"config": dataclasses.asdict(config), "total_steps": total_steps, **now}
     begun = any((directory / name).exists() for name in CHECKPOINTS)
@@ -301,7 +301,7 @@ def _write_config(config: Any, directory: Path, total_steps: int | None, now: di
         content = read_json(path)
         before = attempts(content)
         if other := changes(before[-1].get("files", {}), now["files"]):
-            print(f"warning: {directory} goes on with other code: {other}; it will not be collected", file=sys.stderr)
+            print(f"warning: {directory} resumes with changed code: {other}; it will not be collected", file=sys.stderr)
         if all(before[-1].get(key) == value for key, value in now.items()):
             return
         content["resumed"] = [*before[1:], now]

@@ -61,7 +61,7 @@ def check(config: Any) -> None:
                 if isinstance(rule, Range):
                     rule.apply(field.name, value)
                 elif value not in (known := get_args(rule)):
-                    raise UserError(f"unknown {field.name} {value!r}; right are: {', '.join(known)}")
+                    raise UserError(f"unknown {field.name} {value!r}; choose from: {', '.join(known)}")
     if hasattr(config, "check"):
         config.check()
 
@@ -81,4 +81,4 @@ def check_device(device: str) -> None:
     kind, _, number = device.partition(":")
     if kind == "cuda" and int(number or 0) >= (there := torch.cuda.device_count()):
         sees = f"{there} CUDA devices" if there else "no CUDA device"
-        raise UserError(f"device {device!r} asked for, but this PyTorch sees {sees}; use cpu")
+        raise UserError(f"device {device!r} is not available: this PyTorch sees {sees}; use cpu")

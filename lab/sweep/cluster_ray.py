@@ -54,7 +54,7 @@ class Ray:
                 self.stop()
                 cores = f"{need['num_cpus']:.0f} cores and " if need["num_cpus"] > 1 else ""
                 what = ("a GPU and " if need["num_gpus"] else "") + cores + f"{need['memory'] / 1e9:.1f} GB of memory"
-                raise UserError(f"no node of the Ray cluster has {what}, which a run needs; add a node that has")
+                raise UserError(f"no node of the Ray cluster has {what}, which a run needs; add such a node")
 
     def _connect(self) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

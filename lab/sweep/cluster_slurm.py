@@ -6,7 +6,7 @@ logs and checkpoints lie). SLURM's accounting (sacct) must be on: it says which 
 A job asks for one core, one GPU where the run's device is cuda, the memory that its run takes, and HOURS. What a site
 needs beyond that, or instead, are the variables that sbatch itself reads, which come before what a job's script says:
 SBATCH_PARTITION, SBATCH_ACCOUNT, SBATCH_QOS, SBATCH_CONSTRAINT, SBATCH_TIMELIMIT, SBATCH_MEM_PER_NODE, SBATCH_GRES.
-A run that comes to the end of its time is reported as failed; the same command again goes on from its checkpoint.
+A run that reaches its time limit is reported as failed; rerun the command to resume from its checkpoint.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Slurm:
             except (OSError, subprocess.SubprocessError):
                 left.append(job.job_id)
         if left:
-            print(f"could not be cancelled, do it by hand: scancel {' '.join(left)}", file=sys.stderr)
+            print(f"could not cancel jobs, please run: scancel {' '.join(left)}", file=sys.stderr)
         deadline = time.monotonic() + GRACE_SECONDS
         while not all(job.done() for job in jobs) and time.monotonic() < deadline:
             time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""Train what is missing to judge more claims, the cheapest undecided claim first, for so many hours; then collect.
+"""Train the runs that undecided claims lack, cheapest claim first, within a number of hours; then collect them.
 
 A claim is undecided when it is "not run" or "inconclusive", and can be helped where `quick` runs of its experiments
 are not among the committed results, unless only `long` or `full` can decide it.
@@ -71,7 +71,7 @@ def gather(
 ) -> int:
     """Train the cheapest gaps for so many hours and collect them into the committed results; returns the exit code.
 
-    What is half-done when the time is over, or at Ctrl-C, goes on from its checkpoint next time. dry: only say what
+    Unfinished runs, when the time is over or after Ctrl-C, resume from their checkpoints next time. dry: only list what
     would be run. sweeping: see lab.sweep.sweep.sweep. Raises UserError for a checkout whose sources are not committed.
     """
     from lab.run.provenance import take
@@ -83,12 +83,12 @@ def gather(
     before = {paper: judge(paper) for paper in papers}
     everything = gaps(before, device)
     if not everything:
-        print(f"nothing to run: no undecided claim lacks a {SCALE} run")
+        print(f"nothing to run: no undecided claim lacks {SCALE} runs")
         return 0
     chosen = [gap for i, gap in enumerate(everything) if sum(g.cost for g in everything[:i]) < hours * jobs]
     print(
         f"{sum(len(gap.runs) for gap in chosen)} missing {SCALE} runs (about {sum(gap.cost for gap in chosen):.2g} "
-        f"core-hours; there are {hours:g} hours on {jobs} processes), which undecided claims lack; the cheapest first:",
+        f"core-hours; budget: {hours:g} hours on {jobs} processes) for undecided claims, cheapest first:",
         *(f"\n  {gap}" for gap in chosen),
         sep="",
         flush=True,
@@ -98,7 +98,7 @@ def gather(
     for module, seen in take(entry.module for gap in chosen for entry in gap.runs.values()).items():
         if seen["dirty"] is not False:
             why = "outside git nobody knows its commit" if seen["dirty"] is None else "its sources are not committed"
-            raise UserError(f"runs of {module} would be refused as evidence, because {why}; use a clean checkout")
+            raise UserError(f"runs of {module} would be refused as evidence: {why}; use a clean checkout")
     end, code = time.monotonic() + 3600 * hours, 0
     for gap in chosen:
         left = end - time.monotonic()
@@ -111,7 +111,7 @@ def gather(
         if report.interrupted:
             break
     if time.monotonic() >= end:
-        print(f"the {hours:g} hours are over; the same command goes on with what is half-done")
+        print(f"the {hours:g} hours are over; rerun the command to resume unfinished runs")
     changed = 0
     for paper, judged in before.items():
         for (claim, old), (_, new) in zip(judged, judge(paper)):
@@ -119,7 +119,7 @@ def gather(
                 changed += 1
                 what = f"{old.status} -> {new.status}: {claim.text} ({new.effect} {new.interval})"
                 print(f"{paper.name} {claim.figure}: {what}")
-    print(f"{changed} verdicts changed; `make figures claims` draws and writes what is in the results now")
+    print(f"{changed} verdicts changed; update figures and tables with `make figures claims`")
     return code
 
 

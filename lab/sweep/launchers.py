@@ -81,7 +81,7 @@ def outcome(code: int, run_dir: Path, log_start: int) -> str:
     if code == BUSY_CODE:
         return "busy"
     if code >= UNWRITABLE_CODE:
-        return f"cannot write {run_dir}: {os.strerror(code - UNWRITABLE_CODE)}; start again when it can be written"
+        return f"cannot write {run_dir}: {os.strerror(code - UNWRITABLE_CODE)}; fix this and rerun the command"
     end = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
     return f"{log_tail(run_dir, log_start)}\n{end}".strip()
 
@@ -112,7 +112,7 @@ class _Running(NamedTuple):
 class Local:
     """One process per run, forked from a server that has already imported torch and the train scripts.
 
-    A run with device=cuda gets the GPU on which the fewest runs go on, through CUDA_VISIBLE_DEVICES: its settings, its
+    A run with device=cuda gets the GPU with the fewest running runs, through CUDA_VISIBLE_DEVICES: its settings, its
     name and its results do not depend on which. Its process starts afresh, as CUDA does not survive a fork.
     Raises UserError for a device that is not there.
     """

@@ -1,6 +1,6 @@
 """Many runs: on the cores of this machine, one process and one thread each, or on a Ray cluster.
 
-A sweep can be stopped and started again at any time: finished runs are skipped, half-done ones go on from their
+A sweep can be stopped and started again at any time: finished runs are skipped, unfinished ones resume from their
 checkpoints; those that were trained by other sources are trained again. A run that fails, or whose process dies, leaves
 the others alone and is reported at the end.
 """
@@ -75,10 +75,10 @@ def sweep(
     work: directory of runs -> the entries that belong there. launcher: "local"; "ray", which decides itself how many
     runs go at once; "slurm", at most `jobs` jobs in the queue at a time. hours: how long a run usually takes, by run
     name; the average for others. longest_first: begin with the runs that usually take longest; else in the order
-    given. seconds: stop all runs after so long; they go on from their checkpoints in the next sweep.
+    given. seconds: stop all runs after so long; they resume from their checkpoints in the next sweep.
 
     stale: what becomes of runs of other sources than today's, or with another default. "again": each is moved to
-    stale/ beside it when its turn comes, and trained anew; "keep": finished ones count, others go on.
+    stale/ beside it when its turn comes, and trained anew; "keep": finished ones count, others resume.
 
     The output of a run goes to <run_dir>/log.txt. Ctrl-C stops all runs and sets Report.interrupted. Raises UserError:
     no cluster, too little memory or disk, unwritable directory; errors of runs are never raised, they are in
@@ -129,7 +129,7 @@ def _plan(roots: Mapping[Path, list[Entry]], report: Report, keep: bool, tensorb
                 found = State("begun")
             kept = keep and (found.done or not found.other_config)
             if found.stage == "stale":
-                reasons[f"{'kept although' if kept else 'trained again because'} {found.reason}"] += 1
+                reasons[f"{'kept although' if kept else 'retrained because'} {found.reason}"] += 1
             if found.done and (found.stage == "finished" or kept):
                 report.skipped.append(name)
             else:
@@ -184,17 +184,17 @@ def _tell(report: Report, directories: dict[str, Path]) -> None:
     counts += [f"{len(report.busy)} busy elsewhere"] if report.busy else []
     counts += [f"{len(report.failed)} failed"] if report.failed else []
     lines = [f"runs: {', '.join(counts)}"]
-    lines += [f"busy: {name} is trained by another process; the same command again takes it in" for name in report.busy]
+    lines += [f"busy: {name} is being trained by another process; rerun once it is done" for name in report.busy]
     for name, error in report.failed.items():
         lines += [f"failed: {name} (see {directories[name] / 'log.txt'})", textwrap.indent(error, "    ")]
     if report.interrupted:
-        lines.append("interrupted: the same command again resumes all runs from their checkpoints")
+        lines.append("interrupted: rerun the command to resume all runs from their checkpoints")
     print(*lines, sep="\n", file=sys.stderr)
 
 
 class Progress:
     """One bar over the work of all runs, in the minutes that each usually takes: runs of different papers differ a
-    hundredfold in the time of a step. Of a run that goes on, the share of its steps counts."""
+    hundredfold in the time of a step. An unfinished run counts by the share of its steps that is done."""
 
     def __init__(self, directories: Mapping[str, Path], hours: Mapping[str, float], anew: Collection[str] = ()) -> None:
         """directories: run -> its directory. hours: what runs usually take, by the directory's name; the average for

@@ -93,7 +93,7 @@ def test_smoke_judges_nothing_and_replaces_old_results(after_run, capsys):
     shutil.copytree(house.runs / "results/coins/quick", elsewhere / "results/coins/smoke")  # damaged: says quick inside
     assert main(["run", "coins", "fig-1", "--scale", "smoke", "--runs", str(elsewhere)], house) == 0
     out = capsys.readouterr().out
-    assert "smoke proves only the wiring" in out and "reproduced" not in out
+    assert "smoke only tests the wiring" in out and "reproduced" not in out
     assert (elsewhere / "figures/coins/smoke/fig-1.png").read_text() == "smoke 6"
 
 
@@ -237,12 +237,12 @@ def test_long_goes_all_the_way_to_the_verdict(nights, capsys):
 @pytest.mark.parametrize("command", ["run coins", "collect coins", "figures coins"])
 def test_a_paper_without_long_says_so_in_one_line(house, one_line, command):
     error = one_line(main, [*command.split(), "--scale", "long"], house)
-    assert error == "error: coins has no scale long: right are smoke, quick, full"
+    assert error == "error: coins has no scale long; choose from: smoke, quick, full"
 
 
 def test_so_does_a_figure_of_a_paper_that_has_it(nights, one_line):
     error = one_line(main, ["run", "coins", "fig-1", "fig_2", "--scale", "long"], nights)
-    assert error == "error: coins fig-2 has no scale long: right are smoke, quick, full"
+    assert error == "error: coins fig-2 has no scale long; choose from: smoke, quick, full"
     assert not nights.runs.exists()
 
 

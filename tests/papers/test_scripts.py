@@ -254,5 +254,5 @@ def test_without_cuda_one_line_says_so(name, monkeypatch, capsys, tmp_path):
         command(monkeypatch, importlib.import_module(name), "--device", "cuda", "--run-dir", str(tmp_path / "run"))
     assert end.value.code == 2 and not (tmp_path / "run").exists()
     assert capsys.readouterr().err == (
-        "error: device 'cuda' asked for, but this PyTorch sees no CUDA device; use cpu\n"
+        "error: device 'cuda' is not available: this PyTorch sees no CUDA device; use cpu\n"
     )

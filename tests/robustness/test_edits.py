@@ -122,10 +122,10 @@ def test_what_is_edited_and_committed_while_a_sweep_trains(tmp_path):
     assert house.stored() == [(first, False, 1.0)] * 3
 
     _, error = ended(house.start("collect", "coins"), 1)
-    assert error.count("is left out: it is stale, papers/coins/method.py changed\n") == 3
+    assert error.count("it is stale, papers/coins/method.py changed\n") == 3
     picture = house.root / "runs/figures/coins/quick/fig-1.png"
     _, error = ended(house.start("run", "coins", "fig-1", "--jobs", "3"))
-    assert "3 stale: trained again because papers/coins/method.py changed" in error and "3 finished" in error
+    assert "3 stale: retrained because papers/coins/method.py changed" in error and "3 finished" in error
     assert house.stored() == [(second, False, 2.0)] * 3
     assert picture.read_text() == "[2.0, 2.0, 3.0, 3.0, 4.0, 4.0]", "old and new are not mixed"
 

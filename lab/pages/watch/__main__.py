@@ -1,9 +1,9 @@
 """Watch a trained agent, in a window or as a GIF; `make watch` calls this.
 
-    .venv/bin/python -m lab.pages.watch                                              what can be watched
+    .venv/bin/python -m lab.pages.watch                                              list the trained agents
     .venv/bin/python -m lab.pages.watch --paper ter                                  the headline agent, in a window
     .venv/bin/python -m lab.pages.watch --paper ter --env 5x5-1 --method uer --out uer.gif
-    .venv/bin/python -m lab.pages.watch --run runs/ter/5x5-1-ter-s0-e5115427b5       a finished run of one's own
+    .venv/bin/python -m lab.pages.watch --run runs/ter/5x5-1-ter-s0-e5115427b5       a finished run of yours
 
 Exit codes: 0, 2 for a mistake in the command or in a file, 130 after Ctrl-C.
 """
@@ -37,25 +37,25 @@ class Options:
     """Watch a trained agent, in a window or as a GIF."""
 
     paper: str = ""
-    """Its paper. Without it and --run: list what can be watched."""
+    """Paper of the agent. Without it and --run: list the trained agents."""
     env: str = ""
-    """Its environment, if not the headline's."""
+    """Environment; default: that of the headline agent."""
     method: str = ""
-    """Its method, likewise."""
+    """Method; default: that of the headline agent."""
     run: Annotated[Path | None, arg(metavar="DIR")] = None
     """A finished run instead."""
     episodes: int = 3
-    """How many, 1 or more."""
+    """Number of episodes, 1 or more."""
     seed: int = 0
-    """Of starts and of random actions."""
+    """Seed of starts and random actions."""
     out: Annotated[Path | None, arg(metavar="FILE.gif")] = None
     """Write a GIF; needs no display."""
 
     def __post_init__(self) -> None:
         if self.episodes < 1:
-            raise UserError(f"--episodes {self.episodes} leaves nothing to watch; use 1 or more")
+            raise UserError(f"--episodes {self.episodes} shows nothing; use 1 or more")
         if self.run and (self.env or self.method):
-            raise UserError("--run says which agent is meant; leave --env and --method out")
+            raise UserError("--run already names the agent; drop --env and --method")
 
 
 @guard

@@ -1,4 +1,4 @@
-"""What there is to watch, how it comes from its files, and how it plays.
+"""The committed agents: which there are, how they are loaded, and how they play.
 
 papers/<paper>/evidence/trained/<env>-<method>/ holds the config.json and weights.pt of a finished run, without the
 weights that acting does not need; beside it lies its GIF. A paper's watch.py says how to play them: HEADLINE, (env,

@@ -99,7 +99,7 @@ def test_whom_collect_refuses(tmp_path, provenance, options, reason):
     directory = write_run(tmp_path / "runs", entry(0), curve(1.0), **provenance)
     write_run(tmp_path / "runs", entry(1), curve(1.0))
     _, refused = collect("e", "quick", [entry(0), entry(1)], tmp_path / "runs", tmp_path / "results", **options)
-    assert refused == ([f"{directory} is left out: {reason}"] if reason else [])
+    assert refused == ([f"skipped {directory}: {reason}"] if reason else [])
     assert read(tmp_path / "results", "e", "quick")["seed"].unique().tolist() == ([1] if reason else [0, 1])
 
 
@@ -206,7 +206,7 @@ def test_two_results_of_one_run_are_refused(tmp_path, rows, words):
     directory = write_run(tmp_path / "runs", entry(), rows)
     write_run(tmp_path / "runs", entry(1), curve(1.0))
     _, [line] = collect("e", "quick", [entry(1), entry()], tmp_path / "runs", tmp_path / "results")
-    for part in (f"{directory} is left out: run ter|Chain|0 of e is in {path} (first)", words, "delete that file"):
+    for part in (f"skipped {directory}: run ter|Chain|0 of e is in {path} (first)", words, "delete that file"):
         assert part in line and "\n" not in line
     frame = read(tmp_path / "results", "e", "quick")
     assert frame["seed"].unique().tolist() == [0, 1], "the others are taken"

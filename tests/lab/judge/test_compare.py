@@ -71,7 +71,7 @@ def test_what_one_side_has_measured_once_is_no_curve_unless_it_is_named(tmp_path
 @pytest.mark.parametrize("metrics", ["other", "score,other", "", "score,"])
 def test_a_metric_that_not_both_have_costs_one_line(runs, one_line, metrics):
     command = ["compare", f"{runs}/a", f"{runs}/b", "--out", str(runs / "x.png"), "--metrics", metrics]
-    assert "right are: score, loss" in one_line(main, command)
+    assert "choose from: score, loss" in one_line(main, command)
     assert not (runs / "x.png").exists()
 
 
@@ -110,8 +110,8 @@ def nothing_in_common(runs):
 @pytest.mark.parametrize(
     ("change", "a", "words"),
     [
-        (None, "c", ["is no run", "a directory below runs/"]),
-        (None, "", ["is no run"]),
+        (None, "c", ["is not a run", "a directory below runs/"]),
+        (None, "", ["is not a run"]),
         (no_metrics, "a", ["no metrics yet"]),
         (damaged_metrics, "a", ["metrics.csv", "cannot be read"]),
         (damaged_config, "a", ["config.json", "cannot be read"]),

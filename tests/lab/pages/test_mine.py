@@ -58,7 +58,7 @@ def test_a_picture_that_is_not_there_is_said_to_be_missing(house):
     moved = path.rename(path.parent / "elsewhere.png")
     assert main([], house) == 0
     assert [data for data, _ in images(page(house))] == ["quick 6"]
-    assert "no such picture among the committed ones" in page(house)
+    assert "No committed picture" in page(house)
     moved.rename(path)
 
 

@@ -231,7 +231,7 @@ def test_links_of_a_readme_to_files_are_text(house):
 @pytest.mark.parametrize(
     ("break_it", "words"),
     [
-        (lambda house: (folder(house) / "README.md").unlink(), ["README.md", "cannot be read"]),
+        (lambda house: (folder(house) / "README.md").unlink(), ["cannot read", "README.md"]),
         (lambda house: (results(house) / "quick/a.csv").write_text("x\n"), ["a.csv", "column 'experiment'"]),
         (lambda house: (results(house) / "quick/a.provenance.json").write_text("{"), ["a.provenance.json"]),
         (lambda house: (house.root / "site").write_text("a file"), ["cannot write", "--out"]),

@@ -228,7 +228,7 @@ def test_only_what_the_sweep_has_seen_is_trained(room, monkeypatch, moment):
     if moment == "after":
         (room / "method.py").write_text("x = 2\n")
     if moment != "after":
-        with pytest.raises(UserError, match=r"not those that the sweep began with \(house_.*; start it again"):
+        with pytest.raises(UserError, match=r"have changed since the sweep began \(house_.*; rerun the command"):
             provenance.adopt(script(room), seen)
         assert provenance._adopted is None
     else:

@@ -152,7 +152,7 @@ def test_damaged_checkpoint_is_noticed_and_the_one_before_used(tmp_path, monkeyp
         main(Config(), run_dir)
     output = capsys.readouterr()
     assert "starts at step 25" in output.out
-    assert "checkpoint.pkl" in output.err and "going back to previous.pkl" in output.err
+    assert "checkpoint.pkl" in output.err and "using previous.pkl" in output.err
     assert output.err.count("\n") == 1
     assert checkpoints.read(run_dir / "previous.pkl")["state"]["step"] == 25  # not the damaged one, moved on
     main(Config(), run_dir)
@@ -166,7 +166,7 @@ def test_both_checkpoints_damaged(tmp_path, monkeypatch, one_line):
     flip(tmp_path / "previous.pkl")
     before = contents(tmp_path)
     assert one_line(main, Config(), tmp_path) == (
-        f"error: {tmp_path}: no good checkpoint, damaged: checkpoint.pkl (truncated) and previous.pkl (wrong digest); "
+        f"error: {tmp_path}: every checkpoint is damaged: checkpoint.pkl (truncated) and previous.pkl (wrong digest); "
         "delete the directory to start again"
     )
     assert contents(tmp_path) == before
@@ -212,7 +212,7 @@ def test_another_config_is_refused(tmp_path, monkeypatch, one_line, finished):
     main(Config(), tmp_path) if finished else half_done(Config(), tmp_path, monkeypatch)
     before = contents(tmp_path)
     error = one_line(main, Config(learning_rate=0.1, pause=1.0), tmp_path)
-    assert "another config: learning_rate was 0.01 and is now 0.1;" in error
+    assert "different settings: learning_rate was 0.01 and is now 0.1;" in error
     assert contents(tmp_path) == before
 
 
@@ -241,7 +241,7 @@ def test_full_disk_while_saving_keeps_the_checkpoint_before(tmp_path, monkeypatc
         patch.setattr(checkpoints, "_to_disk", full)
         patch.setattr("lab.run.runs._write_config", lambda *_: None)
         error = one_line(main, Config(), tmp_path / "half")
-    assert "checkpoint.pkl: No space left on device; the checkpoint before is intact" in error
+    assert "checkpoint.pkl: No space left on device; the previous checkpoint is intact" in error
     after = contents(tmp_path / "half")
     assert all(after[name] == before[name] for name in ("checkpoint.pkl", "previous.pkl"))
     assert after.keys() == before.keys()
@@ -331,7 +331,7 @@ def test_resuming_under_other_code_goes_on_and_is_noted(tmp_path, monkeypatch, c
     main(Config(), run_dir)
     error = capsys.readouterr().err
     assert error == (
-        f"warning: {run_dir} goes on with other code: papers/coins/method.py is new; it will not be collected\n"
+        f"warning: {run_dir} resumes with changed code: papers/coins/method.py is new; it will not be collected\n"
     )
     assert metrics(run_dir) == metrics(tmp_path / "whole")
     content = json.loads((run_dir / "config.json").read_text())
@@ -340,7 +340,7 @@ def test_resuming_under_other_code_goes_on_and_is_noted(tmp_path, monkeypatch, c
     for files in (own["files"], provenance.code("")["files"]):
         assert state(run_dir, Config(), files).stage == "stale"
     main(Config(), tmp_path / "whole")
-    assert capsys.readouterr().err.endswith("was finished by other code: papers/coins/method.py is new\n")
+    assert capsys.readouterr().err.endswith("was finished with other code: papers/coins/method.py is new\n")
 
 
 def test_a_directory_is_set_aside_unless_it_is_in_use(tmp_path, monkeypatch):

@@ -59,7 +59,7 @@ def test_what_is_in_range_passes():
         (dict(share=1.5), "share must lie in [0, 1], not 1.5"),
         (dict(share=nan), "share must lie in [0, 1], not nan"),
         (dict(threshold=nan), "threshold must not be negative, not nan"),
-        (dict(kind="odd"), "unknown kind 'odd'; right are: plain, fancy"),
+        (dict(kind="odd"), "unknown kind 'odd'; choose from: plain, fancy"),
         (dict(pairs=0), "pairs must be at least 1, not 0"),
         (dict(part=Part(0)), "depth must be at least 1, not 0"),
         (dict(k=3), "k must be at most atoms (2), not 3"),
@@ -75,5 +75,5 @@ def test_what_is_wrong_is_one_line(changes, message):
 
 def test_a_gpu_that_is_not_there(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    with pytest.raises(UserError, match="device 'cuda' asked for, but this PyTorch sees no CUDA device; use cpu"):
+    with pytest.raises(UserError, match="device 'cuda' is not available: this PyTorch sees no CUDA device; use cpu"):
         check(Settings(device="cuda"))

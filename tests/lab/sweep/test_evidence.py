@@ -151,7 +151,7 @@ def test_a_claim_about_some_tasks_lacks_the_runs_on_these_alone(house):
 def test_a_dry_run_trains_nothing(house, swept, capsys):
     assert main(["evidence", "--dry", "--hours", "0.2", "--jobs", "2"], house) == 0
     first, *figures = capsys.readouterr().out.splitlines()
-    assert first.startswith("3 missing quick runs (about 0.6 core-hours; there are 0.2 hours on 2 processes)")
+    assert first.startswith("3 missing quick runs (about 0.6 core-hours; budget: 0.2 hours on 2 processes)")
     assert [line.split(",")[0].strip() for line in figures] == ["coins fig-4"], "fig-1 does not fit"
     assert not swept and not committed(house).exists()
 
@@ -164,12 +164,12 @@ def test_it_trains_collects_and_says_which_verdicts_changed(house, capsys):
     out = capsys.readouterr().out
     assert "coins fig-1, coins-1 (not run): 6 runs, 0 core-hours" in out
     assert "coins fig-1: not run -> reproduced: flip scores higher (+10 [" in out
-    assert out.splitlines()[-1].startswith("1 verdicts changed; `make figures claims`")
+    assert out.splitlines()[-1].startswith("1 verdicts changed; update figures")
     assert len(results.read(committed(house), "again", "quick")) == 3, "every experiment gets its share"
     assert results.read(committed(house), "fails", "quick") is not None, "flip's runs belong to it, too"
     assert not (house.root / "RESULTS.md").exists()
     assert main(["evidence", "coins"], house) == 0
-    assert capsys.readouterr().out == "nothing to run: no undecided claim lacks a quick run\n"
+    assert capsys.readouterr().out == "nothing to run: no undecided claim lacks quick runs\n"
 
 
 def test_what_other_experiments_have_is_not_trained_again(house, capsys):
@@ -204,7 +204,7 @@ def test_no_figure_is_begun_when_the_hours_are_over(house, swept, monkeypatch, c
     monkeypatch.setattr(evidence.time, "monotonic", lambda: next(clock))
     assert main(["evidence", "--hours", "9", "--jobs", "1"], house) == 0
     assert [seconds for _, seconds in swept] == [3600.0 * 9 - 600.0]
-    assert "the 9 hours are over; the same command goes on" in capsys.readouterr().out
+    assert "the 9 hours are over; rerun the command" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

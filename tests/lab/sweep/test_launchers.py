@@ -71,7 +71,7 @@ def test_two_runs_get_a_gpu_each(tmp_path, monkeypatch):
 
 
 def test_a_gpu_that_is_not_there(tmp_path):
-    with pytest.raises(UserError, match="'cuda:7' asked for, but this PyTorch sees"):
+    with pytest.raises(UserError, match="'cuda:7' is not available: this PyTorch sees"):
         sweep({tmp_path: [entry(device="cuda:7")]}, jobs=1)
 
 

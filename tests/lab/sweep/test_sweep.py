@@ -96,12 +96,12 @@ def test_a_second_sweep_and_ctrl_c(tmp_path, capsys):
     report = sweep({tmp_path: two}, jobs=2)  # a second sweep over the same runs leaves them to the first
     assert sorted(report.busy) == sorted(name(entry) for entry in two)
     assert not report.finished and not report.failed and report.exit_code == 1
-    assert capsys.readouterr().err.count("is trained by another process; the same command again takes it in") == 2
+    assert capsys.readouterr().err.count("is being trained by another process; rerun once it is done") == 2
 
     os.killpg(other.pid, signal.SIGINT)
     _, error = other.communicate()
     assert other.returncode == 130
-    assert "interrupted: the same command again resumes" in error and "Traceback" not in error
+    assert "interrupted: rerun the command to resume" in error and "Traceback" not in error
     wait_until(lambda: not members(other.pid))
     assert not any((entry.run_dir(tmp_path) / "done.json").exists() for entry in SLOW)
 
@@ -188,11 +188,11 @@ def test_runs_of_other_code_are_trained_again_or_kept(tmp_path, monkeypatch, cap
     report = sweep({tmp_path: [done, half, fresh, usual]}, jobs=2, stale=stale)
     assert not report.failed, report.failed
     error, aside = capsys.readouterr().err, tmp_path / "stale"
-    default = "1 stale: trained again because learning_rate was 0.5 and is now 0.01"
+    default = "1 stale: retrained because learning_rate was 0.5 and is now 0.01"
     assert default in error and (aside / name(usual) / "checkpoint.pkl").exists()
     assert usual.state(tmp_path).stage == "finished"
     if stale == "again":
-        assert "2 stale: trained again because tests/lab/toy_train.py changed" in error
+        assert "2 stale: retrained because tests/lab/toy_train.py changed" in error
         assert report.skipped == [name(fresh)] and len(report.finished) == 3
         assert (aside / name(done) / "done.json").exists() and (aside / name(half) / "checkpoint.pkl").exists()
         assert {run.state(tmp_path).stage for run in (done, half, fresh)} == {"finished"}

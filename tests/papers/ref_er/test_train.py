@@ -336,8 +336,8 @@ def test_noise_is_correlated_for_ddpg_without_refer_only(method, replay):
 
 
 BAD = [
-    (dict(method="sac"), "unknown method 'sac'; right are: vracer, ddpg, naf"),
-    (dict(replay="her"), "unknown replay 'her'; right are: refer, refer-1, refer-2, er, per"),
+    (dict(method="sac"), "unknown method 'sac'; choose from: vracer, ddpg, naf"),
+    (dict(replay="her"), "unknown replay 'her'; choose from: refer, refer-1, refer-2, er, per"),
     (dict(advantage="gaussian", method="naf"), "advantage 'gaussian' is an option of vracer, not of naf"),
     (dict(network="lstm", method="naf"), "naf has no recurrent form; network must be mlp"),
     (dict(network="lstm", residual=True), "residual has no recurrent form; network must be mlp"),

@@ -263,13 +263,13 @@ def test_mistakes_cost_one_line(tmp_path, fails):
     for words, *arguments in (
         ("did you mean ter?", "--paper", "tet"),
         ("unknown env of ter '9x9'", "--paper", "ter", "--env", "9x9"),
-        ("right are: ter, uer", "--paper", "ter", "--method", "sarsa"),
+        ("choose from: ter, uer", "--paper", "ter", "--method", "sarsa"),
         ("name the paper", "--env", "5x5-1"),
         ("must end in .gif", "--paper", "ter", "--out", tmp_path / "x.mp4"),
-        ("--episodes 0 leaves nothing", "--paper", "ter", "--episodes", 0),
+        ("--episodes 0 shows nothing", "--paper", "ter", "--episodes", 0),
         ("seed -1 is negative", "--paper", "ter", "--seed", -1, *gif),
         ("did you mean --seed?", "--sed", 1),
-        ("leave --env", "--run", tmp_path, "--env", "5x5-1"),
+        ("drop --env", "--run", tmp_path, "--env", "5x5-1"),
         ("add --paper", "--run", tmp_path),
         ("No such file", "--run", tmp_path, "--paper", "ter", *gif),
     ):
