@@ -5,7 +5,7 @@ import functools
 import os
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ class Claim:
     this one repeats; it is not counted again. scale: the smallest at which its runs are planned. scales: those at which
     it can be judged, if not all: `long` says little about levels and times. reads: the experiments that hold its runs,
     "a+b" where they are two, if they are not just those of its figure. tasks: those (`Entry.env`) that it is about, if
-    not all.
+    not all. headline: what the paper's abstract and introduction promise, named before any verdict was seen.
     """
 
     id: str
@@ -49,6 +49,7 @@ class Claim:
     reads: str = ""
     tasks: tuple[str, ...] = ()
     surrogate: str = ""
+    headline: bool = False
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -79,13 +80,13 @@ def judge_of(claim: Claim, root: Path, room: str) -> tuple[str, str]:
     return function.__module__.replace(".", "/") + ".py", "" if "<" in name else name
 
 
-def planned_from(claims: Iterable[Claim], **ids: Iterable[str]) -> list[Claim]:
-    """The claims, some of them marked with the smallest scale that can decide them, by its name: full=["fig5"].
-    ValueError for an unknown id."""
+def planned_from(claims: Iterable[Claim], headline: Collection[str] = (), **ids: Iterable[str]) -> list[Claim]:
+    """The claims, some marked as headline claims, and some with the smallest scale that can decide them, by its name:
+    full=["fig5"]. ValueError for an unknown id."""
     claims, scales = list(claims), {one: scale for scale, some in ids.items() for one in some}
-    if unknown := scales.keys() - {claim.id for claim in claims}:
+    if unknown := {*headline, *scales} - {claim.id for claim in claims}:
         raise ValueError(f"no claims are called {', '.join(sorted(unknown))}")
-    return [replace(claim, scale=scales.get(claim.id, claim.scale)) for claim in claims]
+    return [replace(c, scale=scales.get(c.id, c.scale), headline=c.id in headline) for c in claims]
 
 
 def evaluate(claims: Iterable[Claim], results: Results) -> list[tuple[Claim, Verdict]]:

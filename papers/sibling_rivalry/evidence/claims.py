@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from lab.judge.claims import Claim
+from lab.judge.claims import Claim, planned_from
 from lab.judge.comparisons import Runs, Score, last
 from lab.judge.verdicts import Verdict, all_of, below, mean_of, number, same
 from papers.sibling_rivalry import train_low_level
@@ -117,7 +117,11 @@ def marked(claims: Iterable[Claim]) -> list[Claim]:
     return [replace(claim, surrogate="".join(text)) if text else claim for claim, text in said.items()]
 
 
-CLAIMS = marked([
+HEADLINE = ("fig3-best", "fig4-fast", "fig3-ant-best", "fig5-better")
+"""The introduction's "four settings": continuous navigation, bit flipping, hierarchical control for 3D navigation, 3D
+construction. The abstract: Sibling Rivalry "solves a variety of hard-exploration tasks" where distance-based shaping
+"otherwise fails, and intrinsic curiosity and reward relabeling strategies exhibit poor performance"."""
+CLAIMS = planned_from(marked([
     *claims_track.CLAIMS,
     Claim(
         "fig3-ppo", "fig3", f"Point maze: PPO with the naive reward {NEVER_TEXT}", "0 of 5 runs",
@@ -236,4 +240,4 @@ CLAIMS = marked([
         ROOM.all("ppo-sr", ">", "ppo-sr (one pool)", of="weighting", on=MAZE, by=Score(final, gated=True)), kind="own",
         scale="full",
     ),
-])  # fmt: skip
+]), headline=HEADLINE)  # fmt: skip
