@@ -104,7 +104,8 @@ class Results:
         raise MissingData(f"no {' or '.join(self.scales)} results of {experiment}")
 
     def at(self, experiment: str, scale: str) -> pd.DataFrame:
-        """The frame at this very scale (smoke too: figures show what is there); raises MissingData without a file."""
+        """The frame at this very scale (smoke too: figures show what is there), always the same one: nobody may write
+        to it. MissingData without a file."""
         found = []
         for name in experiment.split("+"):
             if (name, scale) not in self._frames:
@@ -114,7 +115,9 @@ class Results:
                 found.append(frame)
         if not found:
             raise MissingData(f"no {scale} results of {experiment}")
-        return pd.concat(found, ignore_index=True)
+        if (experiment, scale) not in self._frames:
+            self._frames[experiment, scale] = pd.concat(found, ignore_index=True)
+        return self._frames[experiment, scale]
 
 
 class Grid:

@@ -81,6 +81,6 @@ class Runs:
         return [scores[[mine.index(seed) for seed in both]] for scores, mine in zip(values, seeds)]
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=64)
 def _made(kind: type[Any], *how: Any) -> Any:
     return kind(*how)

@@ -45,6 +45,18 @@ FULL_ONLY = (
 HEADLINE = ("fig3-ners", "table1-ners", "table2-ners", "fig4-global")
 """The introduction: NERS "consistently outperforms both existing rule-based and learning-based sampling methods", with
 SAC, TD3 and Rainbow; the abstract: because it "considers both local and global contexts"."""
+SUMMARY = {
+    "On the sparse pendulum (`quick`: {fig3-ners.steps:,} steps, {fig3-ners.seeds} seeds) NERS is no better than "
+    "RANDOM, with SAC or with TD3.":
+        {"not reproduced": ["fig3-ners"]},
+    "On Hopper ({table1-ners.steps:,} steps, {table1-ners.seeds} seeds) and MsPacman ({table2-ners.steps:,} "
+    "steps, {table2-ners.seeds} seeds), all that `quick` has of MuJoCo and Atari, nothing is decided.":
+        {"inconclusive": ["table1-ners", "table2-ners"]},
+    "The paper's motivation holds at its length ({fig1-td.steps:,} steps, {fig1-td.seeds} seeds): draws by TD "
+    "error favour a pendulum that hangs down, draws by Q an upright one.":
+        {"reproduced": ["fig1-td", "fig1-q"]},
+}  # fmt: skip
+"""The claims in three sentences, each with the verdicts that it rests on."""
 CLAIMS = planned_from([
     # Fig. 1
     Claim("fig1-td", "fig1", "Draws by TD error (in proportion to its size: the paper names no law) show the pendulum "

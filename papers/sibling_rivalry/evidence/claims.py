@@ -121,6 +121,18 @@ HEADLINE = ("fig3-best", "fig4-fast", "fig3-ant-best", "fig5-better")
 """The introduction's "four settings": continuous navigation, bit flipping, hierarchical control for 3D navigation, 3D
 construction. The abstract: Sibling Rivalry "solves a variety of hard-exploration tasks" where distance-based shaping
 "otherwise fails, and intrinsic curiosity and reward relabeling strategies exhibit poor performance"."""
+SUMMARY = {
+    "On the point maze, at the paper's length ({fig3-sr.steps:,} episodes), PPO+SR succeeds ({fig3-sr.effect}); "
+    "PPO and PPO+RND never do (PPO+ICM: {fig3-icm.effect}; DDPG+HER: {fig3-her.effect}).":
+        {"reproduced": ["fig3-best", "fig3-sr", "fig3-ppo", "fig3-rnd", "fig3-icm", "fig3-her"]},
+    "The other three settings ran as surrogates at `quick`: a 7 x 7 grid is solved, construction is better in "
+    "part, half the ant maze is undecided after {fig3-ant-best.steps:,} episodes.":
+        {"reproduced": ["fig4-fast"], "partly": ["fig5-better"], "inconclusive": ["fig3-ant-best"]},
+    "Against the paper, the Grid Oracle never finds the goal of the point maze ({fig9-finds.steps:,} episodes, "
+    "{fig9-finds.seeds} seeds).":
+        {"not reproduced": ["fig9-finds"]},
+}  # fmt: skip
+"""The claims in three sentences, each with the verdicts that it rests on."""
 CLAIMS = planned_from(marked([
     *claims_track.CLAIMS,
     Claim(
