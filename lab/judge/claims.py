@@ -220,13 +220,12 @@ EXPLANATION = """\
 - **Not reproduced**: it lies on the other side. "Better" is also refuted by an interval within the margin of "the
   same", {margin:.0f} % of what the better side learned.
 - **Partly**: it holds in some tasks. Tasks that were not run do not count; a claim without runs is **not run**.
-- **Inconclusive**: the interval allows both, fewer than {seeds} seeds ran, nobody learns, or nothing in the figure
-  succeeds where a claim says "never".
-- **In a surrogate**, such as a smaller environment: neither for nor against the paper, and counted apart, as our own
-  claims are.
+- **Inconclusive**: the interval allows both, fewer than {seeds} seeds ran, no method learns, or nothing in the
+  figure succeeds where a claim says "never".
+- **In a surrogate**, such as a smaller environment: says nothing about the paper; counted apart, like our own claims.
 - **FDR**: what becomes of a verdict at a false discovery rate of 5 % (Benjamini-Hochberg, p up to {limit:.2g}). Of the
-  {n} comparisons behind {whose} claims {decided} are decided; about {false:.0f} would be if nothing differed, half of
-  them in favour.
+  {n} comparisons behind {whose} claims {decided} are decided; about {false:.0f} would be if nothing differed, half
+  of them in favour.
 """
 
 

@@ -65,8 +65,8 @@ changes the verdict.
 NOT_RUN = """\
 ## Not run
 
-Hours of one core, estimated from similar runs; "at least" where some are like none that was timed. Claims of one figure
-with the same cost share their runs.
+Hours of one core, estimated from similar runs; "at least" where some are like none that was timed. The claims of a row
+share their runs.
 """
 
 
@@ -131,10 +131,13 @@ def verdicts(paper: Paper, judged: Judged, limit: float, results: Path) -> str:
         parts += [heading + "\n", _sources(paper, name, group) + "\n"]
         parts += [table(["claim", "paper", "ours", "verdict", "basis"], rows) + "\n"]
         if notes := [f"- `{claim.id}`: {' '.join(verdict.note.split())}" for claim, verdict in group if verdict.note]:
-            parts += ["<details>\n<summary>Notes</summary>\n", "\n".join(notes) + "\n", "</details>\n"]
+            parts.append(_folded("Notes", notes))
     if lacking := [pair for pair in judged if pair[1].status == "not run"]:
-        rows = ([c.figure, *_said(c, kind=True), scale_of(c, v), v.price] for c, v in lacking)
-        parts += [NOT_RUN, table(["figure", "claim", "paper", "scale", "cost"], rows) + "\n"]
+        alike = Counter((c.figure, scale_of(c, verdict), verdict.price or verdict.note) for c, verdict in lacking)
+        rows = ([figure, str(n), scale, price] for (figure, scale, price), n in alike.items())
+        texts = (": ".join(text for text in _said(claim) if text != "-") for claim, _ in lacking)
+        parts += [NOT_RUN, table(["figure", "claims", "scale", "cost"], rows) + "\n"]
+        parts.append(_folded("These claims, with what the paper says", [f"- {text}" for text in texts]))
     return "\n".join(parts)
 
 
@@ -145,13 +148,17 @@ def title(paper: Paper) -> str:
     return heading.removeprefix("# ") or paper.name
 
 
+def _folded(heading: str, lines: Iterable[str]) -> str:
+    text = "\n".join(lines)
+    return f"<details>\n<summary>{heading}</summary>\n\n{text}\n\n</details>\n"
+
+
 def _link(text: str, path: Path, at: Path) -> str:
     return f"[{text}]({Path(os.path.relpath(path, at)).as_posix()})"
 
 
-def _said(claim: Claim, kind: bool = False) -> list[str]:
+def _said(claim: Claim) -> list[str]:
     more = f", counted with `{claim.counted_with}`" if claim.counted_with else ""
-    more += f", {claim.kind}" if kind and claim.kind != "paper" else ""
     return [f"{claim.text} (`{claim.id}`{more})", claim.paper_value]
 
 

@@ -201,8 +201,8 @@ HEADLINE = [f"{name}{suffix}" for name in ("fig3-filter", "fig3-sooner", "fig3-i
 sample efficiency"."""
 SUMMARY = {
     "At the paper's length ({fig3-filter.steps:,} steps, {fig3-filter.seeds} seeds) the filter raises the final "
-    "success on Hand ({fig3-filter.parts[Hand].effect}) and Robot ({fig3-filter.parts[Robot].effect}); nobody "
-    "learns HandWall.":
+    "success rate on Hand ({fig3-filter.parts[Hand].effect}) and Robot ({fig3-filter.parts[Robot].effect}); no "
+    "method learns HandWall.":
         {"partly": ["fig3-filter", "fig3-sooner"]},
     "IBS adds to that on Hand ({fig3-ibs.parts[Hand].effect}); on Robot it does not speed up learning.":
         {"partly": ["fig3-ibs", "fig3-ibs-sooner"]},

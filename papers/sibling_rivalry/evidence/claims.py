@@ -125,8 +125,8 @@ SUMMARY = {
     "On the point maze, at the paper's length ({fig3-sr.steps:,} episodes), PPO+SR succeeds ({fig3-sr.effect}); "
     "PPO and PPO+RND never do (PPO+ICM: {fig3-icm.effect}; DDPG+HER: {fig3-her.effect}).":
         {"reproduced": ["fig3-best", "fig3-sr", "fig3-ppo", "fig3-rnd", "fig3-icm", "fig3-her"]},
-    "The other three settings ran as surrogates at `quick`: a 7 x 7 grid is solved, construction is better in "
-    "part, half the ant maze is undecided after {fig3-ant-best.steps:,} episodes.":
+    "The other three settings ran as surrogates at `quick`: a 7 x 7 grid is solved, construction is better by one "
+    "of two measures, half the ant maze is undecided after {fig3-ant-best.steps:,} episodes.":
         {"reproduced": ["fig4-fast"], "partly": ["fig5-better"], "inconclusive": ["fig3-ant-best"]},
     "Against the paper, the Grid Oracle never finds the goal of the point maze ({fig9-finds.steps:,} episodes, "
     "{fig9-finds.seeds} seeds).":

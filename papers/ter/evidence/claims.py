@@ -187,7 +187,7 @@ SUMMARY = {
     "({fig4a-gap-sokoban.steps:,} steps).":
         {"reproduced": ["fig3b-5x5-1", "fig3b-5x5-2"], "not reproduced": ["fig4a-gap-sokoban"]},
     "Of MiniGrid only SimpleCrossing-Easy was run ({fig3a-simplecrossing-easy-bend1.steps:,} steps, loss bent at "
-    "1): TER keeps up with all of them as released (1 predecessor), with only some of them as printed (3).":
+    "1): TER keeps up with every baseline as released (1 predecessor), with only some as printed (3).":
         {"reproduced": ["fig3a-simplecrossing-easy-released-bend1"], "partly": ["fig3a-simplecrossing-easy-bend1"],
          "not run": ["fig3a-overall", "fig3a-overall-released"]},
 }  # fmt: skip
