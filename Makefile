@@ -245,8 +245,7 @@ figures: $(VENV)/.run
 	@$(ARENA) figures
 
 claims: $(VENV)/.run
-	@$(LAB) claims
-	@$(ARENA) claims
+	@$(ARENA) claims & arena=$$!; $(LAB) claims && wait $$arena
 
 arena: $(VENV)/.run
 	@$(ARENA) run replay $(OPTIONS) $(if $(filter smoke,$(SCALE)),--runs runs/smoke)
