@@ -37,7 +37,7 @@ reproduce:        ##  30 | train and draw the headline figures, judge their clai
 evidence:         ## 120 | train and collect the runs that undecided claims lack: HOURS=2 PAPER= DRY=1
 all:              ## 4040 | train and draw every figure and table of every paper
 figures:          ##   1 | redraw every figure from the committed results, without training
-claims:           ##   0 | judge the committed results; write RESULTS.md and the table in README.md
+claims:           ##   0 | judge the committed results: RESULTS.md, the rooms' VERDICTS.md, README.md
 collect:          ##   0 | merge this machine's finished runs at SCALE into the committed results
 compare:          ##   0 | settings and curves of two runs: A=runs/... B=runs/... METRICS=a,b OUT=c.png
 arena:            ## 330 | every replay idea against uniform replay on common tasks; SCALE=smoke or quick
@@ -246,8 +246,7 @@ figures: $(VENV)/.run
 	@$(ARENA) figures
 
 claims: $(VENV)/.run
-	@$(LAB) claims
-	@$(ARENA) claims
+	@$(ARENA) claims & arena=$$!; $(LAB) claims && wait $$arena
 
 arena: $(VENV)/.run
 	@$(ARENA) run replay $(OPTIONS) $(if $(filter smoke,$(SCALE)),--runs runs/smoke)

@@ -188,7 +188,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Claims:
-    """Write RESULTS.md and the table in README.md from the committed results."""
+    """Judge the committed results: write RESULTS.md, each room's VERDICTS.md and the table in README.md."""
 
     mine: bool = False
     """Judge this machine's runs instead; write runs/RESULTS.md."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.options import SCALES
-from lab.rooms import ROOT, Choice, House, Paper, every, judge, plain
+from lab.rooms import Choice, House, Paper, every, judge, plain
 from lab.run.errors import UserError
 
 Entries = dict[str, list[Any]]
@@ -175,27 +175,33 @@ def print_verdicts(paper: Paper, figures: Iterable[str]) -> None:
     print(judged_text({paper.name: [pair for pair in judge(paper) if plain(pair[0].figure) in wanted]}))
 
 
-def write_claims(house: House, *, show: bool = False) -> None:
-    """Write RESULTS.md and the table in README.md from the committed results; `show` prints the claims with a verdict.
-
-    Of a machine's own results (not `house.committed`): runs/RESULTS.md alone.
-    """
-    from lab.judge import claims
-    from lab.judge.results import write_if_changed
+def claim_pages(house: House) -> tuple[dict[Path, str], dict[str, Any]]:
+    """RESULTS.md, each paper's VERDICTS.md and README.md with its table: their texts, and the verdicts. Of a machine's
+    own results (not `house.committed`) all lie below runs/, without a README.md."""
+    from lab.judge import markdown
     from lab.sweep.prices import priced
 
-    by_paper = {name: priced(paper, judge(paper)) for name, paper in house.papers().items()}
+    papers = house.papers()
+    judged = {name: priced(paper, judge(paper)) for name, paper in papers.items()}
     page = (house.root if house.committed else house.runs) / "RESULTS.md"
-    linked = ROOT if house.committed else house.runs  # the committed files are not this machine's: no links to them
-    inside = house.root.relative_to(ROOT).as_posix() if house.root.is_relative_to(ROOT) else "."
-    write_if_changed(page, claims.results_markdown(by_paper, linked, house.package, inside).encode())
+    return markdown.pages(papers, judged, page, house.root / "README.md" if house.committed else None), judged
+
+
+def write_claims(house: House, *, show: bool = False) -> None:
+    """Write the pages of verdicts; `show` prints what could be judged."""
+    from lab.judge.claims import judged_text
+    from lab.judge.results import write_if_changed
+
+    pages, judged = claim_pages(house)
+    for path, text in pages.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_if_changed(path, text.encode())
     if show:
-        print(claims.judged_text(by_paper))
+        print(judged_text(judged))
     if house.committed:
-        claims.update_readme(house.root / "README.md", claims.readme_markdown(by_paper))
-        print(f"written: {shown(page)} and the table in {shown(house.root / 'README.md')}")
+        print(f"written: {', '.join(map(shown, pages))}")
     else:
-        print(f"written: {shown(page)}; the pictures are in {shown(house.runs / 'figures')}")
+        print(f"written: {shown(house.runs / 'RESULTS.md')}; the pictures are in {shown(house.runs / 'figures')}")
 
 
 def shown(path: Path) -> str:

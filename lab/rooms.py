@@ -87,6 +87,16 @@ class Paper:
     def claims(self) -> list[Any]:
         return list(self._module("claims").CLAIMS)
 
+    @cached_property
+    def summary(self) -> Any:
+        """Sentences about the verdicts, each with those that it rests on; see lab.judge.claims.summary."""
+        return getattr(self._module("claims"), "SUMMARY", {})
+
+    @property
+    def verdicts(self) -> Path:
+        """The page of its verdicts."""
+        return self.folder / "VERDICTS.md" if self.house.committed else self.house.runs / f"verdicts/{self.name}.md"
+
     def picture(self, figure: str, scale: str) -> Path:
         figures = self.evidence / "figures" if self.house.committed else self.house.runs / "figures" / self.name
         return figures / scale / f"{figure}.png"

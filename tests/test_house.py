@@ -3,7 +3,6 @@
 import ast
 import functools
 import re
-import shutil
 import subprocess
 import sys
 import tokenize
@@ -14,10 +13,8 @@ from pathlib import Path
 import pytest
 
 from arena.__main__ import HOUSE as ARENA
-from lab.commands import write_claims
-from lab.judge.claims import is_current, readme_markdown, results_markdown
-from lab.rooms import House, judge
-from lab.sweep.prices import priced
+from lab.commands import claim_pages
+from lab.rooms import House
 from tests.processes import fresh
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -320,10 +317,10 @@ def test_equations_of_the_table_are_in_the_code_it_names(room):
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_is_seen_at_a_glance(room):
-    """At most twelve entries beside its pages, and every script that trains is called so."""
+    """At most ten entries besides its pages, and every script that trains is called so."""
     folder = ROOT / "papers" / room
-    entries = {path.name for path in folder.iterdir() if path.suffix != ".md"} - {"__init__.py", "__pycache__"}
-    assert len(entries) <= 12, sorted(entries)
+    entries = {path.name for path in folder.iterdir()} - {"__init__.py", "__pycache__"}
+    assert len([name for name in entries if not name.endswith(".md")]) <= 10, sorted(entries)
     scripts = {path.name for path in folder.glob("*.py") if "cli(Config, main" in path.read_text()}
     assert scripts == {name for name in entries if re.fullmatch(r"train(_\w+)?\.py", name)}
 
@@ -347,10 +344,9 @@ def test_the_readme_example_runs_from_anywhere_and_prints_what_it_says(tmp_path)
 
 
 def test_links_exist():
-    """Of the pages at the top and of the rooms' READMEs: files, pictures, and sections of pages at the top."""
-    pages = [ROOT / name for name in ("README.md", "GUIDE.md", "GALLERY.md", "CHANGELOG.md")]
-    rooms = [path for name in ("README.md", "NOTEBOOK.md") for path in (ROOT / "papers").glob(f"*/{name}")]
-    for path in (*pages, *rooms):
+    """Of the pages at the top and of the rooms: files, pictures, and sections of pages at the top."""
+    pages = [ROOT / name for name in ("README.md", "GUIDE.md", "GALLERY.md", "CHANGELOG.md", "RESULTS.md")]
+    for path in (*pages, *(ROOT / "papers").glob("*/*.md")):
         text = path.read_text()
         for link in re.findall(r"\]\(([^)#:]+)\)", text) + re.findall(r'src="([^"]+)"', text):
             assert (path.parent / link).exists(), f"{path}: {link}"
@@ -397,19 +393,33 @@ def test_every_trained_agent_is_in_the_gallery():
         assert f"{path.parent.relative_to(ROOT)}.gif" in GALLERY
 
 
-@pytest.mark.skipif(not PAPERS, reason="no paper is complete yet")
-def test_claims_in_readme_and_results_are_current(tmp_path):
-    shutil.copy(ROOT / "README.md", tmp_path)
-    write_claims(House(root=tmp_path))
-    for name in ("README.md", "RESULTS.md"):
-        assert (tmp_path / name).read_text() == (ROOT / name).read_text(), f"{name} is out of date: run `make claims`"
+@pytest.fixture(scope="module")
+def verdict_pages():
+    return {house.package: claim_pages(house)[0] for house in (House(), ARENA)}
 
 
-def test_what_the_arena_says_of_its_results_is_current():
-    judged = {name: priced(paper, judge(paper)) for name, paper in ARENA.papers().items()}
-    text = (ROOT / "arena/RESULTS.md").read_text()
-    assert text == results_markdown(judged, ROOT, "arena", "arena"), "run `make claims`"
-    assert is_current(ROOT / "arena/README.md", readme_markdown(judged)), "run `make claims`"
+@pytest.mark.parametrize("package", ["papers", "arena"])
+def test_pages_of_verdicts_are_current(package, verdict_pages):
+    for path, text in verdict_pages[package].items():
+        assert path.read_text() == text, f"{path} is out of date: run `make claims`"
+
+
+def test_pages_of_verdicts_are_short(verdict_pages):
+    """And what a room says of its claims rests on today's verdicts."""
+    text = verdict_pages["papers"][ROOT / "RESULTS.md"]
+    assert len(text.encode()) <= 8192
+    assert "Holds here" not in text, "a verdict has changed: write the room's SUMMARY anew"
+    for path in (path for pages in verdict_pages.values() for path in pages if path.name == "VERDICTS.md"):
+        judged, _, _ = path.read_text().partition("\n## Not run\n")
+        rows = [line for line in judged.splitlines() if line.startswith("|")]
+        assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {6}, path
+        assert max(map(len, rows)) <= 400, max(rows, key=len)
+
+
+def test_headline_claims_are_few():
+    for name, paper in PAPERS.items():
+        named = {re.sub("-(bootstrapped|released)$", "", claim.id) for claim in paper.claims if claim.headline}
+        assert 2 <= len(named) <= 4, name
 
 
 def test_requirements_are_pinned():

@@ -97,14 +97,23 @@ class Results:
 
     def need(self, experiment: str) -> tuple[pd.DataFrame, str]:
         """(frame, scale) at the best scale that has results; raises MissingData where none has."""
-        names = experiment.split("+")
+        scale = self.best(experiment)
+        return self.at(experiment, scale), scale
+
+    def best(self, experiment: str) -> str:
+        """The best scale that has results, which are noted as read; raises MissingData where none has."""
         for scale in self.scales:
-            if any(csv_path(self.root, name, scale).exists() for name in names):
-                return self.at(experiment, scale), scale
+            if self._read(experiment, scale):
+                return scale
         raise MissingData(f"no {' or '.join(self.scales)} results of {experiment}")
 
     def at(self, experiment: str, scale: str) -> pd.DataFrame:
         """The frame at this very scale (smoke too: figures show what is there); raises MissingData without a file."""
+        if not (found := self._read(experiment, scale)):
+            raise MissingData(f"no {scale} results of {experiment}")
+        return pd.concat(found, ignore_index=True)
+
+    def _read(self, experiment: str, scale: str) -> list[pd.DataFrame]:
         found = []
         for name in experiment.split("+"):
             if (name, scale) not in self._frames:
@@ -112,9 +121,7 @@ class Results:
             if (frame := self._frames[name, scale]) is not None:
                 self.sources.add(f"{scale}/{name}")
                 found.append(frame)
-        if not found:
-            raise MissingData(f"no {scale} results of {experiment}")
-        return pd.concat(found, ignore_index=True)
+        return found
 
 
 class Grid:

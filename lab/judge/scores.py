@@ -26,7 +26,7 @@ class Runs:
     @classmethod
     def of(cls, results: Results, experiment: str, *more: Any) -> Self:
         """The runs of an experiment, the same ones for claims that follow each other."""
-        results.need(experiment)  # says that it has been read
+        results.best(experiment)  # notes that it has been read
         return _made(cls, results, experiment, *more)  # type: ignore[arg-type]  # classes are hashable
 
     def rows(self, method: str, env: str) -> pd.DataFrame:
@@ -81,6 +81,6 @@ class Runs:
         return [scores[[mine.index(seed) for seed in both]] for scores, mine in zip(values, seeds)]
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=64)
 def _made(kind: type[Any], *how: Any) -> Any:
     return kind(*how)

@@ -29,6 +29,7 @@ class Prices:
         self.paper = paper
         self.plans = {(name, scale): make(scale) for scale in EVIDENCE for name, make in paper.experiments.items()}
         self._hours: dict[Any, float | None] = {}
+        self._lacking: dict[tuple[str, str], dict[Any, Entry]] = {}
 
     def _taken(self, root: Path) -> dict[tuple[str, str], dict[Any, float]]:
         """(experiment, scale) -> (method, env, seed) of each run in a tree of results -> hours that it took."""
@@ -63,8 +64,11 @@ class Prices:
 
     def missing(self, claim: Claim, scale: str) -> list[Entry]:
         """The runs of the claim's experiments, on its tasks, that the house's results lack, once each."""
-        plans = [(name, scale) for name in self.experiments(claim)]
-        lacking = {e.config: e for plan in plans for e in self.plans[plan] if _key(e) not in self.there[plan]}
+        lacking: dict[Any, Entry] = {}
+        for plan in ((name, scale) for name in self.experiments(claim)):
+            if plan not in self._lacking:
+                self._lacking[plan] = {e.config: e for e in self.plans[plan] if _key(e) not in self.there[plan]}
+            lacking |= self._lacking[plan]
         return [entry for entry in lacking.values() if not claim.tasks or entry.env in claim.tasks]
 
     def hours(self, entry: Entry) -> float | None:

@@ -181,14 +181,17 @@ def test_collect_and_figures_do_not_train(after_run, capsys):
 def test_claims_write_both_tables_and_with_mine_neither(after_run, capsys):
     house, _ = after_run
     readme, page = house.root / "README.md", house.root / "RESULTS.md"
+    verdicts = house.root / "house_of_tests/coins/VERDICTS.md"
     empty = readme.read_text()
     assert main(["claims", "--mine"], house) == 0
-    assert "flip scores higher" in (house.runs / "RESULTS.md").read_text()
-    assert readme.read_text() == empty and not page.exists()
+    assert "[coins](verdicts/coins.md)" in (house.runs / "RESULTS.md").read_text()
+    assert "flip scores higher" in (house.runs / "verdicts/coins.md").read_text()
+    assert readme.read_text() == empty and not page.exists() and not verdicts.exists()
     assert main(["collect", "coins"], house) == 0
     capsys.readouterr()
     assert main(["claims", "--show"], house) == 0
-    assert "flip scores higher" in capsys.readouterr().out and "flip scores higher" in page.read_text()
+    assert "flip scores higher" in capsys.readouterr().out and "flip scores higher" in verdicts.read_text()
+    assert "VERDICTS.md)" in page.read_text()
     text = readme.read_text()
     assert text.startswith("above\n") and text.endswith("below\n") and "| reproduced |" in text
     before = text, page.stat().st_mtime_ns
@@ -230,8 +233,9 @@ def test_long_goes_all_the_way_to_the_verdict(nights, capsys):
     assert set(results.read(evidence(nights) / "results", "compare", "long")["step"]) == {50}
     assert main(["figures"], nights) == 0 and main(["claims"], nights) == 0
     assert (evidence(nights) / "figures/long/fig-1.png").read_text() == "long 6"
-    [row] = [line for line in (nights.root / "RESULTS.md").read_text().splitlines() if "`coins-1`" in line]
-    assert "| 3 | 10 | long | reproduced |" in row
+    page = nights.root / "house_of_tests/coins/VERDICTS.md"
+    [row] = [line for line in page.read_text().splitlines() if "`coins-1`" in line]
+    assert "| reproduced | 3 × 10, long |" in row
 
 
 @pytest.mark.parametrize("command", ["run coins", "collect coins", "figures coins"])

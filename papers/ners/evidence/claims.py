@@ -42,6 +42,21 @@ FULL_ONLY = (
     "fig5-early", "fig5-late", "fig5-others",
 )  # fmt: skip
 """Compared with numbers at the paper's length, or about tasks that quick leaves out."""
+HEADLINE = ("fig3-ners", "table1-ners", "table2-ners", "fig4-global")
+"""The introduction: NERS "consistently outperforms both existing rule-based and learning-based sampling methods", with
+SAC, TD3 and Rainbow; the abstract: because it "considers both local and global contexts"."""
+SUMMARY = {
+    "On the sparse pendulum (`quick`: {fig3-ners.steps:,} steps, {fig3-ners.seeds} seeds) NERS is no better than "
+    "RANDOM, with SAC or with TD3.":
+        {"not reproduced": ["fig3-ners"]},
+    "On Hopper ({table1-ners.steps:,} steps, {table1-ners.seeds} seeds) and MsPacman ({table2-ners.steps:,} "
+    "steps, {table2-ners.seeds} seeds), all that `quick` has of MuJoCo and Atari, nothing is decided.":
+        {"inconclusive": ["table1-ners", "table2-ners"]},
+    "The paper's motivation holds at its length ({fig1-td.steps:,} steps, {fig1-td.seeds} seeds): draws by TD "
+    "error favour a pendulum that hangs down, draws by Q an upright one.":
+        {"reproduced": ["fig1-td", "fig1-q"]},
+}  # fmt: skip
+"""The claims in three sentences, each with the verdicts that it rests on."""
 CLAIMS = planned_from([
     # Fig. 1
     Claim("fig1-td", "fig1", "Draws by TD error (in proportion to its size: the paper names no law) show the pendulum "
@@ -187,5 +202,5 @@ CLAIMS = planned_from([
     Claim("own-td3-lr", "own-td3-lr", "Our prediction: TD3 with RANDOM ends higher with a learning rate of 1e-3 than "
           "with the 5e-3 that the paper prints, on each task (on Hopper by other seeds than the two that chose the "
           "rate)", "5e-3", ROOM.all(lower_rate_is_better, of=("own-td3-lr",)), kind="own"),
-], full=FULL_ONLY)  # fmt: skip
+], headline=HEADLINE, full=FULL_ONLY)  # fmt: skip
 """Every claim with its check."""

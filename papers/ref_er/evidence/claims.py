@@ -17,10 +17,26 @@ from papers.ref_er.evidence import claims_ddpg, claims_flow, claims_own, claims_
 
 FULL_ONLY = ("fig1-bang-bang", "fig2-level", "fig7-f-humanoid")
 """About tasks, or a length, that quick leaves out."""
+HEADLINE = ("fig1-refer", "fig3-refer", "fig4-er", "fig6-best")
+"""The abstract: ReF-ER, coupled with deterministic policy gradient, Q-learning and off-policy gradient, "consistently
+improves the performance" on "fully observable benchmarks and partially observable flow control problems"."""
+SUMMARY = {
+    "At `quick` ({fig3-refer.steps:,} steps instead of 10 million, {fig3-refer.seeds} seeds) ReF-ER ends above "
+    "plain replay in most tasks run with NAF and V-RACER; with DDPG it does so on Walker2d and is undecided on "
+    "two others.":
+        {"reproduced": ["fig3-refer", "fig4-er"], "partly": ["fig1-refer"]},
+    "V-RACER with ReF-ER ends above PPO in most tasks, but on HalfCheetah below ACER, which ran with shorter "
+    "segments than the paper's.":
+        {"reproduced": ["fig4-ppo"], "not reproduced": ["fig4-best"]},
+    "Flow control is open: no method learns it in {fig6-best.steps:,} actions on a coarse grid ({fig6-best.seeds} "
+    "seeds).":
+        {"inconclusive": ["fig6-best"]},
+}  # fmt: skip
+"""The claims in three sentences, each with the verdicts that it rests on."""
 CLAIMS = planned_from([
     *claims_ddpg.CLAIMS,
     *claims_vracer.CLAIMS,
     *claims_flow.CLAIMS,
     *claims_sensitivity.CLAIMS,
     *claims_own.CLAIMS,
-], full=FULL_ONLY)  # fmt: skip
+], headline=HEADLINE, full=FULL_ONLY)  # fmt: skip

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from lab.judge.claims import Claim
+from lab.judge.claims import Claim, planned_from
 from lab.judge.comparisons import Runs, Score, last
 from lab.judge.verdicts import Verdict, all_of, below, mean_of, number, same
 from papers.sibling_rivalry import train_low_level
@@ -117,7 +117,23 @@ def marked(claims: Iterable[Claim]) -> list[Claim]:
     return [replace(claim, surrogate="".join(text)) if text else claim for claim, text in said.items()]
 
 
-CLAIMS = marked([
+HEADLINE = ("fig3-best", "fig4-fast", "fig3-ant-best", "fig5-better")
+"""The introduction's "four settings": continuous navigation, bit flipping, hierarchical control for 3D navigation, 3D
+construction. The abstract: Sibling Rivalry "solves a variety of hard-exploration tasks" where distance-based shaping
+"otherwise fails, and intrinsic curiosity and reward relabeling strategies exhibit poor performance"."""
+SUMMARY = {
+    "On the point maze, at the paper's length ({fig3-sr.steps:,} episodes), PPO+SR succeeds ({fig3-sr.effect}); "
+    "PPO and PPO+RND never do (PPO+ICM: {fig3-icm.effect}; DDPG+HER: {fig3-her.effect}).":
+        {"reproduced": ["fig3-best", "fig3-sr", "fig3-ppo", "fig3-rnd", "fig3-icm", "fig3-her"]},
+    "The other three settings ran as surrogates at `quick`: a 7 x 7 grid is solved, construction is better by one "
+    "of two measures, half the ant maze is undecided after {fig3-ant-best.steps:,} episodes.":
+        {"reproduced": ["fig4-fast"], "partly": ["fig5-better"], "inconclusive": ["fig3-ant-best"]},
+    "Against the paper, the Grid Oracle never finds the goal of the point maze ({fig9-finds.steps:,} episodes, "
+    "{fig9-finds.seeds} seeds).":
+        {"not reproduced": ["fig9-finds"]},
+}  # fmt: skip
+"""The claims in three sentences, each with the verdicts that it rests on."""
+CLAIMS = planned_from(marked([
     *claims_track.CLAIMS,
     Claim(
         "fig3-ppo", "fig3", f"Point maze: PPO with the naive reward {NEVER_TEXT}", "0 of 5 runs",
@@ -236,4 +252,4 @@ CLAIMS = marked([
         ROOM.all("ppo-sr", ">", "ppo-sr (one pool)", of="weighting", on=MAZE, by=Score(final, gated=True)), kind="own",
         scale="full",
     ),
-])  # fmt: skip
+]), headline=HEADLINE)  # fmt: skip

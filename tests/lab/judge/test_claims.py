@@ -1,24 +1,18 @@
 import functools
-import re
 from dataclasses import replace
 
 import pytest
 
 from lab.judge.claims import (
-    BEGIN,
-    END,
     Claim,
-    claims_table,
     evaluate,
-    is_current,
     judge_of,
     judged_text,
-    readme_markdown,
-    results_markdown,
+    planned_from,
     sentences,
-    summary_table,
+    status_of,
+    summary,
     threshold,
-    update_readme,
 )
 from lab.judge.results import COLUMNS, Results, final
 from lab.judge.verdicts import Verdict, above, all_of, decide, difference
@@ -69,11 +63,10 @@ def test_on_a_surrogate_nothing_is_decided_about_the_paper(tmp_path):
     """Judged at quick it is counted apart, and says of what; at full, where it is the thing itself, it counts."""
     small = replace(CLAIM, surrogate="half the chain")
     write(tmp_path, "quick", {"ter": [1.0] * 3, "uer": [0.0] * 3})
-    [(claim, verdict)] = judged = evaluate([small], Results(tmp_path))
+    [(claim, verdict)] = evaluate([small], Results(tmp_path))
     assert (claim.kind, claim.counts, verdict.status, verdict.note) == (
         "surrogate", False, "reproduced", "half the chain")  # fmt: skip
-    assert "holds in a surrogate" in claims_table(judged, "papers/ter", tmp_path, 0.05)
-    assert "| ter | 0 | 0 | 0 | 0 | 0 | 0 | 1 hold |  |" in summary_table({"ter": judged})
+    assert status_of(claim, verdict.status) == "holds in a surrogate"
     write(tmp_path, "full", {"ter": [0.0] * 3, "uer": [1.0] * 3})
     [(claim, verdict)] = evaluate([small], Results(tmp_path))
     assert (claim.counts, verdict.status, verdict.note) == (True, "not reproduced", "")
@@ -163,28 +156,19 @@ BY_PAPER = {
 }
 
 
-def test_only_the_papers_claims_are_counted_and_each_once():
-    assert summary_table(BY_PAPER).splitlines() == [
-        "| paper | its claims | reproduced | partly | not reproduced | inconclusive | not run | our own claims |",
-        "|---|---|---|---|---|---|---|---|",
-        "| ter | 3 | 1 | 0 | 1 | 0 | 1 | 1 reproduced |",
-        "| ners | 1 | 0 | 1 | 0 | 0 | 0 |  |",
-    ]
+def test_only_the_papers_claims_stand_behind_the_threshold():
     assert threshold(BY_PAPER) == (0.04, 2, 2)
 
 
-def test_the_table_of_claims_links_what_is_there(tmp_path):
-    picture = tmp_path / "papers/ter/evidence/figures/quick/fig_2.png"
-    picture.parent.mkdir(parents=True)
-    picture.touch()
-    rows = claims_table(BY_PAPER["ter"], "papers/ter", tmp_path, 0.01).splitlines()
-    assert rows[2].startswith(
-        "| [fig-2](papers/ter/evidence/figures/quick/fig_2.png) | one holds (`one`) | 0.9 \\| 0.1 | +0.8 [+0.7, +0.9] "
-        "| 5 | 100,000 | quick | reproduced |  |"
-    )
-    assert "| not reproduced | inconclusive |" in rows[3], "what becomes of it after Benjamini and Hochberg"
-    assert "counted with `one`" in rows[4] and "reproduced (own)" in rows[5] and "reproduced (wiring)" in rows[6]
-    assert {line.replace("\\|", "").count("|") for line in rows} == {11}
+def test_what_is_said_of_a_verdict():
+    assert status_of(claim("x"), "partly") == "partly" and status_of(claim("x", kind="own"), "partly") == "partly (own)"
+
+
+def test_headline_claims_are_named_by_id():
+    marked = planned_from([claim("one"), claim("two")], headline=["two"], full=["one"])
+    assert [(one.headline, one.scale) for one in marked] == [(False, "full"), (True, "quick")]
+    with pytest.raises(ValueError, match="no claims are called three"):
+        planned_from(marked, headline=["three"])
 
 
 def test_three_sentences():
@@ -197,64 +181,13 @@ def test_three_sentences():
     assert sentences(many)[2].endswith("0 holds; 1 holds; 2 holds; and 6 more.")
 
 
-def test_pages(tmp_path):
-    text = results_markdown(BY_PAPER, tmp_path)
-    assert "2 comparisons stand behind the papers' claims, 2 of them decided" in text and "p at most 0.04" in text
-    assert "- `one`: at the end\n" in text
-    assert not any(line != line.rstrip() for line in text.splitlines())
-    assert all(part in text for part in readme_markdown(BY_PAPER).split("\n\n"))
+def test_what_a_room_has_written_is_said_while_its_verdicts_hold():
+    written = {"{one.seeds} seeds, {one.effect}.": {"reproduced": ["one"]}, "Open.": {"not run": ["never"]}}
+    assert summary(BY_PAPER["ter"], written) == ["5 seeds, +0.8.", "Open."]
+    wrong = written | {"Open.": {"reproduced": ["never"]}}
+    assert summary(BY_PAPER["ter"], wrong) == summary(BY_PAPER["ter"], {}) == sentences(BY_PAPER["ter"])
+
+
+def test_what_a_terminal_shows():
     shown = judged_text(BY_PAPER)
     assert "one holds" in shown and "never holds" not in shown and max(map(len, shown.splitlines())) <= 110
-
-
-def test_what_only_full_can_decide_stands_apart_by_figure_and_price(tmp_path):
-    lacks = Verdict("not run", note="no runs", price="9 runs, about 40 core-hours")
-    dear = [(claim(name, scale="full"), lacks) for name in ("four", "five")]
-    dear.append((replace(claim("seven", scale="full", kind="own"), paper_value="-"), lacks))
-    run = (claim("six", scale="full"), Verdict("reproduced", scale="full"))
-    text = results_markdown({"ter": [*BY_PAPER["ter"], *dear, run]}, tmp_path)
-    table, below = text.split("### What only runs at `full` can decide")
-    assert all(f"| {name} holds (" in table for name in ("never", "six")) and "| four holds (" not in table
-    paper = r"; paper: 0.9 \| 0.1"
-    named = f"four holds (`four`{paper}); five holds (`five`{paper}); seven holds (`seven`) (own)"
-    row = f"| fig-2 | {named} | 9 runs, about 40 core-hours | not run |\n"
-    assert row in below and "no runs" not in below
-    assert "| ter | 6 | 2 | 0 | 1 | 0 | 3 | 1 reproduced, 1 not run |" in text, "they are counted as any other"
-    assert "can decide" not in results_markdown(BY_PAPER, tmp_path).split("## ter")[1]
-
-
-def test_what_takes_nights_stands_apart_from_what_only_full_can_decide(tmp_path):
-    lacks = Verdict("not run", price="9 runs, about 40 core-hours")
-    judged = [(claim("one", scale="long"), lacks), (claim("two", scale="full"), lacks), (claim("three"), lacks)]
-    text = results_markdown({"ter": judged}, tmp_path)
-    near, nights, full = re.split("### What only runs at .* can decide", text.split("## ter")[1])
-    assert [name in part for part in (near, nights, full) for name in ("`one`", "`two`", "`three`")] == [
-        False, False, True, True, False, False, False, True, False,
-    ]  # fmt: skip
-    assert "### What only runs at `long` or `full` can decide\n" in text
-    assert "(0 undecided, 3 not run, 1 of them from `long` on, 1 of them `full` only)" in text
-
-
-def test_readme_table(tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text(f"# Title\n\n{BEGIN}\n{END}\n\nThe rest.\n")
-    table = summary_table(BY_PAPER)
-    assert not is_current(readme, table) and update_readme(readme, table)
-    assert readme.read_text() == f"# Title\n\n{BEGIN}\n{table}\n{END}\n\nThe rest.\n"
-    assert is_current(readme, table) and not update_readme(readme, table)
-    readme.write_text(readme.read_text().replace("| ter | 3 | 1 |", "| ter | 3 | 2 |"))  # edited by hand
-    assert not is_current(readme, table) and update_readme(readme, table) and is_current(readme, table)
-
-
-@pytest.mark.parametrize(
-    "text", ["no markers", BEGIN, END, f"{END}\n{BEGIN}", f"{BEGIN}\n{BEGIN}\n{END}", f"{BEGIN}\n{END}\n{END}"]
-)
-def test_readme_without_its_markers(tmp_path, text):
-    readme = tmp_path / "README.md"
-    readme.write_text(text)
-    for function in (update_readme, is_current):
-        with pytest.raises(UserError, match=rf"needs the line {BEGIN} once and after it the line {END} once"):
-            function(readme, "table")
-    assert readme.read_text() == text
-    with pytest.raises(UserError, match="does not exist"):
-        update_readme(tmp_path / "nowhere.md", "table")
