@@ -85,7 +85,8 @@ def content(paper: Paper, judged: Sequence[tuple[Claim, Verdict]], limit: float)
     except OSError as error:
         raise UserError(f"cannot read {readme} ({error.strerror}); the report needs it") from None
     if notes.exists():
-        parts = html.sections(notes.read_text(encoding="utf-8")) | parts
+        more = html.sections(notes.read_text(encoding="utf-8"))
+        parts |= {name: body for name, body in more.items() if name not in parts}
     title, _, citation = parts[""].strip().partition("\n")
     figures = [
         {

@@ -18,7 +18,7 @@ LARGEST_RETURN = {task: minigrid.MiniGridTask(task).max_steps for task in TASKS}
 KINDS = ("Simple", "Lava")
 """Of crossings."""
 QUICK = ("SimpleCrossing-Easy", "5x5-1", "5x5-2")
-"""Tasks of Fig. 3 at quick: README, registered before the runs, says why these."""
+"""Tasks of Fig. 3 at quick: NOTEBOOK, registered before the runs, says why these."""
 
 
 class World(NamedTuple):

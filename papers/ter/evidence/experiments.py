@@ -2,7 +2,7 @@
 
 `smoke` only proves that everything is wired. `quick` is a laptop's budget: shorter schedules, a small network on tile
 codes whose output is multiplied by the largest return, 30 episodes per evaluation; learner and replay settings are the
-paper's, and so are rewards (README, deviation 1). `long` is for orders between methods: schedules of up to a million
+paper's, and so are rewards (NOTEBOOK, deviation 1). `long` is for orders between methods: schedules of up to a million
 steps with the paper's warm-up, memory and target interval, and the small network. `full` is the paper's protocol: its
 tasks, steps, network, pictures, seeds and evaluation.
 
