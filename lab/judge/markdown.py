@@ -102,7 +102,7 @@ def results(papers: Papers, by_paper: ByPaper, at: Path) -> str:
     headlines = [HEADLINES] if any(claim.headline for judged in by_paper.values() for claim, _ in judged) else []
     for name, judged in by_paper.items():
         named = title(papers[name])
-        headlines.append(f"### {name}: {named}\n" if named != name else f"### {name}\n")
+        headlines.append(f"### {named}\n")
         headlines.append("\n".join(summary(judged, papers[name].summary)) + "\n")
         if found := [(claim, verdict) for claim, verdict in judged if claim.headline]:
             ours = (ours_of(verdict).removeprefix("holds in ") for _, verdict in found)
