@@ -197,7 +197,9 @@ FIGURES: dict[str, Figure] = {
     "fig-l14": Data.figure("fig-l14", "DreamerV2, after as many steps and as much time", _lazily("dreamer:fig_l14")),
     "fig-m15": learning_curves("fig-m15", "M.15", "TER and four baselines on Atari", "return"),
     "own-target": Data.figure("own-target", "not in the paper: how often the target network is copied", own_target),
-    "own-bend": learning_curves("own-bend", "", "Sokoban with the loss's bend and PER's clip at the largest return"),
+    "own-bend": learning_curves(
+        "own-bend", "", "where the loss bends on Sokoban", note="; bend at R_max: of the loss, and PER's clip there, too"
+    ),
     "own-memory": learning_curves(
         "own-memory", "", "Sokoban's baselines with a small memory",
         note="; small: 50,000 of a million, as in the released scripts, and the same share of a shorter run",

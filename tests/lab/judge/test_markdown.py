@@ -56,7 +56,7 @@ def test_claims_are_counted_once_and_apart(written):
 
 
 def test_results_have_the_headline_claims(written):
-    part = written[0].partition("### coins: The coin paper")[2]
+    part = written[0].partition("### The coin paper")[2]
     assert [line for line in part.splitlines() if line.startswith("- ")] == [
         "- one holds: **reproduced** (+0.8 [+0.7, +0.9])",
         "- small holds: **does not hold in a surrogate** (-1)",
