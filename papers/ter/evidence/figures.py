@@ -198,7 +198,7 @@ FIGURES: dict[str, Figure] = {
     "fig-m15": learning_curves("fig-m15", "M.15", "TER and four baselines on Atari", "return"),
     "own-target": Data.figure("own-target", "not in the paper: how often the target network is copied", own_target),
     "own-bend": learning_curves(
-        "own-bend", "", "where the loss bends on Sokoban", note="; bend at R_max: of the loss, and PER's clip there, too"
+        "own-bend", "", "where the loss bends on Sokoban", note="; bend at R_max: of the loss, and PER's clip too"
     ),
     "own-memory": learning_curves(
         "own-memory", "", "Sokoban's baselines with a small memory",
