@@ -1,0 +1,130 @@
+"""Builds the installable package: this repository's modules under the one name `replaybook`.
+
+In the repository, modules import each other by short names (`from common.replay.protocol import Step`). Installed,
+`common` or `envs` would get in the way of a user's own folders of that name. So the wheel holds copies in which every
+short name has `replaybook.` before it: in imports, and in texts that are names of modules or environments
+("envs:Hand-v1"). Nothing else in the files changes, so that line numbers stay.
+
+What goes in: all of common/ and envs/, papers/ without evidence, adapters/, and of lab/ what these import. Scripts stay
+out: their runs belong to a checkout, whose commit they record.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+NAME = "replaybook"
+ROOTS = ("common", "envs", "papers", "adapters", "lab")
+WHOLE = ROOTS[:-1]
+"""Those that go in without being asked for."""
+ANY = "|".join(ROOTS)
+MODULE = re.compile(rf"({ANY})((\.\w+)+(:\w+)?|:[\w-]+)")
+"""A text that names a module, an object in one, or an environment."""
+BEGINNING = re.compile(rf"({ANY})(\.\w+)*[.:][\w-]*")
+"""The same where more follows in an f-string."""
+QUOTE = r"\w*(\"\"\"|'''|\"|')"
+
+
+def rewrite(source: bytes, file: str) -> bytes:
+    """The code of a module with long names. ValueError where there is no way to write it; file: for its message."""
+    lines, places = source.splitlines(keepends=True), set()
+    tree = ast.parse(source)
+    parts = {id(value) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for value in node.values}
+    idle = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
+
+    def mark(node: Any, before: str, text: str) -> None:
+        """Note that `text` is to be longer; it stands at `node`, behind what matches `before`."""
+        line = lines[node.lineno - 1]  # a position counts bytes
+        begin = re.compile(before.encode()).match(line, node.col_offset)
+        if begin is None or not line.startswith(text.encode(), begin.end()):
+            raise ValueError(f"{file}, line {node.lineno}: {text} is not written where its statement begins")
+        places.add((node.lineno - 1, begin.end()))
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and not node.level and _root(node.module):
+            mark(node, r"from\s+", node.module or "")
+        elif isinstance(node, ast.Import):
+            for alias in filter(lambda alias: _root(alias.name), node.names):
+                if alias.asname is None:
+                    raise ValueError(f"{file}, line {node.lineno}: write `import {alias.name} as ...`, or `from`")
+                mark(alias, "", alias.name)
+        elif isinstance(node, ast.JoinedStr):
+            first = node.values[0] if node.values else None
+            if isinstance(first, ast.Constant) and BEGINNING.fullmatch(first.value):
+                mark(node, QUOTE, first.value)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not {id(node)} & (parts | idle):
+            if MODULE.fullmatch(node.value):
+                mark(node, QUOTE, node.value)
+    for number, place in sorted(places, reverse=True):
+        lines[number] = lines[number][:place] + f"{NAME}.".encode() + lines[number][place:]
+    return b"".join(lines)
+
+
+def _root(module: str | None) -> bool:
+    return module is not None and module.partition(".")[0] in ROOTS
+
+
+def is_script(tree: ast.Module) -> bool:
+    """Does it end in `if __name__ == "__main__":`?"""
+    return isinstance(tree.body[-1], ast.If) and "__main__" in ast.unparse(tree.body[-1].test) if tree.body else False
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """What a module imports as it is loaded: names of modules, or of objects in them."""
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def contents(root: Path) -> list[str]:
+    """Paths of the modules that go in, below the repository `root`, sorted."""
+    trees = {
+        path.relative_to(root).as_posix(): ast.parse(path.read_bytes())
+        for place in ROOTS
+        for path in (root / place).rglob("*.py")
+        if "evidence" not in path.parts
+    }
+    found: set[str] = set()
+    todo = [path for path, tree in trees.items() if path.partition("/")[0] in WHOLE and not is_script(tree)]
+    while todo:
+        if (path := todo.pop()) in found:
+            continue
+        found.add(path)
+        for name in imported(trees[path]):
+            words = name.split(".")
+            stems = ["/".join(words[:length]) for length in range(1, len(words) + 1)]  # the packages above it, too
+            todo += [file for stem in stems for file in (f"{stem}.py", f"{stem}/__init__.py") if file in trees]
+    return sorted(found)
+
+
+def write(root: Path, to: Path) -> None:
+    """The package, complete, as folder `to`."""
+    to.mkdir(parents=True)
+    shutil.copyfile(root / "package/init.py", to / "__init__.py")
+    for path in contents(root):
+        (to / path).parent.mkdir(parents=True, exist_ok=True)
+        (to / path).write_bytes(rewrite((root / path).read_bytes(), path))
+
+
+class Hook(BuildHookInterface):
+    """What hatchling calls before it packs a wheel; it packs whatever `force_include` names."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if version == "editable":
+            raise ValueError(f"{NAME} cannot be installed in place: use `pip install .`, or work in the checkout")
+        self.folder = tempfile.TemporaryDirectory(prefix=f"{NAME}-")
+        write(Path(self.root), package := Path(self.folder.name, NAME))
+        build_data["force_include"][str(package)] = NAME
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        self.folder.cleanup()

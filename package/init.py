@@ -1,0 +1,106 @@
+"""Replay ideas for reinforcement learning: what to replay, how often, and with which weight.
+
+    from replaybook import PER, TER, Step
+
+Every idea is a sampler with one protocol, `replaybook.common.replay.protocol`. The names in `NAMES` can be had from
+here; each module is loaded when one of its names is first asked for, so that only what is used must be installed.
+Environments: `gymnasium.make("replaybook.envs:Sokoban-v0")`.
+"""
+
+import importlib
+import importlib.metadata
+import os
+import sys
+from types import ModuleType
+
+NAMES = {
+    # the protocol, and memories
+    "Chosen": "common.replay.protocol",
+    "Sampler": "common.replay.protocol",
+    "Step": "common.replay.protocol",
+    "missing": "common.replay.protocol",
+    "Ring": "common.replay.storage",
+    "FrameMemory": "common.replay.frames",
+    # which transitions, and how much each counts
+    "UniformSampler": "common.replay.samplers",
+    "StratifiedSampler": "common.replay.samplers",
+    "PrioritizedSampler": "common.replay.samplers",
+    "RankBasedSampler": "common.replay.rank_based",
+    "RRC": "common.replay.not_in_the_papers.reshuffled",
+    "RRM": "common.replay.not_in_the_papers.reshuffled",
+    "ReLo": "common.replay.not_in_the_papers.reducible",
+    "IER": "common.replay.not_in_the_papers.introspective",
+    "LaBER": "common.replay.not_in_the_papers.large_batch",
+    "TER": "papers.ter.topological",
+    "TransitionGraph": "papers.ter.replay.graph",
+    "RandomProjection": "papers.ter.replay.graph",
+    "EBU": "papers.ter.replay.ebu",
+    "DisCor": "papers.ter.agents.discor",
+    "NERS": "papers.ners.ners",
+    "ERO": "papers.ners.samplers.ero",
+    "ReFER": "papers.ref_er.refer",
+    # other goals, other rewards
+    "Hindsight": "papers.bias_reduced_her.hindsight",
+    "rivalry": "papers.sibling_rivalry.sibling_rivalry",
+    # in other libraries
+    "SampledReplayBuffer": "adapters.stable_baselines3",
+    "SampledDQN": "adapters.stable_baselines3",
+    "SampledSAC": "adapters.stable_baselines3_sac",
+    "FromProtocol": "adapters.torchrl",
+}
+"""What can be imported from here, and the module below this one that has it."""
+SHORT = {"PER": "PrioritizedSampler"}
+EXTRAS = {
+    "scipy": "hindsight",
+    "torch": "torch",
+    "tqdm": "torch",
+    "threadpoolctl": "torch",
+    "gymnasium": "envs",
+    "minigrid": "envs",
+    "mujoco": "envs",
+    "pygame": "envs",
+    "ale_py": "envs",
+    "Box2D": "envs",
+    "stable_baselines3": "sb3",
+    "torchrl": "torchrl",
+    "tensordict": "torchrl",
+}
+"""Modules of others that only some parts need -> the extra that installs each."""
+AREAS = {"envs.": "envs", "adapters.torchrl.": "torchrl", "adapters.": "sb3"}
+"""Parts that have an extra for all that they need."""
+__all__ = sorted({*NAMES, *SHORT})
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return importlib.metadata.version(__name__)
+    full = SHORT.get(name, name)
+    if full not in NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{NAMES[full]}"), full)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Advice:
+    """Is asked for a module that nobody has found: says which extra installs it, if a module of this package asks."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: ModuleType | None = None) -> None:
+        frame = sys._getframe(1)
+        while frame.f_back and frame.f_code.co_filename.startswith("<frozen importlib"):
+            frame = frame.f_back
+        asks = str(frame.f_globals.get("__name__"))
+        if name in EXTRAS and asks.startswith(f"{__name__}."):
+            area = f"{asks}.".removeprefix(f"{__name__}.")
+            extra = next((AREAS[one] for one in AREAS if area.startswith(one)), EXTRAS[name])
+            advice = f'pip install "{__name__}[{extra}]"'
+            raise ModuleNotFoundError(f"{asks} needs {name}, which is not installed: {advice}", name=name)
+
+
+sys.meta_path.append(_Advice)  # type: ignore[arg-type]
+importlib.import_module(f"{__name__}.common")  # before any other part: it finds numba a place for its kernels
+if "numba" in sys.modules and (_place := os.environ.get("NUMBA_CACHE_DIR")):
+    sys.modules["numba"].config.CACHE_DIR = _place  # numba has looked at the variable when it was imported
