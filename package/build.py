@@ -120,7 +120,7 @@ class Hook(BuildHookInterface):
     """What hatchling calls before it packs a wheel; it packs whatever `force_include` names."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        if version == "editable":
+        if version == "editable":  # modules in place have short names
             raise ValueError(f"{NAME} cannot be installed in place: use `pip install .`, or work in the checkout")
         self.folder = tempfile.TemporaryDirectory(prefix=f"{NAME}-")
         write(Path(self.root), package := Path(self.folder.name, NAME))

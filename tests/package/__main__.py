@@ -1,0 +1,63 @@
+"""Installs the package as a user does, into an environment that is empty, and tries it there: `make package`.
+
+Needs the network, for NumPy, numba and what the tests need.
+"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.package import project as projects
+from tests.package.project import ROOT, run
+
+LONGEST = 1.5
+"""Seconds that an import of the core may take."""
+TIMED = "from time import perf_counter as now; t = now(); from replaybook import PER, TER; print(now() - t)"
+
+
+def said(*command: object, cwd: Path = ROOT) -> str:
+    """What a command prints; its complaints are shown. Ends when it fails."""
+    return subprocess.run(
+        [str(word) for word in command], cwd=cwd, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+
+
+def environment(folder: Path) -> Path:
+    """The Python of a new environment."""
+    said(sys.executable, "-m", "venv", folder)
+    return folder / "bin/python"
+
+
+def install(python: Path, *words: object) -> None:
+    said(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *words)
+
+
+def check(folder: Path) -> None:
+    """Everything, in an empty folder."""
+    python, project = environment(folder / "empty"), projects.make(folder / "project")
+    install(python, ROOT)
+    there = said(python, "-m", "pip", "list", "--format=freeze", "--disable-pip-version-check").split()
+    names = {line.partition("==")[0] for line in there} - {"pip", "setuptools"}
+    print("pip install . brings", *sorted(names), flush=True)
+    assert names == {"replaybook", "numpy", "numba", "llvmlite"}
+
+    assert run(projects.example(), project, python=python) == f"{list(range(9, -1, -1))}\n"
+    seconds = min(float(run(TIMED, project, python=python)) for _ in range(3))
+    print(f"the README's example prints what it says; an import takes {seconds:.2f} s", flush=True)
+    assert seconds < LONGEST
+
+    install(python, "pytest", "hypothesis", "scipy")  # what the samplers' tests need
+    projects.bring_tests(project, projects.CORE_TESTS)
+    print(projects.run_tests(project, python=python), flush=True)
+
+    # Beside PyTorch and the others: those of the Python that runs this.
+    install(environment(folder / "other"), "--no-deps", "--target", folder / "site", f"git+file://{ROOT}")
+    more = projects.make(folder / "more")
+    projects.bring_tests(more, projects.MORE_TESTS)
+    print(projects.run_tests(more, folder / "site"), flush=True)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="package-") as name:
+        check(Path(name))

@@ -1,0 +1,83 @@
+"""Somebody's project, with a `common` and an `envs` of its own, that uses the installed package."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from package.build import rewrite
+from tests.processes import fresh
+
+ROOT = Path(__file__).resolve().parents[2]
+CORE_TESTS = [
+    "common/replay/not_in_the_papers",
+    "common/replay/test_rank_based.py",
+    "common/replay/test_samplers.py",
+    "common/replay/test_storage.py",
+    "common/replay/test_sum_tree.py",
+    "papers/bias_reduced_her/test_filtered.py",
+    "papers/ref_er/test_refer.py",
+]
+"""Tests of samplers and ideas that need NumPy and numba alone (their tests also SciPy)."""
+MORE_TESTS = [
+    "common/replay/test_frames.py",
+    "papers/bias_reduced_her/test_hindsight.py",
+    "papers/bias_reduced_her/test_instructional.py",
+    "papers/ners/samplers",
+    "papers/sibling_rivalry/test_sibling_rivalry.py",
+    "papers/ter/replay/test_ebu.py",
+    "papers/ter/replay/test_states.py",
+    "papers/ter/test_topological.py",
+]
+"""Tests of those that need the extras."""
+BESIDE = [
+    "__init__.py",
+    "conftest.py",
+    "papers/ners/conftest.py",
+    "papers/sibling_rivalry/fake_tasks.py",
+    "processes.py",
+]
+"""What tests import."""
+THEIRS = "raise RuntimeError('this is the code of somebody else')\n"
+
+
+def make(folder: Path) -> Path:
+    """A folder with packages that have the names of ours, and break whatever imports them."""
+    for name in ("common", "envs", "papers", "lab", "adapters"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").write_text(THEIRS)
+    return folder
+
+
+def bring_tests(folder: Path, names: Iterable[str]) -> Path:
+    """Tests of this repository, below tests/, as tests of the package: with long names."""
+    for name in (*BESIDE, *names):
+        place = ROOT / "tests" / name
+        for path in place.rglob("*.py") if place.is_dir() else [place]:
+            to = folder / path.relative_to(ROOT)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            to.write_bytes(rewrite(path.read_bytes(), path.name))
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = -q --import-mode=importlib -p no:cacheprovider\n")
+    return folder / "tests"
+
+
+def example() -> str:
+    """The one of README.md."""
+    [block] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    return block
+
+
+def run(code: str, *places: Path, python: str | Path = sys.executable, **environment: str) -> str:
+    """What Python prints that looks into `places` before what is installed, but neither here nor into PYTHONPATH."""
+    begin = f"import sys; sys.path[:0] = {[str(place) for place in places]}\n"
+    command = [str(python), "-I", "-c", begin + code]
+    done = subprocess.run(command, cwd=places[0], env=fresh() | environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def run_tests(project: Path, *places: Path, python: str | Path = sys.executable) -> str:
+    """All tests of a project; the last lines."""
+    code = "import pytest; sys.exit(pytest.main(['tests']))"
+    return run(code, project, *places, python=python, NUMBA_CACHE_DIR=str(project / "kernels"))
