@@ -57,9 +57,9 @@ def rewrite(source: bytes, file: str) -> bytes:
                     raise ValueError(f"{file}, line {node.lineno}: write `import {alias.name} as ...`, or `from`")
                 mark(alias, "", alias.name)
         elif isinstance(node, ast.JoinedStr):
-            first = node.values[0] if node.values else None
-            if isinstance(first, ast.Constant) and BEGINNING.fullmatch(first.value):
-                mark(node, QUOTE, first.value)
+            first = getattr(node.values[0], "value", None) if node.values else None
+            if isinstance(first, str) and BEGINNING.fullmatch(first):
+                mark(node, QUOTE, first)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not {id(node)} & (parts | idle):
             if MODULE.fullmatch(node.value):
                 mark(node, QUOTE, node.value)

@@ -16,11 +16,9 @@ LONGEST = 1.5
 TIMED = "from time import perf_counter as now; t = now(); from replaybook import PER, TER; print(now() - t)"
 
 
-def said(*command: object, cwd: Path = ROOT) -> str:
+def said(*command: object) -> str:
     """What a command prints; its complaints are shown. Ends when it fails."""
-    return subprocess.run(
-        [str(word) for word in command], cwd=cwd, check=True, stdout=subprocess.PIPE, text=True
-    ).stdout
+    return subprocess.run([*map(str, command)], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def environment(folder: Path) -> Path:
@@ -30,14 +28,14 @@ def environment(folder: Path) -> Path:
 
 
 def install(python: Path, *words: object) -> None:
-    said(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *words)
+    said(python, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *words)
 
 
 def check(folder: Path) -> None:
     """Everything, in an empty folder."""
     python, project = environment(folder / "empty"), projects.make(folder / "project")
     install(python, ROOT)
-    there = said(python, "-m", "pip", "list", "--format=freeze", "--disable-pip-version-check").split()
+    there = said(python, "-I", "-m", "pip", "list", "--format=freeze", "--disable-pip-version-check").split()
     names = {line.partition("==")[0] for line in there} - {"pip", "setuptools"}
     print("pip install . brings", *sorted(names), flush=True)
     assert names == {"replaybook", "numpy", "numba", "llvmlite"}
