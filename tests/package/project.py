@@ -10,35 +10,31 @@ from package.build import rewrite
 from tests.processes import fresh
 
 ROOT = Path(__file__).resolve().parents[2]
+BESIDE = ["__init__.py", "conftest.py", "processes.py"]
+"""What all tests import."""
 CORE_TESTS = [
     "common/replay/not_in_the_papers",
     "common/replay/test_rank_based.py",
     "common/replay/test_samplers.py",
     "common/replay/test_storage.py",
     "common/replay/test_sum_tree.py",
-    "papers/bias_reduced_her/test_filtered.py",
     "papers/ref_er/test_refer.py",
 ]
-"""Tests of samplers and ideas that need NumPy and numba alone (their tests also SciPy)."""
+"""Tests of ideas that run on NumPy and numba alone (the tests also need SciPy)."""
 MORE_TESTS = [
     "common/replay/test_frames.py",
+    "papers/bias_reduced_her/test_filtered.py",
     "papers/bias_reduced_her/test_hindsight.py",
     "papers/bias_reduced_her/test_instructional.py",
+    "papers/ners/conftest.py",
     "papers/ners/samplers",
+    "papers/sibling_rivalry/fake_tasks.py",
     "papers/sibling_rivalry/test_sibling_rivalry.py",
     "papers/ter/replay/test_ebu.py",
     "papers/ter/replay/test_states.py",
     "papers/ter/test_topological.py",
 ]
-"""Tests of those that need the extras."""
-BESIDE = [
-    "__init__.py",
-    "conftest.py",
-    "papers/ners/conftest.py",
-    "papers/sibling_rivalry/fake_tasks.py",
-    "processes.py",
-]
-"""What tests import."""
+"""Tests of ideas that need the extras, or whose tests do, and what these import."""
 THEIRS = "raise RuntimeError('this is the code of somebody else')\n"
 
 
