@@ -30,6 +30,7 @@ setup:            ##   3 | install everything into .venv: training, optional pac
 dreamer:          ##   3 | install DreamerV2 into .venv-dreamer, for ter-fig-l14 (2 GB)
 test:             ##   7 | run the tests on up to 8 cores
 lint:             ##   1 | run ruff and mypy
+package:          ##   3 | build the package, install it into an empty environment, test it there
 mutants:          ##   9 | do the tests catch seeded faults? One fault at a time, in copies of the code
 torture:          ##  15 | kill N=100 runs at random moments, resume, compare results: SEED=
 smoke:            ##   5 | train every figure from scratch for a few steps: is everything wired?
@@ -202,6 +203,9 @@ test: $(VENV)/.dev
 lint: $(VENV)/.dev
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy
+
+package: $(VENV)/.dev
+	@$(PY) -m tests.package
 
 torture: $(VENV)/.dev
 	@$(PY) -m tests.torture --n $(N) $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED))
