@@ -7,10 +7,9 @@ more often than its priority would have it.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
+from common.replay.checks import checked, drawable
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 
 MASKED = 1e-8
@@ -29,8 +28,7 @@ class RRC(Sampler):
         self.stored = max(self.stored, index + 1)
 
     def sample(self, n: int) -> Chosen:
-        if self.stored == 0:
-            raise ValueError("nothing to draw: no transition has been added yet")
+        drawable(n, self.stored)
         parts, missing = [], n
         while missing:
             if self._next == len(self._order):
@@ -47,13 +45,13 @@ class RRM(Sampler):
     """RR-M: prioritised replay, (|TD error| + epsilon)^alpha, without what has been drawn more often than expected.
 
     Each batch of n adds n P(i) to the expected number of draws of every transition i; those ahead of it are masked:
-    they come only where a batch cannot be filled without them. The transitions of a batch are distinct, if so many are
-    stored. The expected numbers are scaled when a transition leaves, so that both sums stay the same. A new transition
-    has the largest priority seen. Weights are (P(i) / smallest P of the batch)^-beta with the P of priorities alone. A
-    batch costs O(stored).
+    they come only where a batch cannot be filled without them. The transitions of a batch are distinct, if so many have
+    a positive priority. The expected numbers are scaled when a transition leaves, so that both sums stay the same. A
+    new transition has the largest priority seen. Weights are (P(i) / smallest P of the batch)^-beta with the P of
+    priorities alone. A batch costs O(stored).
     """
 
-    needs: ClassVar = frozenset({"td_error"})
+    needs = frozenset({"td_error"})
 
     def __init__(
         self,
@@ -80,21 +78,23 @@ class RRM(Sampler):
                 self.expected[: self.stored] *= self.drawn[: self.stored].sum() / total
 
     def sample(self, n: int) -> Chosen:
-        if self.stored == 0:
-            raise ValueError("nothing to draw: no transition has been added yet")
+        drawable(n, self.stored)
         law = self.probabilities()
         ahead = self.drawn[: self.stored] > self.expected[: self.stored]
         masked = np.where(ahead, MASKED * law, law)
-        slots = self.rng.choice(self.stored, n, replace=self.stored < n, p=masked / masked.sum())
+        replace = int(np.count_nonzero(masked)) < n
+        slots = self.rng.choice(self.stored, n, replace=replace, p=masked / masked.sum())
         self.expected[: self.stored] += n * law
         np.add.at(self.drawn, slots, 1)
         return Chosen(slots, ((law[slots] / law[slots].min()) ** -self.beta).astype(np.float32))
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
-        size = np.minimum(np.abs(np.asarray(signals["td_error"], np.float64)), self.clip)
-        self.priority[indices] = (size + self.epsilon) ** self.alpha
-        self.max_priority = float(self.priority[indices].max(initial=self.max_priority))
+        slots, td = checked(indices, signals, "td_error", stored=self.stored)
+        self.priority[slots] = (np.minimum(np.abs(td), self.clip) + self.epsilon) ** self.alpha
+        self.max_priority = float(self.priority[slots].max(initial=self.max_priority))
 
     def probabilities(self) -> np.ndarray:
-        """P(i) by priorities alone: the long-run shares of draws."""
-        return self.priority[: self.stored] / self.priority[: self.stored].sum()
+        """P(i) by priorities alone: the long-run shares of draws; uniform where all priorities are 0."""
+        priorities = self.priority[: self.stored]
+        total = priorities.sum()
+        return priorities / total if total else np.full(self.stored, 1.0 / max(self.stored, 1))
