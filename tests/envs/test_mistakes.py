@@ -35,7 +35,7 @@ def test_what_is_refused_changes_nothing(name, arguments):
     for env in (one, two):
         env.reset(seed=3)
         env.action_space.seed(4)
-    for step in range(3):
+    for _ in range(3):
         for action in bad_actions(one.action_space):
             refused(lambda action=action: one.step(action))
         refused(lambda: one.reset(seed=5, options={"no such option": 1}), "unknown reset options")
@@ -101,7 +101,9 @@ def test_throws_that_cannot_be_are_refused(name, options):
     assert before == (env.state.tobytes(), env.goal.tobytes(), env.np_random.bit_generator.state)
 
 
-@pytest.mark.parametrize("options", [{"x_init": NAN}, {"y_init": INF}, {"x_init": -1}, {"y_init": 9}, {"x_init": "far"}])
+@pytest.mark.parametrize(
+    "options", [{"x_init": NAN}, {"y_init": INF}, {"x_init": -1}, {"y_init": 9}, {"x_init": "far"}]
+)
 def test_pendulums_that_cannot_be_are_refused(options):
     env = gymnasium.make("envs:SparsePendulum-v0").unwrapped
     env.reset(seed=3)

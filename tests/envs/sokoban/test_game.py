@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from common.pixels import SymbolicPixels
 from envs.sokoban import levels as levels
-from envs.sokoban.game import COLOURS, STEPS, Sokoban
+from envs.sokoban.game import COLOURS, Sokoban
 from envs.sokoban.sprites import TILE, sprites
 from tests.envs.plain_sokoban import PlainSokoban
 from tests.envs.sokoban.test_levels import text
