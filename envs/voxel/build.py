@@ -36,6 +36,7 @@ All else is ours:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -156,10 +157,16 @@ class VoxelBuild(GoalTask):
             raise ValueError(f"{right}: of this one, {np.count_nonzero(goal)} cells are not 0")
 
     def reward(self, achieved: np.ndarray, desired: np.ndarray, info: Any) -> np.ndarray:
-        """The paper's, App. F: d(m(s), g) - d(m(s'), g), float64 [...]. ValueError without the build before it."""
-        if info is None or "achieved_before" not in info:
-            raise ValueError('the reward of a step needs info["achieved_before"], the build before it')
-        return self.distance(info["achieved_before"], desired) - self.distance(achieved, desired)
+        """The paper's, App. F: d(m(s), g) - d(m(s'), g), float64 [...]. info: of a step, or one for each of n steps,
+        as Stable-Baselines3 has them. ValueError without the builds before the steps."""
+        infos = [info] if info is None or isinstance(info, Mapping) else info
+        if not all(one and "achieved_before" in one for one in infos):
+            raise ValueError(
+                'the reward of a step needs info["achieved_before"], the build before it; Stable-Baselines3\'s '
+                "HerReplayBuffer keeps it with copy_info_dict=True"
+            )
+        before = [one["achieved_before"] for one in infos]
+        return self.distance(before[0] if infos is not info else before, desired) - self.distance(achieved, desired)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         high = np.ones(self.observation_shape, np.float32)

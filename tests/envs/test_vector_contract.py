@@ -216,6 +216,6 @@ def test_by_default_the_next_episode_begins_as_in_gymnasiums_own(name, settings)
 @every_name
 @pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, "SameStep", "never", None])
 def test_the_modes_that_there_are(name, mode):
-    with pytest.raises(ValueError, match="autoreset_mode must be .*NEXT_STEP or .*DISABLED, not"):
+    with pytest.raises(ValueError, match=r"autoreset_mode must be .*NEXT_STEP or .*DISABLED, not"):
         lock_step(name, 2, mode)
     assert lock_step(name, 2, "Disabled").metadata["autoreset_mode"] is AutoresetMode.DISABLED
