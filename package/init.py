@@ -46,6 +46,11 @@ NAMES = {
     "SampledReplayBuffer": "adapters.stable_baselines3",
     "SampledDQN": "adapters.stable_baselines3",
     "SampledSAC": "adapters.stable_baselines3_sac",
+    "SampledTD3": "adapters.stable_baselines3_td3",
+    "SampledHerReplayBuffer": "adapters.stable_baselines3_her",
+    "FrameReplayBuffer": "adapters.stable_baselines3_pictures",
+    "Evaluations": "adapters.stable_baselines3",
+    "Seen": "adapters.stable_baselines3_scores",
     "FromProtocol": "adapters.torchrl",
 }
 """What can be imported from here, and the module below this one that has it."""

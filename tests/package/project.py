@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from package.build import rewrite
+from package.modules import rewrite
 from tests.processes import fresh
 
 ROOT = Path(__file__).resolve().parents[2]

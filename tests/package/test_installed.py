@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from package.build import ROOTS
+from package.modules import ROOTS
 from tests.package import project as projects
 from tests.package.project import ROOT, run
 

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from package.build import contents, imported, is_script, rewrite
+from package.modules import contents, imported, is_script, rewrite
 from tests.package.project import ROOT
 
 SHORT = '''"""Ω: as in `common.replay.protocol`, or "envs:Hand-v1"."""

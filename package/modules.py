@@ -1,4 +1,4 @@
-"""Builds the installable package: this repository's modules under the one name `replaybook`.
+"""Makes the installable package: this repository's modules under the one name `replaybook`.
 
 In the repository, modules import each other by short names (`from common.replay.protocol import Step`). Installed,
 `common` or `envs` would get in the way of a user's own folders of that name. So the wheel holds copies in which every
@@ -14,12 +14,9 @@ from __future__ import annotations
 import ast
 import re
 import shutil
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
-
-from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 NAME = "replaybook"
 ROOTS = ("common", "envs", "papers", "adapters", "lab")
@@ -86,25 +83,33 @@ def imported(tree: ast.Module) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def contents(root: Path) -> list[str]:
-    """Paths of the modules that go in, below the repository `root`, sorted."""
-    trees = {
-        path.relative_to(root).as_posix(): ast.parse(path.read_bytes())
-        for place in ROOTS
-        for path in (root / place).rglob("*.py")
-        if "evidence" not in path.parts
-    }
+def code(root: Path) -> dict[str, ast.Module]:
+    """The modules of the repository `root` that may go in: their paths below it -> their code."""
+    files = [path for place in ROOTS for path in (root / place).rglob("*.py") if "evidence" not in path.parts]
+    return {path.relative_to(root).as_posix(): ast.parse(path.read_bytes()) for path in sorted(files)}
+
+
+def reached(trees: dict[str, ast.Module], begin: Iterable[str]) -> set[str]:
+    """Those of `trees` that are loaded with the modules `begin`, these included."""
     found: set[str] = set()
-    todo = [path for path, tree in trees.items() if path.partition("/")[0] in WHOLE and not is_script(tree)]
+    todo = list(begin)
     while todo:
         if (path := todo.pop()) in found:
             continue
         found.add(path)
-        for name in imported(trees[path]):
+        parts = path.removesuffix(".py").split("/")
+        for name in (".".join(parts), *imported(trees[path])):
             words = name.split(".")
             stems = ["/".join(words[:length]) for length in range(1, len(words) + 1)]  # the packages above it, too
             todo += [file for stem in stems for file in (f"{stem}.py", f"{stem}/__init__.py") if file in trees]
-    return sorted(found)
+    return found
+
+
+def contents(root: Path) -> list[str]:
+    """Paths of the modules that go in, below the repository `root`, sorted."""
+    trees = code(root)
+    whole = [path for path, tree in trees.items() if path.partition("/")[0] in WHOLE and not is_script(tree)]
+    return sorted(reached(trees, whole))
 
 
 def write(root: Path, to: Path) -> None:
@@ -114,17 +119,3 @@ def write(root: Path, to: Path) -> None:
     for path in contents(root):
         (to / path).parent.mkdir(parents=True, exist_ok=True)
         (to / path).write_bytes(rewrite((root / path).read_bytes(), path))
-
-
-class Hook(BuildHookInterface):
-    """What hatchling calls before it packs a wheel; it packs whatever `force_include` names."""
-
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        if version == "editable":  # modules in place have short names
-            raise ValueError(f"{NAME} cannot be installed in place: use `pip install .`, or work in the checkout")
-        self.folder = tempfile.TemporaryDirectory(prefix=f"{NAME}-")
-        write(Path(self.root), package := Path(self.folder.name, NAME))
-        build_data["force_include"][str(package)] = NAME
-
-    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        self.folder.cleanup()

@@ -1,0 +1,1 @@
+"""How the repository becomes the package `replaybook`: init.py is its top, modules.py the rest."""
