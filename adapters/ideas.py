@@ -23,7 +23,7 @@ from common.replay.not_in_the_papers.reshuffled import RRC, RRM
 from common.replay.protocol import Sampler, missing
 from common.replay.rank_based import RankBasedSampler
 from common.replay.samplers import PrioritizedSampler, StratifiedSampler, UniformSampler
-from package.modules import code, imported, reached
+from package.modules import code, imported, reached, table
 from papers.ners.ners import NERS
 from papers.ners.samplers.ero import ERO
 from papers.ter.agents.discor import DisCor
@@ -91,21 +91,13 @@ FOOT = """
 """
 
 
-def table_of(name: str) -> dict[str, str]:
-    """The dictionary `name` of package/init.py, which can be imported only where it is installed."""
-    for node in ast.parse((ROOT / "package/init.py").read_bytes()).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-            return ast.literal_eval(node.value)
-    raise KeyError(name)
-
-
 def kind(idea: Idea) -> type[Sampler]:
     return idea.sampler if isinstance(idea.sampler, type) else type(idea.sampler)
 
 
 def extra(idea: Idea, trees: dict[str, ast.Module]) -> str:
     """What must be installed beside the core, as the name of an extra; "": nothing."""
-    extras, path = table_of("EXTRAS"), kind(idea).__module__.replace(".", "/") + ".py"
+    extras, path = table(ROOT, "EXTRAS"), kind(idea).__module__.replace(".", "/") + ".py"
     words = {name.partition(".")[0] for each in reached(trees, [path]) for name in imported(trees[each])}
     return ", ".join(sorted({extras[word] for word in words & set(extras)}))
 
@@ -118,7 +110,7 @@ def cell(idea: Idea, given: frozenset[str]) -> str:
 
 def rows() -> Iterator[list[str]]:
     """Of the table, with its head."""
-    trees, short = code(ROOT), {full: name for name, full in table_of("SHORT").items()}
+    trees, short = code(ROOT), {full: name for name, full in table(ROOT, "SHORT").items()}
     yield ["idea", "`from replaybook import`", "extra", "needs", *LIBRARIES]
     for idea in IDEAS:
         name = short.get(kind(idea).__name__, kind(idea).__name__)

@@ -12,6 +12,7 @@ import importlib.metadata
 import os
 import sys
 from types import ModuleType
+from typing import Any
 
 NAMES = {
     # the protocol, and memories
@@ -76,7 +77,7 @@ AREAS = {"envs.": "envs", "adapters.torchrl.": "torchrl", "adapters.": "sb3"}
 __all__ = sorted({*NAMES, *SHORT})
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     if name == "__version__":
         return importlib.metadata.version(__name__)
     full = SHORT.get(name, name)

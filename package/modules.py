@@ -112,10 +112,27 @@ def contents(root: Path) -> list[str]:
     return sorted(reached(trees, whole))
 
 
+def table(root: Path, name: str) -> dict[str, str]:
+    """The dictionary `name` of package/init.py, which can be imported only where it is installed."""
+    for node in ast.parse((root / "package/init.py").read_bytes()).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return ast.literal_eval(node.value)
+    raise KeyError(name)
+
+
+def types(root: Path) -> str:
+    """What type checkers and editors read instead of the top of the package, which loads its names late."""
+    lines = [f"from {NAME}.{module} import {name} as {name}" for name, module in table(root, "NAMES").items()]
+    lines += [f"{name} = {full}" for name, full in table(root, "SHORT").items()]
+    return "\n".join([*lines, "__version__: str", ""])
+
+
 def write(root: Path, to: Path) -> None:
     """The package, complete, as folder `to`."""
     to.mkdir(parents=True)
     shutil.copyfile(root / "package/init.py", to / "__init__.py")
+    (to / "__init__.pyi").write_text(types(root))
+    (to / "py.typed").touch()
     for path in contents(root):
         (to / path).parent.mkdir(parents=True, exist_ok=True)
         (to / path).write_bytes(rewrite((root / path).read_bytes(), path))

@@ -32,7 +32,7 @@ from lab.run.arguments import parse
 from lab.run.errors import guard
 
 SHARED = (ROOT / "common",)
-TEXTS = ("*.md", "adapters/README.md", "arena/*.md", "benchmarks/*.md", "tests/README.md")
+TEXTS = ("*.md", "adapters/*.md", "arena/*.md", "benchmarks/*.md", "tests/README.md")
 """Of the repository, beside those of the papers."""
 PATH = "## Read it in five minutes"
 DATA = (".csv", ".json", ".pt")

@@ -145,6 +145,13 @@ def test_every_name_can_be_had(installed, project):
     assert run(code, project, installed) == f"PrioritizedSampler {PROJECT['version']}\n"
 
 
+def test_type_checkers_see_the_same_names(installed):
+    text = (installed / "replaybook/__init__.pyi").read_text()
+    names = {first or second for first, second in re.findall(r"^from .* as (\w+)$|^(\w+) = ", text, re.MULTILINE)}
+    assert names == set(run("import replaybook; print(*replaybook.__all__)", installed).split())
+    assert (installed / "replaybook/py.typed").exists()
+
+
 def test_the_readme_example_prints_what_it_says(installed, project):
     assert run(projects.example(), project, installed) == f"{list(range(9, -1, -1))}\n"
 
