@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from common.replay.checks import all_finite
+from common.replay.checks import all_finite, drawable
 from common.replay.protocol import Chosen
 from common.replay.samplers import UniformSampler
 
@@ -40,6 +40,7 @@ class LaBER(UniformSampler):
         self.errors, self.factor, self.clip = errors, factor, np.inf if clip is None else clip
 
     def sample(self, n: int) -> Chosen:
+        drawable(n, self.stored)
         large, _, _ = super().sample(self.factor * n)
         errors = np.asarray(self.errors(large), np.float64)
         all_finite({"errors": errors})

@@ -139,4 +139,4 @@ class PER(Proportional):
     needs = frozenset({"td_error"})
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
-        self.set_scores(indices, signals["td_error"])
+        self.prioritized.update(indices, signals)

@@ -15,6 +15,7 @@ from common.replay.trail import CUT, Trail
 from papers.ter.agents.dqn import DoubleDQN
 from papers.ter.replay.batch import Memory
 
+NOTHING = np.empty(0, np.int64), np.empty(0)
 CHUNK = 512
 """States of an episode whose values are asked for at once: a game of Atari has thousands."""
 
@@ -112,7 +113,7 @@ class EBU(Sampler):
         # environments side by side do not end in the order in which they began, and they leave in that.
         self._episodes: list[tuple[np.ndarray, bool]] = []
         self._oldest = 0  # episodes before this place have been overwritten
-        self._pending: list[tuple[np.ndarray, np.ndarray]] = []  # minibatches (slots, targets), next one last
+        self._pending = NOTHING  # numbers and targets that are to be served, next one first
         self._pending_from = 0  # number of the oldest transition among them
 
     def add(self, index: int, step: Step | None = None) -> None:
@@ -127,7 +128,7 @@ class EBU(Sampler):
             self._close(step.env_id, self.timeouts or step.terminated, step.terminated or self.timeout_is_done)
         alive = self.count - self.memory.capacity  # number of the oldest transition in the memory
         if self._pending_from < alive:
-            self._pending = []  # overwritten before they were served
+            self._pending = NOTHING  # overwritten before they were served
         while self._oldest < len(self._episodes) and self._episodes[self._oldest][0][0] < alive:
             self._oldest += 1
         if self._oldest > 10_000:  # keep the list short without paying for a shift at every episode
@@ -149,7 +150,7 @@ class EBU(Sampler):
 
     def sample(self, n: int) -> Chosen | None:
         drawable(n, 1)  # where nothing is stored, it waits
-        if not self._pending and self._oldest == len(self._episodes):
+        if not len(self._pending[0]) and self._oldest == len(self._episodes):
             return None  # no episode has ended yet
         mixed = int(self.per_share * n)
         indices, targets = self._next(n - mixed)
@@ -163,18 +164,18 @@ class EBU(Sampler):
 
     def _next(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """The next minibatch: slots ``(n,)`` int64, newest first, and their targets ``(n,)`` float64."""
-        if not self._pending:
+        numbers, targets = self._pending
+        if not len(numbers):
             numbers, targets = self._episode()
-            while len(numbers) % n:
-                more_numbers, more_targets = self._episode()
-                room = n - len(numbers) % n
-                numbers = np.append(numbers, more_numbers[:room])
-                targets = np.append(targets, more_targets[:room])
-            slots = numbers % self.memory.capacity
             self._pending_from = numbers.min()
-            # The first minibatch to be trained on, the end of the episode, goes last.
-            self._pending = [(slots[i : i + n], targets[i : i + n]) for i in range(0, len(slots), n)][::-1]
-        return self._pending.pop()
+        while len(numbers) % n:
+            more_numbers, more_targets = self._episode()
+            room = n - len(numbers) % n
+            numbers = np.append(numbers, more_numbers[:room])
+            targets = np.append(targets, more_targets[:room])
+            self._pending_from = min(self._pending_from, numbers[-1])
+        self._pending = numbers[n:], targets[n:]
+        return numbers[:n] % self.memory.capacity, targets[:n]
 
     def _episode(self) -> tuple[np.ndarray, np.ndarray]:
         numbers, absorbing = self._episodes[self.rng.integers(self._oldest, len(self._episodes))]
