@@ -29,7 +29,8 @@ class NonFiniteLoss(RuntimeError):
 def expected(error: BaseException) -> tuple[str, int] | None:
     """The line and the exit code of an error that a user can act on; None for a bug.
 
-    2 for a UserError, too little memory, a disk that cannot be written or a name that cannot be, 1 for a non-finite loss.
+    2 for a UserError, too little memory, a disk that cannot be written or a name that cannot be; 1 for a non-finite
+    loss.
     """
     if isinstance(error, (UserError, NonFiniteLoss, MemoryError)):
         return f"error: {str(error) or 'out of memory'}", 1 if isinstance(error, NonFiniteLoss) else 2

@@ -47,7 +47,8 @@ def check(config: Any) -> None:
     """Raise UserError for the first setting that is wrong: one line with its name, its value and what is right.
 
     Checks every field against its Range or Literal, a field `device` against this machine, a `seed` against what
-    results have room for, and dataclasses in fields likewise; None passes. Last comes `config.check()`, if there is one: rules that concern several settings.
+    results have room for, and dataclasses in fields likewise; None passes. Last comes `config.check()`, if there is
+    one: rules that concern several settings.
     """
     hints = get_type_hints(type(config), include_extras=True)
     for field in dataclasses.fields(config):
