@@ -159,14 +159,15 @@ class VoxelBuild(GoalTask):
     def reward(self, achieved: np.ndarray, desired: np.ndarray, info: Any) -> np.ndarray:
         """The paper's, App. F: d(m(s), g) - d(m(s'), g), float64 [...]. info: of a step, or one for each of n steps,
         as Stable-Baselines3 has them. ValueError without the builds before the steps."""
-        infos = [info] if info is None or isinstance(info, Mapping) else info
+        single = info is None or isinstance(info, Mapping)
+        infos = [info] if single else list(info)
         if not all(one and "achieved_before" in one for one in infos):
             raise ValueError(
                 'the reward of a step needs info["achieved_before"], the build before it; Stable-Baselines3\'s '
                 "HerReplayBuffer keeps it with copy_info_dict=True"
             )
-        before = [one["achieved_before"] for one in infos]
-        return self.distance(before[0] if infos is not info else before, desired) - self.distance(achieved, desired)
+        before = infos[0]["achieved_before"] if single else np.array([one["achieved_before"] for one in infos])
+        return self.distance(before, desired) - self.distance(achieved, desired)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         high = np.ones(self.observation_shape, np.float32)
