@@ -95,7 +95,8 @@ def content(paper: Paper, judged: Sequence[tuple[Claim, Verdict]], limit: float)
             "target": target(paper.name, name),
             "pictures": [
                 (at, Path("..", path.relative_to(paper.house.root)).as_posix())
-                for at in EVIDENCE if (path := paper.picture(name, at)).is_file()
+                for at in EVIDENCE
+                if (path := paper.picture(name, at)).is_file()
             ],
         }
         for name, figure in paper.figures.items()
