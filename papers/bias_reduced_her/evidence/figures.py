@@ -155,9 +155,9 @@ FIGURES: dict[str, Figure] = {
         needs=BOTH,
     ),
     "own-goals": Data.figure(
-        "own-goals", "Appendix A with a learner: goals from a mixture, and goals that move",
+        "own-goals", "Appendix A with a learner: goals from a mixture, goals that move",
         rows_of_curves(
-            "own experiment: goals from a mixture, and goals that move",
+            "own experiment: goals from a mixture, goals that move",
             {"success": FIG3["success"], "kl": "KL(q* || q)"}, "goals move at half of the training",
         ),
     ),
