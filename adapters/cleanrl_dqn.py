@@ -2,9 +2,11 @@
 
     .venv/bin/python -m adapters.cleanrl_dqn --total-timesteps 20000
 
-`cleanrl_dqn_ter.py` is the same script with TER; README.md shows the difference.
+The replay buffer is Stable-Baselines3's, as CleanRL's is. `cleanrl_dqn_ter.py` is the same script with TER; README.md
+shows the difference, which also turns CleanRL's own dqn.py into one with TER.
 """
 
+import random
 from dataclasses import dataclass
 
 import gymnasium as gym
@@ -12,6 +14,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 import tyro
+from stable_baselines3.common.buffers import ReplayBuffer
 from torch import nn
 
 
@@ -36,10 +39,15 @@ class Args:
 
 if __name__ == "__main__":
     args = tyro.cli(Args)
-    rng = np.random.default_rng(args.seed)
+    random.seed(args.seed)
+    np.random.seed(args.seed)  # noqa: NPY002, Stable-Baselines3's buffer draws by it
     torch.manual_seed(args.seed)
-    env = gym.make(args.env_id)
-    n_obs, n_actions = env.observation_space.shape[0], env.action_space.n  # type: ignore[index, attr-defined]
+    again = gym.vector.AutoresetMode.SAME_STEP  # the step that ends an episode begins the next one
+    envs = gym.vector.SyncVectorEnv(
+        [lambda: gym.wrappers.RecordEpisodeStatistics(gym.make(args.env_id))], autoreset_mode=again
+    )
+    envs.single_action_space.seed(args.seed)
+    n_obs, n_actions = int(np.prod(envs.single_observation_space.shape)), envs.single_action_space.n
 
     def network() -> nn.Sequential:
         return nn.Sequential(nn.Linear(n_obs, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, n_actions))
@@ -48,40 +56,43 @@ if __name__ == "__main__":
     target_network.load_state_dict(q_network.state_dict())
     optimizer = torch.optim.Adam(q_network.parameters(), lr=args.learning_rate)
 
-    observations, next_observations = np.zeros((2, args.buffer_size, n_obs), np.float32)
-    actions, rewards = np.zeros(args.buffer_size, np.int64), np.zeros(args.buffer_size, np.float32)
-    dones = np.zeros(args.buffer_size, np.float32)
+    rb = ReplayBuffer(
+        args.buffer_size,
+        envs.single_observation_space,
+        envs.single_action_space,
+        "cpu",
+        handle_timeout_termination=False,
+    )
 
-    obs, _ = env.reset(seed=args.seed)
-    episodic_return, returns = 0.0, []
+    obs, _ = envs.reset(seed=args.seed)
+    returns = []
     for global_step in range(args.total_timesteps):
         slope = global_step / (args.exploration_fraction * args.total_timesteps)
-        epsilon = max(args.end_e, args.start_e + slope * (args.end_e - args.start_e))
-        if rng.random() < epsilon:
-            action = int(rng.integers(n_actions))
+        if random.random() < max(args.end_e, args.start_e + slope * (args.end_e - args.start_e)):
+            actions = np.array([envs.single_action_space.sample()])
         else:
             with torch.no_grad():
-                action = int(q_network(torch.as_tensor(obs, dtype=torch.float32)).argmax())
-        next_obs, reward, terminated, truncated, _ = env.step(action)
-        slot = global_step % args.buffer_size
-        observations[slot], actions[slot], rewards[slot] = obs, action, reward
-        next_observations[slot], dones[slot] = next_obs, terminated
-        episodic_return, obs = episodic_return + float(reward), next_obs
-        if terminated or truncated:
-            returns.append(episodic_return)
-            obs, _ = env.reset()
-            episodic_return = 0.0
+                actions = q_network(torch.as_tensor(obs, dtype=torch.float32)).argmax(dim=1).numpy()
+        next_obs, rewards, terminations, truncations, infos = envs.step(actions)
+        real_next_obs = next_obs.copy()
+        if truncations[0]:
+            real_next_obs[0] = infos["final_obs"][0]
+        rb.add(obs, real_next_obs, actions, rewards, terminations, infos)
+        if terminations[0] or truncations[0]:
+            returns.append(float(infos["final_info"]["episode"]["r"][0]))
+        obs = next_obs
 
-        if global_step >= args.learning_starts and global_step % args.train_frequency == 0:
-            batch = rng.integers(min(global_step + 1, args.buffer_size), size=args.batch_size)
-            with torch.no_grad():
-                target_max = target_network(torch.from_numpy(next_observations[batch])).max(dim=1).values.numpy()
-            td_target = torch.from_numpy(rewards[batch] + args.gamma * target_max * (1 - dones[batch]))
-            old_val = q_network(torch.from_numpy(observations[batch]))[range(args.batch_size), actions[batch]]
-            loss = F.mse_loss(td_target, old_val)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-        if global_step % args.target_network_frequency == 0:
-            target_network.load_state_dict(q_network.state_dict())
+        if global_step > args.learning_starts:
+            if global_step % args.train_frequency == 0:
+                data = rb.sample(args.batch_size)
+                with torch.no_grad():
+                    target_max = target_network(data.next_observations).max(dim=1).values
+                    td_target = data.rewards.flatten() + args.gamma * target_max * (1 - data.dones.flatten())
+                old_val = q_network(data.observations).gather(1, data.actions).squeeze()
+                loss = F.mse_loss(td_target, old_val)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+            if global_step % args.target_network_frequency == 0:
+                target_network.load_state_dict(q_network.state_dict())
     print(f"mean return of the last {len(returns[-20:])} of {len(returns)} episodes: {np.mean(returns[-20:]):.1f}")

@@ -1,4 +1,4 @@
-"""README.md: its examples run, and so do the two scripts, which differ by what it shows."""
+"""README.md: its examples run, and so do the two scripts, which differ by the patch that it shows for CleanRL's."""
 
 import difflib
 import re
@@ -20,13 +20,40 @@ def test_it_runs(name):
     assert done.stdout.startswith("mean return of the last ")
 
 
-def test_the_readme_shows_the_difference():
+def patch() -> str:
+    """What README.md shows for CleanRL's dqn.py."""
+    return (ROOT / "adapters" / "README.md").read_text().partition("```diff\n")[2].partition("```")[0]
+
+
+def test_the_patch_is_the_difference_of_both_scripts():
     one, other = ((ROOT / "adapters" / f"{name}.py").read_text().partition("@dataclass")[2] for name in SCRIPTS)
     difference = difflib.unified_diff(one.splitlines(), other.splitlines(), n=0, lineterm="")
     changed = [line for line in difference if not line.startswith(("---", "+++", "@@"))]
-    shown = (ROOT / "adapters" / "README.md").read_text().partition("```diff\n")[2].partition("```")[0]
-    assert [line for line in shown.splitlines() if line[:1] in "+-"] == changed
-    assert len([line for line in changed if line.startswith("+")]) <= 10
+    imports, *hunks = re.split(r"^@@.*\n", patch(), flags=re.MULTILINE)[1:]
+    assert [line for line in "".join(hunks).splitlines() if line[0] in "+-"] == changed
+    added = [line[1:] for line in imports.splitlines() if line[0] == "+"]
+    assert set(added) < set((ROOT / "adapters" / "cleanrl_dqn_ter.py").read_text().splitlines())
+
+
+PUBLIC = ["from cleanrl_utils.buffers import ReplayBuffer", "loss = F.mse_loss(td_target, old_val)"]
+"""Lines of CleanRL's dqn.py at the commit that README.md links to."""
+
+
+def test_the_patch_replaces_lines_of_cleanrl_and_can_be_applied(tmp_path):
+    assert [line[1:].strip() for line in patch().splitlines() if re.match("-[^-]", line)] == PUBLIC
+    # A file with the lines that the patch names at the places that it names, and something else everywhere else.
+    hunks = re.findall(r"^@@ -(\d+),\d+ .*@@\n((?:[ +-].*\n|\n)*)", patch(), re.MULTILINE)
+    lines = ["other"] * 240
+    for start, hunk in hunks:
+        old = [line[1:] for line in hunk.splitlines() if line[:1] != "+"]
+        lines[int(start) - 1 : int(start) - 1 + len(old)] = old
+    file = tmp_path / "cleanrl" / "dqn.py"
+    file.parent.mkdir()
+    file.write_text("\n".join(lines) + "\n")
+    command = ["git", "apply", "-"]
+    done = subprocess.run(command, cwd=tmp_path, input=patch(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len(file.read_text().splitlines()) == 240 + patch().count("\n+") - 1 - len(PUBLIC)  # less "+++ b/..."
 
 
 EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "adapters" / "README.md").read_text(), re.DOTALL)
