@@ -112,10 +112,7 @@ class PrioritizedSampler(Sampler):
     def update(self, indices: np.ndarray, signals: Signals) -> None:
         """As in `Sampler`; where a slot comes twice, its last TD error counts."""
         slots, td = checked(indices, signals, "td_error", stored=self.stored)
-        priorities = np.abs(td)
-        np.minimum(priorities, self.clip, out=priorities)
-        priorities += self.epsilon
-        priorities **= self.alpha
+        priorities = (np.minimum(np.abs(td), self.clip) + self.epsilon) ** self.alpha
         self.max_priority = max(self.max_priority, self.tree.set_many(slots, priorities))
 
     def probabilities(self) -> np.ndarray:
