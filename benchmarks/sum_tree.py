@@ -24,7 +24,7 @@ def measure() -> list[Row]:
     tree = SumTree(SIZE)
     tree.set_many(np.arange(SIZE), priorities)
     sampler = PrioritizedSampler(SIZE, rng, beta_steps=10**9)
-    sampler.tree = tree
+    sampler.tree, sampler.stored = tree, SIZE
 
     def ours_distinct() -> None:
         tree.set_many(tree.draw_distinct(BATCH, rng), new)

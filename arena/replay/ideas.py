@@ -10,7 +10,7 @@ import functools
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -146,7 +146,7 @@ def _refer(j: Joining) -> Sampler:
 class _Relabelled(UniformSampler):
     """Stands for what a relabeller needs, whatever samples underneath."""
 
-    needs: ClassVar = frozenset({"goals"})
+    needs = frozenset({"goals"})
 
 
 IDEAS: dict[str, Idea] = {

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from arena.replay.meter import Meter
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 from common.replay.storage import Ring
+from common.replay.trail import FOLLOWS, Trail
 
 
 class Learner(Protocol):
@@ -58,13 +59,14 @@ class Seen:
         self.encoder: nn.Module = nn.Identity()
         self.reward, self.time = np.zeros(capacity, np.float32), np.zeros(capacity, np.float32)
         self.n_features = 2 + sum(memory[name].shape[1] for name in fields) if memory is not None else 2
+        self.trail = Trail()
         self._age: dict[int, int] = {}  # env_id -> steps of its episode so far
 
     def add(self, slot: int, step: Step) -> None:
         """The transition `step` came into `slot`."""
-        age = self._age.get(step.env_id, 0)
+        age = self._age[step.env_id] if self.trail.add(step) == FOLLOWS else 0
         self.reward[slot], self.time[slot] = step.reward, age / self.horizon
-        self._age[step.env_id] = 0 if step.ended else age + 1
+        self._age[step.env_id] = age + 1
 
     def full(self, slots: np.ndarray) -> tuple[Tensor, ...]:
         """State, action, reward, next state, time: one tensor [n, n_features]."""
@@ -131,6 +133,11 @@ class Joined(Sampler):
         if self._asks_target_q:
             found["target_td_error"] = _size(found["target"] - self._before["target_q"])
         self.sampler.update(indices, found)
+
+    def cut(self, env_id: int | None = None) -> None:
+        self.sampler.cut(env_id)
+        if self.seen is not None:
+            self.seen.trail.cut(env_id)
 
     def episode(self, total_return: float) -> None:
         self.sampler.episode(total_return)

@@ -8,7 +8,7 @@ actor's loss. Draws are uniform. The learning rate is not annealed, and the temp
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,7 +33,7 @@ class Behaviour(UniformSampler):
     It is told after every update how likely the actions are by the policy of today, and moves beta of Rule 2 on.
     """
 
-    needs: ClassVar = frozenset({"step", "ratio", "divergence"})
+    needs = frozenset({"step", "ratio", "divergence"})
 
     def __init__(self, capacity: int, rng: np.random.Generator, agent: Any, refer: ReFER):
         super().__init__(rng)

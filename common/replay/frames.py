@@ -85,6 +85,7 @@ class FrameMemory:
         """Frames so far: the current one has the number `seen - 1`."""
         self.t = 0
         """Steps since the episode began."""
+        self._playing = False  # an episode runs: it has begun, and has not ended
         self._actions: deque[int] = deque()  # of the steps that are not complete yet, oldest first
         self._rewards: deque[float] = deque()
         self._discounts = gamma ** np.arange(n + 1)
@@ -104,18 +105,30 @@ class FrameMemory:
     # --- writing ------------------------------------------------------------------------------------------------------
 
     def reset(self, frame: np.ndarray) -> None:
-        """A new episode begins with `frame`. ValueError while the one before has not ended."""
+        """A new episode begins with `frame`. ValueError while the one before has not ended: see `cut`."""
         if self._actions:
-            raise ValueError("the episode before has not ended: its last step was neither terminated nor truncated")
-        self.t = 0
+            raise ValueError(
+                "the episode before has not ended: its last step was neither terminated nor truncated; call cut() first"
+            )
+        self.t, self._playing = 0, True
         self._add_frame(frame)
+
+    def cut(self) -> list[int]:
+        """The running episode was given up, and ends as by the time limit: `reset` is due. Returns the slots of the
+        transitions that this has completed. Counts for `cut_every`, as an episode cut by the time limit does."""
+        self._playing = False
+        return [self._complete(False) for _ in range(len(self._actions))]
 
     def add(self, action: int, reward: float, frame: np.ndarray, terminated: bool, truncated: bool) -> list[int]:
         """What followed the current frame: an action, its reward as it is to be learnt from, and the next frame.
 
         Returns the slots of the transitions that this step has completed: none in an episode's first n - 1 steps, then
-        one each, the rest at its end. After the end `reset` is due. The frame after a termination is not kept.
+        one each, the rest at its end. After the end `reset` is due; ValueError without it. The frame after a
+        termination is not kept.
         """
+        if not self._playing:
+            raise ValueError("no episode is running: call reset() with its first frame")
+        self._playing = not (terminated or truncated)
         self._actions.append(action)
         self._rewards.append(reward)
         self.t += 1

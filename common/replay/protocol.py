@@ -8,16 +8,19 @@ the ends of episodes, of evaluations and of copies of the target network; it rea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from common.replay.checks import all_finite
 
 
 class Step(NamedTuple):
     """One environment step. A sampler reads of it what it needs."""
 
     observation: Any
-    """What the step started from, as the sampler is to see it."""
+    """What the step started from, as the sampler is to see it: while an episode goes on, bit by bit the last one's
+    `next_observation`. Where it is another, the episode before was given up (trail.py)."""
     action: Any
     reward: float
     next_observation: Any
@@ -61,21 +64,36 @@ SIGNALS = {
 class Sampler:
     """What every sampler can do. All news are optional: the defaults here do nothing."""
 
-    needs: ClassVar[frozenset[str]] = frozenset()
+    needs: frozenset[str] = frozenset()
     """What a learner must provide beside slots: names of `SIGNALS`; "step" (with `add`), "episode" and "evaluation"
     (the news below); "values" and "errors" (it can say what states are worth, and the TD error of any transition);
-    "targets" (it accepts the sampler's)."""
+    "targets" (it accepts the sampler's). A class says what its samplers may need, a sampler what its settings need."""
 
     def add(self, index: int, step: Step | None = None) -> None:
         """Slot `index` has just been filled, or overwritten, by a new transition."""
         raise NotImplementedError
 
     def sample(self, n: int) -> Chosen | None:
-        """The next batch; None while the method waits for something. ValueError when nothing has been stored."""
+        """The next batch of n >= 1 transitions; None while the method waits for something.
+
+        Where fewer can be drawn, some come more than once, or the batch is smaller, as the method's law has it.
+        ValueError when nothing has been stored.
+        """
         raise NotImplementedError
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
-        """The learner has used the slots `indices` [n] and found `signals`."""
+        """The learner has used the slots `indices` [n] and found `signals`, [n] each.
+
+        ValueError where a signal is missing or is not finite, IndexError where a slot holds no transition; nothing has
+        then changed.
+        """
+        all_finite(signals)
+
+    def cut(self, env_id: int | None = None) -> None:
+        """The running episode of an environment (None: of each) was given up: its next step follows nothing.
+
+        Needed only where a step may start in the observation that the last one ended in, though it does not follow.
+        """
 
     def episode(self, total_return: float) -> None:
         """An episode of training is over."""

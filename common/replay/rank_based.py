@@ -6,11 +6,12 @@ list is not sorted again: the changed entries alone are sorted and then merged i
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numba import njit
 
+from common.replay.checks import checked, drawable, whole
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 from common.schedules import linear
 
@@ -51,7 +52,8 @@ class RankBasedSampler(Sampler):
 
     P(i) = rank(i)^-alpha / sum of rank^-alpha over all n stored transitions. Rank 1 has the largest |TD error|, equal
     ones are ranked by slot. Transitions without a TD error come before all others, the newest first. A batch holds no
-    transition twice: its members are drawn one after the other, repeats are drawn again.
+    transition twice: its members are drawn one after the other, repeats are drawn again; one that is larger than the
+    memory is drawn with replacement.
 
     The weights correct the bias of the sampling by (P_min / P(i))^beta = (rank(i) / n)^(alpha beta), where P_min is the
     probability of the last rank of the memory (the article: the smallest of the batch), so that 1 is the largest
@@ -66,7 +68,7 @@ class RankBasedSampler(Sampler):
     `rerank_every` below 1.
     """
 
-    needs: ClassVar = frozenset({"td_error"})
+    needs = frozenset({"td_error"})
 
     def __init__(
         self,
@@ -135,11 +137,9 @@ class RankBasedSampler(Sampler):
         self._stale |= slots.size > 0
 
     def sample(self, n: int) -> Chosen:
-        """As in `Sampler`. ValueError when fewer than n transitions are stored."""
         if self._stale or self._age >= self.rerank_every:
             self._renew_ranks()
-        if n > self._size:
-            raise ValueError(f"cannot draw {n} different transitions: only {self._size} are stored")
+        drawable(n, self._size)
         ranks = self._draw_ranks(n)
         weights = (ranks / self._size) ** (self.alpha * self.beta)
         self.calls += 1
@@ -150,23 +150,15 @@ class RankBasedSampler(Sampler):
         """As in `Sampler`; where a slot comes twice, its last TD error counts.
 
         To be called before the storage changes: TD errors belong to the transitions that were drawn, and a slot that
-        is filled anew holds another one. IndexError outside the capacity, ValueError for a slot that holds no
-        transition (any more), for a TD error that is not finite, or for not as many TD errors as slots; nothing is
-        then changed.
+        is filled anew holds another one. ValueError also for a slot that holds no transition any more.
         """
-        slots = self._checked(indices, filled=True)
-        errors = np.abs(np.asarray(signals["td_error"], np.float64)).reshape(
-            -1
-        )  # without a sign also for -0.0: see _NEVER_SEEN
-        if errors.size != slots.size:
-            raise ValueError(f"as many TD errors as slots are needed, not {errors.size} for {slots.size}")
-        if not np.isfinite(errors).all():
-            raise ValueError("a TD error must be finite")
-        self._set(slots, errors.view(np.int64))
+        slots, td = checked(indices, signals, "td_error", stored=self.capacity)
+        self._checked(slots, filled=True)
+        self._set(slots, np.abs(td).view(np.int64))  # without a sign also for -0.0: see _NEVER_SEEN
 
     def _checked(self, indices: np.ndarray, filled: bool = False) -> np.ndarray:
         """`indices` as int64 [n], all of them inside the capacity and, if asked for, with a transition in them."""
-        slots = np.asarray(indices, np.int64).reshape(-1)
+        slots = whole(indices)
         if slots.size and not (slots.min() >= 0 and slots.max() < self.capacity):
             raise IndexError(f"slots run from 0 to {self.capacity - 1}, not from {slots.min()} to {slots.max()}")
         if filled and (empty := self._keys[slots] == _EMPTY).any():
@@ -187,8 +179,10 @@ class RankBasedSampler(Sampler):
         self._stale, self._age = False, 0
 
     def _draw_ranks(self, n: int) -> np.ndarray:
-        """n different ranks int64 [n], in the order of drawing."""
+        """n ranks int64 [n], in the order of drawing; different ones if there are so many."""
         cumulative = self._cumulative[: self._size]
+        if n > self._size:
+            return np.searchsorted(cumulative, self.rng.random(n) * cumulative[-1], side="right") + 1
         ranks = np.empty(0, np.int64)
         while ranks.size < n:
             uniforms = self.rng.random(n + n // 8 + 1)  # some more, so that repeats rarely need a second round

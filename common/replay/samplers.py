@@ -5,10 +5,9 @@ Everything in them, the random generator included, is pickled, so that an unpick
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
+from common.replay.checks import NO_SLOTS, checked, drawable
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 from common.replay.sum_tree import SumTree
 from common.schedules import linear
@@ -26,8 +25,7 @@ class UniformSampler(Sampler):
         self.stored = max(self.stored, index + 1)
 
     def sample(self, n: int) -> Chosen:
-        if self.stored == 0:
-            raise ValueError("nothing to draw: no transition has been added yet")
+        drawable(n, self.stored)
         return Chosen(self._draw(n), np.ones(n, np.float32))
 
     def _draw(self, n: int) -> np.ndarray:
@@ -52,10 +50,11 @@ class PrioritizedSampler(Sampler):
     priority seen so far (1 at first), so that it is soon replayed. The weights correct the bias of the sampling by
     (P(i) / smallest P of the batch)^-beta, so that the largest weight is 1; beta goes linearly from `beta0` to 1 over
     `beta_steps` calls of `sample`. A batch holds no transition twice, unless `stratified` is True: as in
-    their App. B.2.1, one transition is then drawn from each of n equal parts of the sum of all priorities.
+    their App. B.2.1, one transition is then drawn from each of n equal parts of the sum of all priorities. Where fewer
+    than n transitions have a positive priority, all n are drawn with replacement; where none has, uniformly.
     """
 
-    needs: ClassVar = frozenset({"td_error"})
+    needs = frozenset({"td_error"})
 
     def __init__(
         self,
@@ -85,31 +84,36 @@ class PrioritizedSampler(Sampler):
         return self._beta(self.calls)
 
     def add(self, index: int, step: Step | None = None) -> None:
-        self.stored = max(self.stored, index + 1)
         self.tree.set(index, self.max_priority)
+        self.stored = max(self.stored, index + 1)
 
     def extend(self, indices: np.ndarray) -> None:
         """As `add`, for the slots `indices` [n]."""
-        self.stored = max(self.stored, int(indices.max(initial=-1)) + 1)
         self.tree.set_many(indices, np.full(len(indices), self.max_priority))
+        self.stored = max(self.stored, int(indices.max(initial=-1)) + 1)
 
     def sample(self, n: int) -> Chosen:
-        """As in `Sampler`. ValueError when fewer than n transitions can be drawn (`stratified`: none)."""
-        if self.stratified:
-            indices = self.tree.find((np.arange(n) + self.rng.random(n)) / n * self.tree.total)
-        else:
-            indices = self.tree.draw_distinct(n, self.rng)
+        drawable(n, self.stored)
+        indices = self._draw(n)
         priorities = self.tree[indices]
-        weights = (priorities / priorities.min()) ** -self.beta
+        weights = (priorities / priorities.min()) ** -self.beta if self.tree.total else np.ones(n)
         self.calls += 1
         return Chosen(indices, weights.astype(np.float32))
 
+    def _draw(self, n: int) -> np.ndarray:
+        """Slots int64 [n]."""
+        if not self.tree.total:
+            return self.rng.integers(self.stored, size=n)
+        if self.stratified:
+            return self.tree.find((np.arange(n) + self.rng.random(n)) / n * self.tree.total)
+        distinct = self.tree.draw_distinct(n, self.rng) if n <= self.stored else NO_SLOTS
+        return distinct if len(distinct) == n else self.tree.find(self.rng.random(n) * self.tree.total)
+
     def update(self, indices: np.ndarray, signals: Signals) -> None:
-        """As in `Sampler`; where a slot comes twice, its last TD error counts. ValueError for a TD error of nan."""
-        td = np.abs(np.asarray(signals["td_error"], np.float64))
-        priorities = (np.minimum(td, self.clip) + self.epsilon) ** self.alpha
-        self.tree.set_many(indices, priorities)
-        self.max_priority = float(priorities.max(initial=self.max_priority))
+        """As in `Sampler`; where a slot comes twice, its last TD error counts."""
+        slots, td = checked(indices, signals, "td_error", stored=self.stored)
+        priorities = (np.minimum(np.abs(td), self.clip) + self.epsilon) ** self.alpha
+        self.max_priority = max(self.max_priority, self.tree.set_many(slots, priorities))
 
     def probabilities(self) -> np.ndarray:
         """Of each in a stratified draw; without strata, of the first of a batch."""

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from common.replay.checks import flat
+
 
 @njit(cache=True)
 def _set_leaf(nodes, node, priority):
@@ -50,13 +52,19 @@ def _set_one(nodes, width, capacity, index, priority):
 def _set_many(nodes, width, capacity, indices, priorities):
     if indices.size != priorities.size:
         raise ValueError("as many priorities as indices are needed")
+    outside = wrong = False
     for k in range(indices.size):  # everything is checked first: the tree is changed completely or not at all
-        if not 0 <= indices[k] < capacity:
-            raise IndexError("index outside the sum tree")
-        if not 0.0 <= priorities[k] < np.inf:
-            raise ValueError("a priority must be finite and not negative")
+        outside |= (indices[k] < 0) | (indices[k] >= capacity)  # no branches: faster
+        wrong |= not ((priorities[k] >= 0.0) & (priorities[k] < np.inf))
+    if outside:
+        raise IndexError("index outside the sum tree")
+    if wrong:
+        raise ValueError("a priority must be finite and not negative")
+    largest = 0.0
     for k in range(indices.size):
         _set_leaf(nodes, width + indices[k], priorities[k])
+        largest = max(largest, priorities[k])
+    return largest
 
 
 @njit(cache=True)
@@ -134,26 +142,26 @@ class SumTree:
         """Set one priority. IndexError outside the tree, ValueError unless finite and >= 0."""
         _set_one(self._nodes, self._width, self.capacity, int(index), float(priority))
 
-    def set_many(self, indices: np.ndarray, priorities: np.ndarray) -> None:
-        """Set the priorities of `indices` [n]; where an index comes twice, the last one counts. Errors as in `set`."""
-        _set_many(self._nodes, self._width, self.capacity, _as(indices, np.int64), _as(priorities, np.float64))
+    def set_many(self, indices: np.ndarray, priorities: np.ndarray) -> float:
+        """Set the priorities of `indices` [n]; where an index comes twice, the last one counts. Errors as in `set`.
+
+        Returns the largest of `priorities`, 0 where there are none.
+        """
+        return _set_many(self._nodes, self._width, self.capacity, flat(indices, np.int64), flat(priorities, np.float64))
 
     def find(self, prefix_sums: np.ndarray) -> np.ndarray:
         """Items int64 [n] in whose slices of the cumulative priorities the `prefix_sums` [n] in [0, total) lie."""
         if not self.total > 0:
             raise ValueError("nothing to draw: all priorities are zero")
-        return _find_many(self._nodes, self._width, _as(prefix_sums, np.float64))
+        return _find_many(self._nodes, self._width, flat(prefix_sums, np.float64))
 
     def draw_distinct(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw n different items -> int64 [n]. The tree is the same afterwards.
+        """Draw n different items -> int64 [n]; fewer where fewer have a positive priority. The tree stays the same.
 
         They are drawn one after the other, each with a probability proportional to its priority among those not drawn
-        yet. ValueError when fewer than n items have a positive priority.
+        yet.
         """
-        found = _draw_distinct(self._nodes, self._width, rng.random(2 * n))
-        if found.size < n:
-            raise ValueError(f"cannot draw {n} different items: only {found.size} have a positive priority")
-        return found
+        return _draw_distinct(self._nodes, self._width, rng.random(2 * n))
 
     def __getstate__(self) -> dict[str, Any]:
         leaves = self[:]
@@ -168,8 +176,3 @@ class SumTree:
             below = self._nodes[width : 2 * width]
             width //= 2
             self._nodes[width : 2 * width] = below[0::2] + below[1::2]
-
-
-def _as(values: Any, dtype: type) -> np.ndarray:
-    """One memory layout and type for the kernels, so that each is compiled exactly once."""
-    return np.ascontiguousarray(values, dtype=dtype).reshape(-1)

@@ -230,7 +230,8 @@ class Trainer:
         slots, weights, _ = self.sampler.sample(self.config.batch_size)
         batch = Batch(**{name: torch.from_numpy(value) for name, value in self.memory.get(slots).items()})
         loss, td = self.agent.update(batch, torch.from_numpy(weights))
-        self.sampler.update(slots, {"td_error": td})
+        if math.isfinite(loss):  # otherwise the run is about to be stopped
+            self.sampler.update(slots, {"td_error": td})
         return loss
 
     # --- evaluation ---------------------------------------------------------------------------------------------------

@@ -7,13 +7,12 @@ reward, says whether the transitions replayed since the last evaluation should b
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from common.networks import mlp
+from common.replay.checks import checked, finite_return
 from common.replay.protocol import Signals, Step
 from papers.ners.samplers.samplers import Proportional, Settings, Transitions
 
@@ -49,7 +48,7 @@ class ScoreNetwork(nn.Module):
 class NERS(Proportional):
     """Samples in proportion to scores^alpha; a score is renewed when its transition is replayed."""
 
-    needs: ClassVar = frozenset({"td_error", "target", "evaluation"})
+    needs = frozenset({"td_error", "target", "evaluation", "episode"})
 
     def __init__(
         self,
@@ -67,6 +66,8 @@ class NERS(Proportional):
         self.rng = np.random.default_rng(seed)
         self.settings, self.transitions, self.device = settings, transitions, device
         self.few = settings.features == "few"
+        self.reads = ("td_error",) if self.few else ("td_error", "target")
+        self.needs = frozenset({*self.reads, "evaluation" if settings.replay_reward == "evaluation" else "episode"})
         # TD error and target value of each slot; new transitions have 1 for both (App. B)
         self.squashed = np.ones((capacity, 2), np.float32)
         n_features = 3 if self.few else transitions.n_features + 2
@@ -101,14 +102,17 @@ class NERS(Proportional):
         return torch.tanh(features) if self.settings.tanh_all else features
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
-        columns = np.stack([signals["td_error"], signals["target"]], axis=1)
+        slots, *_ = checked(indices, signals, *self.reads, stored=self.prioritized.stored)
+        if not slots.size:
+            return
+        columns = np.stack([np.ravel(signals[name]) for name in self.reads], axis=1)
         if self.settings.standardise:
             columns = (columns - columns.mean(axis=0)) / (columns.std(axis=0) + TINY)
-        self.squashed[indices] = np.tanh(columns)  # App. B
+        self.squashed[slots, : len(self.reads)] = np.tanh(columns)  # App. B
         with torch.no_grad():
-            scores = self.network(self.features(indices)).cpu().numpy()
-        self.replayed.append(indices)  # Algorithm 1, line 9
-        self.set_scores(indices, scores)  # Algorithm 1, line 9
+            scores = self.network(self.features(slots)).cpu().numpy()
+        self.replayed.append(slots)  # Algorithm 1, line 9
+        self.set_scores(slots, scores)  # Algorithm 1, line 9
 
     # --- learning -----------------------------------------------------------------------------------------------------
 
@@ -121,7 +125,11 @@ class NERS(Proportional):
             self.learn(total_return)
 
     def learn(self, new_return: float) -> None:
-        """Train the networks on the difference between this return and the last; the first one is only remembered."""
+        """Train the networks on the difference between this return and the last; the first one is only remembered.
+
+        ValueError for a return that is not finite.
+        """
+        new_return = finite_return(new_return, f"an {'evaluation' if 'evaluation' in self.needs else 'episode'}")
         reference = self.reference
         if reference is None or self.settings.reference == "previous":
             self.reference = new_return

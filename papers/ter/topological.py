@@ -12,12 +12,13 @@ last.
 import random
 from collections import deque
 from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 
+from common.replay.checks import drawable
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 from common.replay.samplers import PrioritizedSampler
+from common.replay.trail import FOLLOWS, Trail
 from papers.ter.replay.graph import TransitionGraph, Vertex
 
 
@@ -56,18 +57,21 @@ class TER(Sampler):
     mixed-in share, transitions that no terminal state can be reached from would never be replayed. All roots share one
     queue and one set of visited vertices, so no vertex is expanded twice in a sweep.
 
+    TD errors are needed for the prioritised share alone: not where eta is 0.
+
     Args:
         graph: an empty one with the capacity of the replay memory.
         rng: draws roots, predecessors and transitions.
         phi: state -> vertex, e.g. :class:`RandomProjection`.
         eta: share of prioritised transitions, in [0, 1].
-        prioritized: sampler that this share comes from; None where eta is 0.
+        prioritized: sampler that this share comes from, and what a sweep cannot deliver. None where eta is 0: a batch
+            is then smaller where a sweep finds less.
         roots: terminal vertices that a sweep starts from.
         predecessors: predecessors expanded per vertex; None expands all.
         choose_roots: ``f(graph, roots, rng) -> vertices``.
     """
 
-    needs: ClassVar = frozenset({"step", "td_error"})
+    needs = frozenset({"step", "td_error"})
 
     def __init__(
         self,
@@ -80,11 +84,17 @@ class TER(Sampler):
         predecessors: int | None = 3,
         choose_roots: Callable[[TransitionGraph, int, random.Random], list[Vertex]] = terminal_roots,
     ):
+        if not 0 <= eta <= 1:
+            raise ValueError(f"eta must lie in [0, 1], not be {eta}")
+        if eta and prioritized is None:
+            raise ValueError(f"an eta of {eta} needs `prioritized`, where that share of a batch comes from")
         self.rng, self.phi, self.eta, self.prioritized = rng, phi, eta, prioritized
+        self.needs = frozenset({"step", "td_error"} if eta else {"step"})
         self.roots, self.predecessors, self.choose_roots = roots, predecessors, choose_roots
         self.sweeps = 0
         self.fallbacks = 0  # transitions that the sweep could not deliver
-        self._open: dict[int, tuple[Vertex, float]] = {}  # env_id -> current state of its episode, and its G
+        self.trail = Trail()
+        self._open: dict[int, tuple[Vertex, float]] = {}  # env_id -> state that its last step ended in, and its G
         self.graph = graph  # Algorithm 1, line 1
         self.search_queue: deque[Vertex] = deque()  # Algorithm 1, line 2
         self.batch_queue: deque[int] = deque()
@@ -93,18 +103,19 @@ class TER(Sampler):
     def add(self, index: int, step: Step | None = None) -> None:
         assert step is not None, "TER reads steps"
         # Algorithm 1, lines 3-4: the loop over environment steps, from which this is called
-        opens = step.env_id not in self._open
+        if index != self.graph.count % self.graph.capacity:
+            raise ValueError(f"slots are filled in turn: {self.graph.count % self.graph.capacity} is next, not {index}")
+        opens = self.trail.add(step) != FOLLOWS
         v, accumulated = (self.phi(step.observation), 0.0) if opens else self._open[step.env_id]
         v_next, accumulated_next = self.phi(step.next_observation), accumulated + step.reward
         visited = ((v, accumulated), (v_next, accumulated_next)) if opens else ((v_next, accumulated_next),)
-        number = self.graph.add(v, v_next, step.terminated, visited)  # Algorithm 1, lines 5-6
-        assert index == number % self.graph.capacity, "graph and memory must hold the same transitions"
-        if step.ended:
-            self._open.pop(step.env_id, None)
-        else:
-            self._open[step.env_id] = v_next, accumulated_next
+        self.graph.add(v, v_next, step.terminated, visited)  # Algorithm 1, lines 5-6
+        self._open[step.env_id] = v_next, accumulated_next
         if self.prioritized is not None:
             self.prioritized.add(index)
+
+    def cut(self, env_id: int | None = None) -> None:
+        self.trail.cut(env_id)
 
     def sweep(self, n: int) -> list[int]:
         """The next ``n`` transitions of the reverse search; fewer only if a whole fresh one finds none."""
@@ -134,23 +145,24 @@ class TER(Sampler):
             # Algorithm 1, line 16
         return [self.batch_queue.popleft() for _ in range(min(n, len(self.batch_queue)))]  # Algorithm 1, line 18
 
-    def sample(self, n: int) -> Chosen:
+    def sample(self, n: int) -> Chosen | None:
         # Algorithm 1, line 17: the learner asks for no batch before its warm-up is over
+        drawable(n, self.graph.count)
         mixed = int(self.eta * n)
         swept = [number % self.graph.capacity for number in self.sweep(n - mixed)]
         self.fallbacks += n - mixed - len(swept)
         mixed = n - len(swept)
+        if not mixed or self.prioritized is None:
+            return Chosen(np.array(swept, dtype=np.int64), np.ones(len(swept), np.float32)) if swept else None
         weights = np.ones(n, np.float32)
-        if not mixed:
-            return Chosen(np.array(swept, dtype=np.int64), weights)
-        if self.prioritized is None:
-            raise ValueError("nothing to replay: the graph holds no transition that a sweep can reach")
         indices, weights[:mixed], _ = self.prioritized.sample(mixed)
         return Chosen(np.concatenate([indices, swept]).astype(np.int64), weights)
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
         """After Q was updated (Algorithm 1, lines 19-21): new priorities for the whole batch, the sweep's too."""
-        if self.prioritized is not None:
+        if self.prioritized is None or ("td_error" not in signals and not self.eta):
+            super().update(indices, signals)
+        else:
             self.prioritized.update(indices, signals)
 
     def metrics(self) -> dict[str, float]:

@@ -8,6 +8,7 @@ settings and worlds (`train_sokoban.py`, `train_atari.py`), and share all else.
 """
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,7 +141,8 @@ class Trainer:
         else:
             y = torch.from_numpy(targets).to(device)
             loss, q = self.agent.update(batch, y, importance)
-        self.sampler.update(indices, {"td_error": (y - q).cpu().numpy(), "q": q.cpu().numpy()})
+        if math.isfinite(loss):  # otherwise the run is about to be stopped
+            self.sampler.update(indices, {"td_error": (y - q).cpu().numpy(), "q": q.cpu().numpy()})
         self.recorded["loss"].append(loss)
         self.recorded["q"].append(q.mean().item())
         return loss

@@ -10,11 +10,12 @@ last replay would not do, because what was never replayed has none, and would cr
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 
+from common.replay.checks import all_finite, drawable
 from common.replay.protocol import Chosen, Sampler, Step
+from common.replay.trail import CUT, Trail
 
 NONE = -1
 CHUNK = 1024
@@ -27,11 +28,11 @@ class IER(Sampler):
     errors: TD errors float [n] of the slots int64 [n], by today's networks. pivots: how many are chosen at a time, one
     for each of the next batches. uniform: share of batches that are drawn uniformly instead. candidates: pivots are
     chosen among so many stored transitions, drawn uniformly, where more are stored; the paper has no such limit.
-    Steps of one environment (`Step.env_id`) follow each other, across the ends of episodes, too. Where not enough of
-    them are stored, the batch is filled up uniformly.
+    Steps of one environment (`Step.env_id`) follow each other, across the ends of episodes, too, but not where one was
+    given up without an end. Where not enough of them are stored, the batch is filled up uniformly.
     """
 
-    needs: ClassVar = frozenset({"step", "errors"})
+    needs = frozenset({"step", "errors"})
 
     def __init__(
         self,
@@ -53,19 +54,29 @@ class IER(Sampler):
         """Of the transition in each slot, counted as they came."""
         self.before = np.full(capacity, NONE)
         """Slot of the step before, in the same environment."""
-        self._last: dict[int, int] = {}
+        self.trail = Trail()
+        self._last: dict[int, tuple[int, int]] = {}  # env_id -> slot and number of its last step
         self._waiting: list[tuple[int, int]] = []
 
     def add(self, index: int, step: Step | None = None) -> None:
         assert step is not None, "IER reads steps"
         self.stored = max(self.stored, index + 1)
-        self.number[index], self.before[index] = self.added, self._last.get(step.env_id, NONE)
+        if self.trail.add(step) == CUT:
+            self._last.pop(step.env_id, None)
+        before, number = self._last.get(step.env_id, (NONE, NONE))
+        # It may be gone: other environments have filled the ring since, or this very step takes its slot.
+        gone = before == index or self.number[before] != number
+        self.number[index], self.before[index] = self.added, NONE if gone else before
+        self._last[step.env_id] = index, self.added
         self.added += 1
-        self._last[step.env_id] = index
+
+    def cut(self, env_id: int | None = None) -> None:
+        self.trail.cut(env_id)
+        for env in [*self._last] if env_id is None else [env_id]:
+            self._last.pop(env, None)
 
     def sample(self, n: int) -> Chosen:
-        if self.stored == 0:
-            raise ValueError("nothing to draw: no transition has been added yet")
+        drawable(n, self.stored)
         if self.uniform and self.rng.random() < self.uniform:
             return Chosen(self.rng.integers(self.stored, size=n), np.ones(n, np.float32))
         while self._waiting and self.number[self._waiting[-1][0]] != self._waiting[-1][1]:
@@ -83,6 +94,7 @@ class IER(Sampler):
             slots = self.rng.choice(self.stored, self.candidates, replace=False)
         parts = np.split(slots, range(CHUNK, len(slots), CHUNK))
         surprise = np.abs(np.concatenate([np.asarray(self.errors(part), np.float64) for part in parts]))
+        all_finite({"errors": surprise})
         count = min(self.pivots, len(slots))
         top = np.argpartition(-surprise, count - 1)[:count]
         return slots[top[np.argsort(surprise[top], kind="stable")]]

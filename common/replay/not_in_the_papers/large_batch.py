@@ -8,10 +8,10 @@ them are estimated with today's network, and one batch is drawn from these.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 
+from common.replay.checks import all_finite, drawable
 from common.replay.protocol import Chosen
 from common.replay.samplers import UniformSampler
 
@@ -26,7 +26,7 @@ class LaBER(UniformSampler):
     where the learner's loss is Huber's, whose gradient grows no further; None for the squared loss.
     """
 
-    needs: ClassVar = frozenset({"errors"})
+    needs = frozenset({"errors"})
 
     def __init__(
         self,
@@ -40,8 +40,11 @@ class LaBER(UniformSampler):
         self.errors, self.factor, self.clip = errors, factor, np.inf if clip is None else clip
 
     def sample(self, n: int) -> Chosen:
+        drawable(n, self.stored)
         large, _, _ = super().sample(self.factor * n)
-        norms = np.minimum(np.abs(np.asarray(self.errors(large), np.float64)), self.clip) + TINY
+        errors = np.asarray(self.errors(large), np.float64)
+        all_finite({"errors": errors})
+        norms = np.minimum(np.abs(errors), self.clip) + TINY
         drawn = self.rng.choice(len(large), n, p=norms / norms.sum())
         # With these weights the gradient is, in expectation, that of the large batch, which is uniform.
         return Chosen(large[drawn], (norms.mean() / norms[drawn]).astype(np.float32))

@@ -6,10 +6,9 @@ gets wrong as much as the learner itself does is taken for that; only the differ
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
+from common.replay.checks import checked
 from common.replay.protocol import Signals
 from common.replay.samplers import PrioritizedSampler
 
@@ -28,7 +27,7 @@ class ReLo(PrioritizedSampler):
     rest as in `PrioritizedSampler`, with no clipping by default.
     """
 
-    needs: ClassVar = frozenset({"td_error", "target_td_error"})
+    needs = frozenset({"td_error", "target_td_error"})
 
     def __init__(
         self,
@@ -43,5 +42,6 @@ class ReLo(PrioritizedSampler):
         self.huber_delta = huber_delta
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
-        now, of_target = (loss(signals[name], self.huber_delta) for name in ("td_error", "target_td_error"))
-        super().update(indices, {"td_error": np.maximum(now - of_target, 0.0)})
+        slots, *errors = checked(indices, signals, "td_error", "target_td_error", stored=self.stored)
+        now, of_target = (loss(error, self.huber_delta) for error in errors)
+        super().update(slots, {"td_error": np.maximum(now - of_target, 0.0)})

@@ -7,10 +7,9 @@ more often than its priority would have it.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
+from common.replay.checks import checked, drawable
 from common.replay.not_in_the_papers.ahead import AheadTree
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 
@@ -53,8 +52,7 @@ class RRC(Sampler):
         self._size += 1
 
     def sample(self, n: int) -> Chosen:
-        if self.stored == 0:
-            raise ValueError("nothing to draw: no transition has been added yet")
+        drawable(n, self.stored)
         slots, count = np.empty(n, np.int64), 0
         while count < n:
             if self._next == self._size:
@@ -78,7 +76,7 @@ class RRM(Sampler):
     priorities alone. A batch costs O(n log capacity).
     """
 
-    needs: ClassVar = frozenset({"td_error"})
+    needs = frozenset({"td_error"})
 
     def __init__(
         self,
@@ -103,21 +101,15 @@ class RRM(Sampler):
         self.tree.add(index, self.max_priority)
 
     def sample(self, n: int) -> Chosen:
-        if self.stored == 0:
-            raise ValueError("nothing to draw: no transition has been added yet")
+        drawable(n, self.stored)
         slots = self.tree.draw(n, self.rng)
         p = self.tree.priority[slots]
         weights = (p / p.min()) ** -self.beta if p.all() else np.ones(len(p))  # 0 is drawn only where all are 0
         return Chosen(slots, weights.astype(np.float32))
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
-        """As in `Sampler`; where a slot comes twice, its last TD error counts. Nothing is changed where a TD error is
-        not finite (ValueError), or a slot holds no transition (IndexError)."""
-        slots, td = np.asarray(indices, np.int64), np.asarray(signals["td_error"], np.float64)
-        if not np.isfinite(td).all():
-            raise ValueError("a TD error must be finite")
-        if slots.size and not 0 <= slots.min() <= slots.max() < self.stored:
-            raise IndexError(f"only the slots 0 to {self.stored - 1} hold transitions")
+        """As in `Sampler`; where a slot comes twice, its last TD error counts."""
+        slots, td = checked(indices, signals, "td_error", stored=self.stored)
         priorities = (np.minimum(np.abs(td), self.clip) + self.epsilon) ** self.alpha
         self.tree.set_many(slots, priorities)
         self.max_priority = float(self.tree.priority[slots].max(initial=self.max_priority))

@@ -6,13 +6,12 @@ NOTEBOOK.md, deviation 12, says how we fill the gaps that the paper and the orig
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from common.networks import mlp
+from common.replay.checks import checked, drawable, finite_return
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 from papers.ners.samplers.samplers import Settings, Transitions
 
@@ -23,7 +22,7 @@ TINY = 1e-6  # keeps both logarithms finite
 class ERO(Sampler):
     """Two-stage sampling with a learned first stage; all weights are 1."""
 
-    needs: ClassVar = frozenset({"td_error", "episode"})
+    needs = frozenset({"td_error", "episode"})
 
     def __init__(
         self,
@@ -58,8 +57,7 @@ class ERO(Sampler):
 
     def sample(self, n: int) -> Chosen:
         """Draws uniformly from the subset, or from all transitions while the subset is smaller than a batch."""
-        if self.stored == 0:
-            raise ValueError("nothing to draw: no transition has been added yet")
+        drawable(n, self.stored)
         self.size = n
         slots = self.rng.integers(self.stored, size=n)
         if self.selected >= max(n, self.stored // 10):
@@ -76,12 +74,17 @@ class ERO(Sampler):
         return torch.sigmoid(self.network(features)).squeeze(1)
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
-        self.squashed[indices] = np.tanh(signals["td_error"])
+        slots, _ = checked(indices, signals, "td_error", stored=self.stored)
+        self.squashed[slots] = np.tanh(np.ravel(signals["td_error"]))
         with torch.no_grad():
-            self.phi[indices] = self._network(indices).cpu().numpy()
+            self.phi[slots] = self._network(slots).cpu().numpy()
 
     def episode(self, total_return: float) -> None:
-        """Train the network on the difference between this return and the last episode's, then redraw the subset."""
+        """Train the network on the difference between this return and the last episode's, then redraw the subset.
+
+        ValueError for a return that is not finite.
+        """
+        total_return = finite_return(total_return, "an episode")
         reference, self.reference = self.reference, total_return
         if reference is None or self.stored < self.batch:
             return

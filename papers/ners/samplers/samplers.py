@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from torch import Tensor, nn
@@ -136,7 +136,7 @@ class Proportional(Sampler):
 class PER(Proportional):
     """Prioritised experience replay (Schaul et al. 2016): the score is the size of the TD error plus epsilon."""
 
-    needs: ClassVar = frozenset({"td_error"})
+    needs = frozenset({"td_error"})
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
-        self.set_scores(indices, signals["td_error"])
+        self.prioritized.update(indices, signals)

@@ -85,9 +85,13 @@ class EpisodeMemory(StateView):
         """Store a finished episode; returns its slots int64 [T] and its return (the sum of its rewards).
 
         Qret of all its steps follows from the values recorded while acting, with rho = 1 (Algorithm 2). States are
-        stored as given, standardised. ValueError when there is no room: call `forget` in time.
+        stored as given, standardised. ValueError when there is no room (call `forget` in time), and for an episode
+        without steps, or with other than T + 1 states and values and T of everything else.
         """
         length = len(episode)
+        of_steps = {len(part) for part in (episode.means, episode.stds, episode.rewards)}
+        if not length or of_steps != {length} or {len(episode.states), len(episode.values)} != {length + 1}:
+            raise ValueError(f"an episode of {length} steps needs {length + 1} states and values, {length} of the rest")
         if self._used + length + 1 > len(self.rho):
             raise ValueError(f"no room for {length} steps: {self.n} are stored, where {self.capacity} would do")
         slots = (self._head + np.arange(length + 1)) % len(self.rho)

@@ -4,12 +4,11 @@ A second learner's Delta estimates how far Q is from the optimal Q. A transition
 its bootstrapped target is: exp(-gamma Delta(s', a*) / tau). Which transitions are replayed is left to chance.
 """
 
-from typing import ClassVar
-
 import numpy as np
 import torch
 from torch import Tensor
 
+from common.replay.checks import checked
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 from common.replay.samplers import UniformSampler
 from papers.ter.agents.dqn import DoubleDQN
@@ -30,7 +29,7 @@ class DisCor(Sampler):
             largest error over the actions instead of that of the greedy action.
     """
 
-    needs: ClassVar = frozenset({"td_error", "values", "targets"})
+    needs = frozenset({"td_error", "values", "targets"})
     SMALLEST_TAU = 1e-3  # predicted errors can be negative early on; a negative tau would turn the weights around
 
     def __init__(
@@ -44,6 +43,7 @@ class DisCor(Sampler):
     ):
         self.memory, self.agent, self.errors, self.uniform = memory, agent, errors, UniformSampler(rng)
         self.tau, self.released = tau, released
+        self._drawn = np.empty(0, np.int64)  # the batch that was sampled last
         self._next_error: Tensor | None = None
         self._sum, self._updates = 0.0, 0
 
@@ -54,7 +54,7 @@ class DisCor(Sampler):
         indices = self.uniform.sample(n).indices
         batch = self.memory.batch(indices)
         best = self.agent.greedy(batch)  # a*, which the targets need, too
-        self._next_error = self.next_error(batch, best)
+        self._drawn, self._next_error = indices, self.next_error(batch, best)
         weights, targets = self.weights(self._next_error), self.agent.targets(batch, best)
         return Chosen(indices, weights.cpu().numpy(), targets.cpu().numpy())
 
@@ -75,10 +75,12 @@ class DisCor(Sampler):
         return td.abs() + next_error
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
-        """One step of the error network on the batch that was sampled last."""
-        assert self._next_error is not None, "update() without a sample() before it"
+        """One step of the error network on the batch that was sampled last; ValueError for another one."""
+        if self._next_error is None or not np.array_equal(indices, self._drawn):
+            raise ValueError("DisCor's update() must be of the batch that sample() gave last")
+        _, found = checked(indices, signals, "td_error", stored=self.uniform.stored)
         batch = self.memory.batch(indices)
-        td = torch.from_numpy(signals["td_error"]).to(batch.reward.device)
+        td = torch.from_numpy(found.astype(np.float32)).to(batch.reward.device)
         _, error = self.errors.update(batch, self.targets(self._next_error, td), torch.ones_like(td))
         self._sum += error.mean().item()
         self._updates += 1

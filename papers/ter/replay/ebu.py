@@ -4,15 +4,18 @@ The targets of a whole episode are computed at once, newest transition first, an
 from which the one before it is computed. TER differs in where it goes next: EBU stays within the episode.
 """
 
-from typing import ClassVar
+import bisect
 
 import numpy as np
 
+from common.replay.checks import drawable
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 from common.replay.samplers import PrioritizedSampler
+from common.replay.trail import CUT, Trail
 from papers.ter.agents.dqn import DoubleDQN
 from papers.ter.replay.batch import Memory
 
+NOTHING = np.empty(0, np.int64), np.empty(0)
 CHUNK = 512
 """States of an episode whose values are asked for at once: a game of Atari has thousands."""
 
@@ -62,7 +65,9 @@ def backward_targets(
 class EBU(Sampler):
     """Serves episodes as consecutive minibatches from their end, with targets fixed until the episode is used up.
 
-    An episode whose length is not a multiple of the batch is filled up with the end of further random episodes.
+    An episode whose length is not a multiple of the batch is filled up with the end of further random episodes. One
+    that was given up without an end is served as if the time limit had cut it there. TD errors are needed only for the
+    share that `prioritized` supplies.
 
     Args:
         memory: the stored transitions, in the order of time.
@@ -77,7 +82,7 @@ class EBU(Sampler):
         prioritized: None where that is 0.
     """
 
-    needs: ClassVar = frozenset({"step", "td_error", "values", "targets"})
+    needs = frozenset({"step", "td_error", "values", "targets"})
 
     def __init__(
         self,
@@ -92,30 +97,38 @@ class EBU(Sampler):
         per_share: float = 0.0,
         prioritized: PrioritizedSampler | None = None,
     ):
+        if not 0 <= per_share < 1:
+            raise ValueError(f"per_share must lie in [0, 1), not be {per_share}")
+        if per_share and prioritized is None:
+            raise ValueError(f"a per_share of {per_share} needs `prioritized`, where that share of a batch comes from")
         self.memory, self.agent, self.rng = memory, agent, rng
         self.beta, self.double, self.drop_first = beta, double, drop_first
         self.timeouts, self.timeout_is_done = timeouts, timeout_is_done
         self.per_share, self.prioritized = per_share, prioritized
+        self.needs = frozenset({"step", "values", "targets"} | ({"td_error"} if per_share else set()))
         self.count = 0  # transitions seen
+        self.trail = Trail()
         self._running: dict[int, list[int]] = {}  # env_id -> numbers of its episode's transitions so far
-        self._episodes: list[tuple[np.ndarray, bool]] = []  # numbers of its transitions, whether its end is absorbing
+        # Numbers of its transitions, whether its end is absorbing: sorted by the first of its numbers. Episodes of
+        # environments side by side do not end in the order in which they began, and they leave in that.
+        self._episodes: list[tuple[np.ndarray, bool]] = []
         self._oldest = 0  # episodes before this place have been overwritten
-        self._pending: list[tuple[np.ndarray, np.ndarray]] = []  # minibatches (slots, targets), next one last
+        self._pending = NOTHING  # numbers and targets that are to be served, next one first
         self._pending_from = 0  # number of the oldest transition among them
 
     def add(self, index: int, step: Step | None = None) -> None:
         assert step is not None, "EBU reads steps"
-        running = self._running.setdefault(step.env_id, [])
-        running.append(self.count)
+        if index != self.count % self.memory.capacity:
+            raise ValueError(f"slots are filled in turn: {self.count % self.memory.capacity} is next, not {index}")
+        if self.trail.add(step) == CUT:
+            self._close(step.env_id, self.timeouts, absorbing=False)
+        self._running.setdefault(step.env_id, []).append(self.count)
         self.count += 1
         if step.ended:
-            numbers = np.array(running[self.drop_first :], np.int64)
-            if len(numbers) and (self.timeouts or step.terminated):
-                self._episodes.append((numbers, step.terminated or self.timeout_is_done))
-            running.clear()
+            self._close(step.env_id, self.timeouts or step.terminated, step.terminated or self.timeout_is_done)
         alive = self.count - self.memory.capacity  # number of the oldest transition in the memory
         if self._pending_from < alive:
-            self._pending = []  # overwritten before they were served
+            self._pending = NOTHING  # overwritten before they were served
         while self._oldest < len(self._episodes) and self._episodes[self._oldest][0][0] < alive:
             self._oldest += 1
         if self._oldest > 10_000:  # keep the list short without paying for a shift at every episode
@@ -124,8 +137,20 @@ class EBU(Sampler):
         if self.prioritized is not None:
             self.prioritized.add(index)
 
+    def cut(self, env_id: int | None = None) -> None:
+        self.trail.cut(env_id)
+        for env in [*self._running] if env_id is None else [env_id]:
+            self._close(env, self.timeouts, absorbing=False)
+
+    def _close(self, env_id: int, kept: bool, absorbing: bool) -> None:
+        """The running episode of an environment is over; `kept`: it may be served."""
+        numbers = np.array(self._running.pop(env_id, [])[self.drop_first :], np.int64)
+        if len(numbers) and kept:
+            bisect.insort(self._episodes, (numbers, absorbing), lo=self._oldest, key=lambda episode: episode[0][0])
+
     def sample(self, n: int) -> Chosen | None:
-        if not self._pending and self._oldest == len(self._episodes):
+        drawable(n, 1)  # where nothing is stored, it waits
+        if not len(self._pending[0]) and self._oldest == len(self._episodes):
             return None  # no episode has ended yet
         mixed = int(self.per_share * n)
         indices, targets = self._next(n - mixed)
@@ -139,18 +164,18 @@ class EBU(Sampler):
 
     def _next(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """The next minibatch: slots ``(n,)`` int64, newest first, and their targets ``(n,)`` float64."""
-        if not self._pending:
+        numbers, targets = self._pending
+        if not len(numbers):
             numbers, targets = self._episode()
-            while len(numbers) % n:
-                more_numbers, more_targets = self._episode()
-                room = n - len(numbers) % n
-                numbers = np.append(numbers, more_numbers[:room])
-                targets = np.append(targets, more_targets[:room])
-            slots = numbers % self.memory.capacity
             self._pending_from = numbers.min()
-            # The first minibatch to be trained on, the end of the episode, goes last.
-            self._pending = [(slots[i : i + n], targets[i : i + n]) for i in range(0, len(slots), n)][::-1]
-        return self._pending.pop()
+        while len(numbers) % n:
+            more_numbers, more_targets = self._episode()
+            room = n - len(numbers) % n
+            numbers = np.append(numbers, more_numbers[:room])
+            targets = np.append(targets, more_targets[:room])
+            self._pending_from = min(self._pending_from, numbers[-1])
+        self._pending = numbers[n:], targets[n:]
+        return numbers[:n] % self.memory.capacity, targets[:n]
 
     def _episode(self) -> tuple[np.ndarray, np.ndarray]:
         numbers, absorbing = self._episodes[self.rng.integers(self._oldest, len(self._episodes))]
@@ -172,5 +197,7 @@ class EBU(Sampler):
         return np.concatenate(values), np.concatenate(choice) if self.double else None
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
-        if self.prioritized is not None:
+        if self.prioritized is None:
+            super().update(indices, signals)
+        else:
             self.prioritized.update(indices, signals)

@@ -33,7 +33,7 @@ class TileMemory:
     def __init__(self, env: Any, capacity: int, pictures: int | None, device: str = "cpu", beside: int = 0):
         announce(capacity, FIELDS, beside)
         self.ring, self.capacity, self.device = Ring(capacity, FIELDS), capacity, device
-        self.states, self.state = StateTable(env.grid_shape), -1  # the number of where the episode is
+        self.states, self.state = StateTable(env.grid_shape), -1  # where the episode is; -1: none is running
         self.pixels = SymbolicPixels(env.tiles, env.grid_shape, pictures, device) if pictures else None
         self._last: tuple[np.ndarray, Batch] | None = None
 
@@ -50,9 +50,13 @@ class TileMemory:
         self.state = self.states.see(state)
 
     def add(self, action: int, reward: float, next_state: np.ndarray, absorbing: bool, ended: bool = False) -> int:
-        """Store the transition from where the episode is to ``next_state``, where it goes on; returns its slot."""
-        before, self.state, self._last = self.state, self.states.see(next_state), None
-        return self.ring.add(state=before, action=action, reward=reward, next_state=self.state, absorbing=absorbing)
+        """Store the transition from where the episode is to ``next_state``, where it goes on unless it has ``ended``;
+        returns its slot. ValueError before the first ``begin``, and after an end."""
+        if self.state < 0:
+            raise ValueError("no episode is running: call begin() with its first state")
+        before, after, self._last = self.state, self.states.see(next_state), None
+        self.state = -1 if ended else after
+        return self.ring.add(state=before, action=action, reward=reward, next_state=after, absorbing=absorbing)
 
     def batch(self, indices: np.ndarray) -> Batch:
         """The transitions in the slots ``indices``, on the learner's device. The last batch is kept: a method that

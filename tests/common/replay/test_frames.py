@@ -59,7 +59,10 @@ def picture(number: int) -> np.ndarray:
 
 
 def play(memory: FrameMemory, twin: Twin, ends: list[str], rewards: np.random.Generator) -> list[int]:
-    """One step per entry of `ends`; returns the slots in the order in which the memory named them."""
+    """One step per entry of `ends`; returns the slots in the order in which the memory named them.
+
+    "cut": the episode is given up after the step, which is all the same to the twin as if the time limit had cut it.
+    """
     number = sum(len(episode.frames) for episode in twin.episodes)
     slots = []
     for end in ends:
@@ -71,10 +74,11 @@ def play(memory: FrameMemory, twin: Twin, ends: list[str], rewards: np.random.Ge
         episode.frames.append(picture(number))
         episode.actions.append(number % 5)
         episode.rewards.append(float(rewards.integers(-3, 4)))
-        episode.end = end
+        episode.end = "truncated" if end == "cut" else end
         slots += memory.add(
             episode.actions[-1], episode.rewards[-1], picture(number), end == "terminated", end == "truncated"
         )
+        slots += memory.cut() if end == "cut" else []
         number += 1
     return slots
 
@@ -94,7 +98,7 @@ def assert_equal_to_twin(memory: FrameMemory, twin: Twin) -> None:
         assert float(batch.discount[row]) == pytest.approx(discount)
 
 
-ends = st.lists(st.sampled_from(["goes on"] * 5 + ["terminated", "truncated"]), min_size=1, max_size=60)
+ends = st.lists(st.sampled_from(["goes on"] * 5 + ["terminated", "truncated", "cut"]), min_size=1, max_size=60)
 
 
 @settings(deadline=None)
@@ -192,7 +196,16 @@ def test_misuse():
     memory = FrameMemory(10, 3, 0.99, cut_every=1, shape=SHAPE)
     memory.reset(picture(1))
     memory.add(0, 0.0, picture(2), False, False)
-    with pytest.raises(ValueError, match="has not ended"):
+    with pytest.raises(ValueError, match=r"has not ended.*; call cut\(\) first$"):
         memory.reset(picture(3))
+    assert memory.cut() == [0] and memory.cut() == []
+    memory.reset(picture(3))
+    memory.add(0, 0.0, picture(4), True, False)
+    fresh = FrameMemory(10, 3, 0.99, cut_every=1, shape=SHAPE)
+    for one in (memory, fresh):  # after an end, and before a beginning
+        stored, seen = len(one), one.seen
+        with pytest.raises(ValueError, match=r"^no episode is running: call reset\(\) with its first frame$"):
+            one.add(0, 0.0, picture(5), False, False)
+        assert (len(one), one.seen) == (stored, seen)
     with pytest.raises(MemoryError, match="choose a smaller replay capacity"):
         FrameMemory(10**12, 20, 0.99, cut_every=13_500)

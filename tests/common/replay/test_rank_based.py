@@ -95,7 +95,7 @@ def test_the_same_draws_as_the_twin(script, alpha, beta_steps, rerank_every, see
     for name, *arguments in [("extend", [3, 4, 5]), *script, ("sample", 1), ("extend", [0]), ("sample", 1)]:
         if name == "sample":
             if not twin.entries:
-                with pytest.raises(ValueError, match="only 0 are stored"):
+                with pytest.raises(ValueError, match="nothing to draw"):
                     sampler.sample(1)
                 continue
             n = min(arguments[0], len(twin.entries))
@@ -157,7 +157,7 @@ def test_td_errors_take_effect_after_ten_calls():
 
 def test_too_few_transitions_are_said_and_nothing_is_consumed():
     sampler = RankBasedSampler(4, np.random.default_rng(0), beta_steps=9)
-    with pytest.raises(ValueError, match="cannot draw 1 different transitions: only 0 are stored"):
+    with pytest.raises(ValueError, match="no transition has been added"):
         sampler.sample(1)
     assert sampler.calls == 0
     assert sampler.rng.random() == np.random.default_rng(0).random()
@@ -166,10 +166,10 @@ def test_too_few_transitions_are_said_and_nothing_is_consumed():
 @pytest.mark.parametrize(("call", "error", "words"), [
     (lambda s: s.update([0, 1], {"td_error": [0.5, np.nan]}), ValueError, "finite"),
     (lambda s: s.update([0, 1], {"td_error": [0.5, -np.inf]}), ValueError, "finite"),
-    (lambda s: s.update([0, 1], {"td_error": [0.5]}), ValueError, "not 1 for 2"),
+    (lambda s: s.update([0, 1], {"td_error": [0.5]}), ValueError, "1 entries for 2 slots"),
     (lambda s: s.update([0, 3], {"td_error": [0.5, 0.5]}), ValueError, "slot 3 holds no transition"),
-    (lambda s: s.update([0, 4], {"td_error": [0.5, 0.5]}), IndexError, "slots run from 0 to 3"),
-    (lambda s: s.update([0, -1], {"td_error": [0.5, 0.5]}), IndexError, "not from -1 to 0"),
+    (lambda s: s.update([0, 4], {"td_error": [0.5, 0.5]}), IndexError, "slot 4 .* slots run from 0 to 3"),
+    (lambda s: s.update([0, -1], {"td_error": [0.5, 0.5]}), IndexError, "slot -1"),
     (lambda s: s.remove([0, 3]), ValueError, "slot 3 holds no transition"),
     (lambda s: s.remove([0, 4]), IndexError, "not from 0 to 4"),
     (lambda s: s.extend([0, 4]), IndexError, "not from 0 to 4"),

@@ -126,8 +126,6 @@ def test_beta_goes_linearly_to_one_with_the_calls():
 
 
 def test_what_is_wrong_is_said():
-    with pytest.raises(ValueError, match="cannot draw 4 different items: only 3"):
-        prioritized(filled=3).sample(4)
     with pytest.raises(ValueError, match="nothing to draw"):
         prioritized(filled=0, stratified=True).sample(1)
     with pytest.raises(ValueError, match="no transition has been added"):

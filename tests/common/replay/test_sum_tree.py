@@ -135,16 +135,22 @@ def test_a_wrong_priority_is_refused(priority):
     assert tree.total == 6
 
 
-def test_what_is_wrong_is_said():
+def test_fewer_are_drawn_where_fewer_have_a_priority():
     tree = tree_of([1, 0, 3, 0])
-    with pytest.raises(ValueError, match="cannot draw 3 different items: only 2"):
-        tree.draw_distinct(3, np.random.default_rng(0))
+    assert sorted(tree.draw_distinct(3, np.random.default_rng(0)).tolist()) == [0, 2]
     assert tree[:].tolist() == [1, 0, 3, 0]
     assert tree.total == 4
+    assert SumTree(4).draw_distinct(1, np.random.default_rng(0)).tolist() == []
+
+
+def test_the_largest_of_new_priorities_is_told():
+    assert SumTree(3).set_many([0, 1, 0], [2.0, 5.0, 1.0]) == 5.0
+    assert SumTree(3).set_many([], []) == 0.0
+
+
+def test_what_is_wrong_is_said():
     with pytest.raises(ValueError, match="all priorities are zero"):
         SumTree(4).find([0.0])
-    with pytest.raises(ValueError, match="only 0"):
-        SumTree(4).draw_distinct(1, np.random.default_rng(0))
     with pytest.raises(ValueError, match="at least 1"):
         SumTree(0)
     with pytest.raises(ValueError, match="as many priorities as indices"):

@@ -639,8 +639,9 @@ def test_slots_wrap_round_with_the_memory(form):
         episode(sampler, start, start + 1, start + 2, start + 3)
     # of 18 transitions the last four are left: 14 to 17, in slots 2, 3, 0, 1
     assert sorted(sampler.sample(4)[0].tolist()) == [0, 1, 2, 3]
-    with pytest.raises(AssertionError, match="the same transitions"):
+    with pytest.raises(ValueError, match="slots are filled in turn: 2 is next, not 0"):
         sampler.add(0, step(0, 1))
+    assert sampler.graph.count == 18
 
 
 def test_returns_since_the_start_of_the_episode(form):

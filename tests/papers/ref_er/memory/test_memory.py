@@ -403,3 +403,18 @@ def test_a_full_memory_refuses_an_episode_and_stays_as_it_is():
     memory.forget()
     memory.add(episode(5))
     assert memory.n == 15
+
+
+@pytest.mark.parametrize(("name", "entries"), [("states", 1), ("states", 3), ("values", 1), ("means", 2), ("stds", 1)])
+def test_an_episode_that_lacks_something_is_refused_and_nothing_changes(name, entries):
+    """One whose last state was never seen, say, because its collector started anew."""
+    memory = make()
+    memory.add(episode(4))
+    before, cut = snapshot(memory), episode(3)
+    setattr(cut, name, getattr(cut, name)[:entries])
+    for wrong, length in ((cut, 3), (Episode(), 0)):
+        with pytest.raises(ValueError, match=f"^an episode of {length} steps needs {length + 1} states"):
+            memory.add(wrong)
+    assert len(memory) == 1 and memory.n == 4
+    for key, array in snapshot(memory).items():
+        np.testing.assert_array_equal(array, before[key])

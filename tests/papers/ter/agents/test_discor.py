@@ -97,7 +97,9 @@ def test_what_is_sampled():
 
 def learn(ours, next_error, td) -> None:
     """An update with this `next_error`."""
-    ours._next_error = next_error
+    for index in range(3):
+        ours.add(index)
+    ours._drawn, ours._next_error = np.arange(3), next_error
     ours.update(np.arange(3), {"td_error": td.numpy()})
 
 

@@ -55,6 +55,21 @@ def test_a_batch_is_kept_until_something_is_stored():
     assert torch.equal(later.next_frame[0], batch.frame[0]) and later.absorbing.tolist()[0] == 1.0
 
 
+def test_no_step_begins_where_an_episode_has_ended():
+    memory, (one, two, three) = TileMemory(ENV, 20, None), np.eye(3, 6, dtype=np.uint8).reshape(3, 2, 3)
+    with pytest.raises(ValueError, match=r"^no episode is running: call begin\(\) with its first state$"):
+        memory.add(0, 0.0, one, False)
+    memory.begin(one)
+    memory.add(0, 0.0, two, False, ended=True)
+    with pytest.raises(ValueError, match="no episode is running"):
+        memory.add(0, 0.0, three, False)
+    assert len(memory.ring) == 1
+    memory.begin(three)
+    memory.begin(one)  # the one before was given up
+    memory.add(0, 0.0, three, False)
+    np.testing.assert_array_equal(memory.states[memory["state"][:2]], [one, one])
+
+
 WEIGH = """
 import numpy as np
 from papers.ter.replay import fast_graph, graph, states

@@ -1,0 +1,99 @@
+"""What a sampler is told and asked, checked in one place: refused in one line, before anything has changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def _wrong(slots, values, stored):
+    """What is wrong: slots outside 0 .. stored - 1 (1), values that are not finite (2), both (3), or nothing (0)."""
+    outside = infinite = False
+    for k in range(slots.size):  # no branch in the loops: a batch takes a tenth of what NumPy's calls would
+        outside |= (slots[k] < 0) | (slots[k] >= stored)
+    for k in range(values.size):
+        infinite |= not (values[k] - values[k] == 0.0)
+    return outside + 2 * infinite
+
+
+NO_SLOTS = np.empty(0, np.int64)
+
+
+def checked(indices: Any, signals: Mapping[str, Any], *names: str, stored: int) -> tuple[np.ndarray, ...]:
+    """The slots int64 [n] of a batch, and its signals `names`, float64 [n] each: every `update` begins with it.
+
+    Args:
+        indices: whole numbers [n].
+        signals: of the batch, as `Sampler.update` gets them.
+        stored: slots that are filled: the first ones.
+
+    Raises:
+        ValueError: a signal is missing, is not finite, or has not one entry per slot.
+        IndexError: a slot holds no transition.
+        TypeError: slots are not whole numbers.
+    """
+    slots = whole(indices)
+    found = [slots]
+    for name in names:
+        if name not in signals:
+            raise ValueError(f"update() needs the signal {name!r}, not only: {', '.join(sorted(signals)) or 'nothing'}")
+        column = flat(signals[name], np.float64)
+        if column.size != slots.size:
+            raise ValueError(f"the signal {name!r} has {column.size} entries for {slots.size} slots")
+        if _wrong(slots, column, stored):
+            _refuse(slots, name, column, stored)
+        found.append(column)
+    return tuple(found)
+
+
+def all_finite(signals: Mapping[str, Any]) -> None:
+    """ValueError where a signal is not finite: the check of samplers that read none, so that all refuse the same."""
+    for name, values in signals.items():
+        column = flat(values, np.float64)
+        if _wrong(NO_SLOTS, column, 0):
+            _refuse(NO_SLOTS, name, column, 0)
+
+
+def finite_return(value: float, what: str) -> float:
+    """The return `value` of `what`, such as "an episode". ValueError where it is not finite."""
+    if not math.isfinite(value):
+        raise ValueError(f"the return of {what} must be finite, not {value}")
+    return float(value)
+
+
+def flat(values: Any, dtype: type) -> np.ndarray:
+    """`values` as [n], in one type and memory layout, so that each kernel is compiled exactly once."""
+    array: np.ndarray = np.asarray(values, dtype)
+    return array if array.ndim == 1 and array.flags.c_contiguous else np.ascontiguousarray(array).reshape(-1)
+
+
+def drawable(n: int, stored: int) -> None:
+    """ValueError unless a batch of `n` can be drawn from `stored` transitions, if need be some more than once."""
+    if n < 1:
+        raise ValueError(f"a batch has at least 1 transition, not {n}")
+    if not stored:
+        raise ValueError("nothing to draw: no transition has been added yet")
+
+
+def whole(indices: Any) -> np.ndarray:
+    """Slots int64 [n]. TypeError where they are not whole numbers: 1.7 is not taken for 1, nor True for a slot."""
+    slots = np.asarray(indices)
+    if slots.dtype != np.int64 or slots.ndim != 1:
+        if slots.size and slots.dtype.kind not in "iu":
+            raise TypeError(f"slots must be whole numbers, not {slots.dtype}")
+        slots = slots.astype(np.int64).reshape(-1)
+    return slots
+
+
+def _refuse(slots: np.ndarray, name: str, column: np.ndarray, stored: int) -> None:
+    """The error of what `_wrong` has found."""
+    outside = slots[(slots < 0) | (slots >= stored)]
+    if outside.size:
+        raise IndexError(f"slot {outside[0]} holds no transition; slots run from 0 to {stored - 1}")
+    place = int(np.flatnonzero(~np.isfinite(column))[0])
+    raise ValueError(f"the signal {name!r} must be finite: its entry {place} is {column[place]}")
