@@ -11,9 +11,10 @@ STALE ?= again
 TENSORBOARD ?=
 HOURS ?= 2
 DRY ?=
-# From the command line alone: shells have an ENV of their own.
-N = 100
-$(foreach name,SEED PAPER ENV METHOD OUT A B METRICS,$(eval $(name) =))
+# From the command line alone, also with `make -e`: shells have an ENV of their own.
+OWN := N SEED PAPER ENV METHOD OUT A B METRICS
+$(foreach name,$(OWN),$(if $(filter environment,$(origin $(name))),$(eval override undefine $(name))))
+N ?= 100
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -141,8 +142,11 @@ ter-own-replayed: ##  10 | not in the paper: distance to the goal of what each m
 ter-own-predecessors: ## 3 | not in the paper: sweeps with 1 and with 3 predecessors, without a network
 
 quoted = '$(subst ','\'',$(1))'
-HERE := $(call quoted,$(strip $(MAKEFILE_LIST)))
-TARGETS := $(shell awk -F: '/^[a-z][a-z0-9-]*: *\#\#/ {print $$1}' $(HERE))
+# This file is the last of the list; paths may have spaces, so it is what is left once the first words are taken away.
+hash := \#
+HERE := $(call quoted,$(shell here=$(call quoted, $(MAKEFILE_LIST)); \
+    while [ ! -f "$$here" ] && [ "$$here" != "$${here$(hash)* }" ]; do here=$${here$(hash)* }; done; printf %s "$$here"))
+TARGETS := $(shell awk -F: '/^[a-z][a-z0-9-]*: *\#\#/ {print $$1}' < $(HERE))
 .PHONY: $(TARGETS)
 
 # ---- a typing mistake costs one line, not an installation -------------------------------------------------------------
@@ -159,7 +163,7 @@ $(if $(WRONG),$(error $(WRONG)))
 help:
 	@echo "Targets, with minutes on 2 cores at SCALE=quick after installation (finished runs are not repeated):"
 	@awk 'BEGIN {FS = ": *## *"} /^[a-z][a-z0-9-]*: *##/ {split($$2, cell, / *\| */); \
-	    printf "  %-28s %4s min  %s\n", $$1, cell[1], cell[2]}' $(HERE)
+	    printf "  %-28s %4s min  %s\n", $$1, cell[1], cell[2]}' < $(HERE)
 	@echo "Variables: SCALE=smoke|quick|long|full (now $(SCALE))  JOBS=processes ($(or $(JOBS),one per core))  DEVICE=cpu|cuda ($(DEVICE))"
 	@echo "    LAUNCHER=local|ray|slurm ($(LAUNCHER))  SEEDS=5 (0 to 4) or 3,7 ($(or $(SEEDS),the experiments' own))"
 	@echo "    TENSORBOARD=1 (event files beside the runs)  STALE=again|keep ($(STALE); runs whose code has changed)"

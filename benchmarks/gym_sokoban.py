@@ -135,7 +135,7 @@ def reverse_play_is_equal(peer: Original, shape: tuple[int, int], boxes: int) ->
     fixed = np.where(room == levels.PLAYER, levels.FLOOR, room)
     state, score, _ = peer.rooms.reverse_playing(np.where(room == levels.TARGET, levels.BOX, room), fixed)
     codes = codes_of(fixed, np.where(state == levels.BOX_ON_TARGET, levels.BOX, state))
-    level, our_score = levels.reverse_play(room.astype(np.uint8))
+    level, our_score, _ = levels.reverse_play(room.astype(np.uint8))
     return bool(score == our_score and np.array_equal(level, codes))
 
 
@@ -199,7 +199,7 @@ class Sample:
 def our_attempt(rng: np.random.Generator, shape: tuple[int, int], boxes: int) -> np.ndarray | None:
     """One attempt as the package counts them: it fails after too few cells, or the fourth room of score 0."""
     for _ in range(TRIES):
-        level, result = levels.try_once(rng, *shape, boxes, levels.default_walk(shape))
+        level, result, _ = levels.try_once(rng, *shape, boxes, levels.default_walk(shape))
         if result == levels._MADE:
             return level
         if result == levels._TOO_FEW_CELLS:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import gymnasium
 import numpy as np
+from gymnasium.vector import AutoresetMode
 from numba import njit
 
 from benchmarks.rows import Row
@@ -67,7 +68,7 @@ def _through_gymnasium(env: gymnasium.Env, actions: np.ndarray) -> Callable[[], 
 
 def _in_lock_step(actions: np.ndarray) -> Callable[[], float]:
     """The same for the first episodes side by side, each of which counts with the steps that it took."""
-    envs: HandVector = gymnasium.make_vec("envs:Hand-v1", num_envs=SIDE_BY_SIDE).unwrapped  # type: ignore[assignment]
+    envs = HandVector(SIDE_BY_SIDE, autoreset_mode=AutoresetMode.DISABLED)
     side_by_side = np.ascontiguousarray(actions[:SIDE_BY_SIDE].swapaxes(0, 1))
 
     def task() -> float:

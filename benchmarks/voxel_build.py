@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import gymnasium
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from benchmarks.rows import Row
 from benchmarks.timing import clock, interleaved
@@ -47,7 +48,8 @@ def _actions(steps: int, n: int) -> np.ndarray:
 
 def _in_lock_step(name: str, picture: tuple[int, int] | None, repeats: int) -> Callable[[], float]:
     """A task for `interleaved`: microseconds per step of one episode, resets not counted."""
-    envs: VoxelBuildVector = gymnasium.make_vec(f"envs:{name}-v0", num_envs=SIDE_BY_SIDE, picture=picture).unwrapped  # type: ignore[assignment]
+    how = {"picture": picture, "autoreset_mode": AutoresetMode.DISABLED}
+    envs: VoxelBuildVector = gymnasium.make_vec(f"envs:{name}-v0", num_envs=SIDE_BY_SIDE, **how).unwrapped  # type: ignore[assignment]
     actions = _actions(envs.task.max_steps, SIDE_BY_SIDE)
 
     def timed() -> float:

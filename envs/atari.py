@@ -22,6 +22,9 @@ import numpy as np
 from gymnasium import spaces
 from numba import njit
 
+from envs.actions import whole_number
+from envs.reset_options import check_names
+
 try:
     import ale_py
     from ale_py import roms
@@ -112,6 +115,7 @@ class Atari(gymnasium.Env):
         self._rows, self._columns = neighbours(height), neighbours(width)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
+        check_names(options, ())
         super().reset(seed=seed)
         if seed is not None:
             self._seed, self._goes_on = int(self.np_random.integers(2**31)), False
@@ -131,8 +135,7 @@ class Atari(gymnasium.Env):
         return self._frame(1), {"lives": self._lives, "life_lost": False}
 
     def step(self, action):
-        if not 0 <= action < len(self._actions):
-            raise ValueError(f"actions of {self.game} are 0 to {len(self._actions) - 1}, not {action}")
+        action = whole_number(action, len(self._actions))
         reward, seen, stops = 0.0, 0, False
         for frame in range(REPEAT):
             reward += self._act(self._actions[action])

@@ -23,6 +23,8 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from envs.actions import finite_numbers, whole_number
+from envs.reset_options import check_names
 from envs.window import Window
 
 Quit = Literal["terminal", "timeout"]
@@ -62,6 +64,7 @@ class BitFlip(gymnasium.Env):
         self._window = Window(type(self).__name__, self.metadata["render_fps"])
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
+        check_names(options, ())
         super().reset(seed=seed)
         while True:
             self.bits, self.goal = self.np_random.integers(2, size=(2, self.n)).astype(np.float32)
@@ -73,9 +76,8 @@ class BitFlip(gymnasium.Env):
         return self._observe(), {"is_success": False}
 
     def step(self, action):
-        if not 0 <= action < self.n + (self.quit is not None):
-            raise ValueError(f"actions are 0 to {self.n - (self.quit is None)}, not {action}")
-        gives_up = bool(action == self.n)
+        action = whole_number(action, self.n + (self.quit is not None))
+        gives_up = action == self.n
         if not gives_up:
             self.bits[action] = 1.0 - self.bits[action]
         self.steps += 1
@@ -121,7 +123,7 @@ class BitFlipBox(BitFlip):
         self.action_space = spaces.Box(-1.0, 1.0, (n + (quit is not None),), np.float32)
 
     def step(self, action):
-        return super().step(int(np.argmax(action)))
+        return super().step(int(np.argmax(finite_numbers(action, self.n + (self.quit is not None)))))
 
 
 # ---- exact values ----------------------------------------------------------------------------------------------------

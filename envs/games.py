@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numba import njit
+
+from envs.actions import whole_numbers
 
 
 class Games:
@@ -33,24 +34,11 @@ class Games:
     def step(self, running: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One action, int64 (m,), in each of the games with the numbers `running`, int64 (m,), all of them different:
         rewards float64, whether the game has ended, terminated or truncated, and info["success"], both bool (m,)."""
-        running, actions = np.asarray(running, np.int64), np.asarray(actions, np.int64)
-        if running.shape != actions.shape:
-            raise ValueError(f"{len(actions)} actions for {len(running)} games")
-        for what, numbers, n in (("game", running, len(self.codes)), ("action", actions, self.n_actions)):
-            if not _within(numbers, n):
-                raise ValueError(f"{what}s are 0 to {n - 1}, not {numbers}")
+        running = whole_numbers(running, len(self.codes), len(running), "games")
+        actions = whole_numbers(actions, self.n_actions, len(running))
         if self._chance:
             actions = actions.copy()
             for i, game in enumerate(running):
                 if self._generators[game].random() < self._chance:
                     actions[i] = self._generators[game].integers(self.n_actions)
         return self._step_all(self.codes, self._states, running, actions)
-
-
-@njit(cache=True)
-def _within(numbers, n):
-    """Are all of them 0 to n - 1? In NumPy this would cost as much as the games."""
-    for number in numbers:
-        if number < 0 or number >= n:
-            return False
-    return True

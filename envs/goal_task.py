@@ -13,6 +13,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from envs.reset_options import asked_array, check_names, shown
 from envs.window import Window
 
 
@@ -77,6 +78,22 @@ class GoalTask:
         """Whether a goal within `bounds` is one that some state meets."""
         return True
 
+    def check(self, state: np.ndarray) -> None:
+        """ValueError for a state, finite numbers of the right shape and type, that no episode can begin with."""
+        low, high, _, _ = self.bounds()
+        seen = self.observe(state[None])[0]
+        for number, least, most in zip(seen.flat, low.flat, high.flat):
+            if not least <= number <= most:
+                raise ValueError(f"the state {shown(state.tolist())} has {number} where {least} to {most} is right")
+
+    def check_goal(self, goal: np.ndarray) -> None:
+        """ValueError for a goal float32 [*goal_shape] that no state meets."""
+        _, _, low, high = self.bounds()
+        if not ((goal >= low) & (goal <= high)).all():
+            raise ValueError(f"the goal {shown(goal.tolist())} lies outside of {shown(spaces.Box(low, high))}")
+        if not self.contains(goal):
+            raise ValueError(f"no state meets the goal {shown(goal.tolist())}")
+
     def bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Smallest and largest observation, smallest and largest goal, float32: what gymnasium wants to know."""
         raise NotImplementedError
@@ -115,21 +132,19 @@ class GoalEnv(gymnasium.Env):
         self._window = Window(type(task).__name__, self.metadata["render_fps"])
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
-        super().reset(seed=seed)
         options = options or {}
-        if unknown := options.keys() - {"state", "goal"}:
-            raise ValueError(f"unknown reset options {sorted(unknown)}: right are state and goal")
-        start, goal = self.task.starts(1, self.np_random)[0], self.task.goals(1, self.np_random)[0]
-        state = np.array(options.get("state", start), start.dtype)
-        goal = np.array(options.get("goal", goal), np.float32)
-        if state.shape != start.shape:
-            raise ValueError(f"a state has the shape {start.shape}, not {state.shape}")
-        space = self.observation_space["desired_goal"]  # type: ignore[index]
-        if not space.contains(goal):
-            raise ValueError(f"the goal {goal.tolist()} lies outside of {space}")
-        if not self.task.contains(goal):
-            raise ValueError(f"no state meets the goal {goal.tolist()}")
-        self.state, self.goal = state, goal
+        check_names(options, ("state", "goal"))
+        asked = {}
+        if "state" in options:
+            like = self.task.starts(1, np.random.default_rng(0))[0]
+            asked["state"] = asked_array("state", options["state"], (like.shape,), like.dtype)
+            self.task.check(asked["state"])
+        if "goal" in options:
+            asked["goal"] = asked_array("goal", options["goal"], (self.task.goal_shape,), np.float32)
+            self.task.check_goal(asked["goal"])
+        super().reset(seed=seed)  # until here nothing has changed, after it nothing can be wrong
+        state, goal = self.task.starts(1, self.np_random)[0], self.task.goals(1, self.np_random)[0]
+        self.state, self.goal = asked.get("state", state), asked.get("goal", goal)
         self.steps = 0
         if self.render_mode == "human":
             self.render()

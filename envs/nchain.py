@@ -4,6 +4,9 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
+from envs.actions import whole_number
+from envs.reset_options import check_names
+
 FORWARD, BACKWARD = 0, 1
 CELL = 32
 """Pixels per state in a rendered picture."""
@@ -32,12 +35,14 @@ class NChain(gym.Env):
         self._state = self._steps = 0
 
     def reset(self, *, seed: int | None = None, options: dict | None = None):
+        check_names(options, ())
         super().reset(seed=seed)
         self._state = self._steps = 0
         return self._state, {}
 
     def step(self, action):
-        self._state = self._state + 1 if action == FORWARD else max(self._state - 1, 0)
+        forward = whole_number(action, 2) == FORWARD
+        self._state = self._state + 1 if forward else max(self._state - 1, 0)
         self._steps += 1
         terminated = self._state == self.n - 1
         truncated = self._steps >= self.max_steps and not terminated

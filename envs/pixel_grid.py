@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from envs.actions import whole_numbers
 from envs.goal_task import GoalEnv, GoalTask
 
 TOGGLE = 4
@@ -93,10 +94,10 @@ class PixelGrid(GoalTask):
 
     def step(self, states: np.ndarray, actions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """A move off the grid, which `legal` forbids, stops at the border. There is no noise: `rng` is not used."""
-        after = states.copy()
+        actions, after = whole_numbers(actions, self.n_actions, len(states)), states.copy()
         location = np.clip(states[:, -2:] + SHIFTS[actions], 0, self.size - 1)
         after[:, -2:] = location
-        toggled = np.flatnonzero(np.asarray(actions) == TOGGLE)
+        toggled = np.flatnonzero(actions == TOGGLE)
         row, column = location[toggled].T
         after[toggled, row * self.size + column] ^= 1
         return after
@@ -120,6 +121,14 @@ class PixelGrid(GoalTask):
 
     def contains(self, goal: np.ndarray) -> bool:
         return bool(((goal == 0) | (goal == 1)).all())
+
+    def check(self, state: np.ndarray) -> None:
+        """Pixels are 0 or 1, and the location is one of them."""
+        if state[:-2].max() > 1 or state[-2:].max() >= self.size:
+            raise ValueError(
+                f"a state is {self.size**2} pixels, 0 or 1, and a row and a column below {self.size}, not pixels of up "
+                f"to {state[:-2].max()}, row {state[-2]} and column {state[-1]}"
+            )
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         shapes = self.observation_shape, self.observation_shape, self.goal_shape, self.goal_shape

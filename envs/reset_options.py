@@ -1,4 +1,4 @@
-"""What `reset` of tasks with goals, and of their vector environments, may be told: read and checked before anything is
+"""What `reset` of every environment, and of vector environments, may be told: read and checked before anything is
 changed."""
 
 from __future__ import annotations
@@ -8,12 +8,38 @@ from typing import Any
 
 import numpy as np
 from gymnasium.utils.seeding import np_random
+from gymnasium.vector import AutoresetMode
 
 
-def check_names(options: dict[str, Any], right: tuple[str, ...]) -> None:
+def check_names(options: dict[str, Any] | None, right: tuple[str, ...]) -> None:
     """ValueError for options of `reset` that there are not."""
-    if unknown := options.keys() - set(right):
-        raise ValueError(f"unknown reset options {sorted(unknown)}: right are {', '.join(right[:-1])} and {right[-1]}")
+    if unknown := (options or {}).keys() - set(right):
+        *first, last = right or ("none",)
+        words = f"{', '.join(first)} and {last}" if first else last
+        raise ValueError(f"unknown reset options {sorted(map(str, unknown))}: right {'are' if first else 'is'} {words}")
+
+
+def asked_array(name: str, value: Any, shapes: tuple[tuple[int, ...], ...], dtype: Any) -> np.ndarray:
+    """A copy of `value` as an array of `dtype`. ValueError unless it has one of the `shapes`, and is made of finite
+    numbers that `dtype` holds: whole ones where it does."""
+    with np.errstate(all="ignore"):  # what does not fit is said below
+        try:
+            asked = np.asarray(value, np.float64)
+            array = asked.astype(dtype)
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} must be numbers, not {shown(value)}") from None
+    if asked.shape not in shapes:
+        raise ValueError(f"{name} must have the shape {' or '.join(map(str, shapes))}, not {asked.shape}")
+    if not np.isfinite(array).all() or (array.dtype.kind in "iu" and (array != asked).any()):
+        kind = f"numbers of the type {array.dtype}" if array.dtype.kind in "iu" else "finite numbers"
+        raise ValueError(f"{name} must be {kind}, not {shown(value)}")
+    return array
+
+
+def asked_number(name: str, options: dict[str, Any] | None, low: float, high: float) -> None:
+    """ValueError where `options` say something of `name` that is no number from `low` to `high`."""
+    if options and name in options and not low <= float(asked_array(name, options[name], ((),), np.float64)) <= high:
+        raise ValueError(f"{name} must lie in [{low}, {high}], not {options[name]!r}")
 
 
 def asked_goals(options: dict[str, Any], *shapes: tuple[int, ...]) -> np.ndarray | None:
@@ -21,18 +47,38 @@ def asked_goals(options: dict[str, Any], *shapes: tuple[int, ...]) -> np.ndarray
     which is two for x and y, and lies within the unit square."""
     if "goal" not in options:
         return None
-    goals = np.array(options["goal"], np.float32)
-    if goals.shape not in shapes or not ((goals >= 0) & (goals <= 1)).all():
-        raise ValueError(f"goal must be x, y within the unit square, not {options['goal']!r}")
+    goals = asked_array("goal", options["goal"], shapes, np.float32)
+    if not ((goals >= 0) & (goals <= 1)).all():
+        raise ValueError(f"goal must be x, y within the unit square, not {shown(options['goal'])}")
     return goals
 
 
-def asked_truths(name: str, value: Any, n: int) -> list[bool]:
-    """One truth value for each of n episodes. ValueError unless `value` is one, or n of them."""
-    truths = np.asarray(value)
-    if truths.dtype != bool or truths.shape not in ((), (n,)):
-        raise ValueError(f"{name} must be a truth value or {n} of them, not {value!r}")
-    return np.broadcast_to(truths, n).tolist()
+def asked_truths(name: str, value: Any, n: int | None) -> list[bool]:
+    """One truth value for each of n episodes, or where there is one alone, of that. ValueError unless `value` is one,
+    or n of them."""
+    shapes = ((),) if n is None else ((), (n,))
+    truths = np.asarray(value) if np.ndim(value) < 2 else np.empty(0)
+    if truths.dtype != bool or truths.shape not in shapes:
+        many = "" if n is None else f" or {n} of them"
+        raise ValueError(f"{name} must be a truth value{many}, not {shown(value)}")
+    return np.broadcast_to(truths, n or 1).tolist()
+
+
+def shown(value: Any) -> str:
+    """In one line, however much it is."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:80]}..."
+
+
+def autoreset_mode_of(mode: AutoresetMode | str) -> AutoresetMode:
+    """The mode of a vector environment that plays in lock-step. ValueError unless it is NEXT_STEP or DISABLED."""
+    ours, names = (AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED), {one.value: one for one in AutoresetMode}
+    if (found := names.get(mode, mode) if isinstance(mode, str) else mode) not in ours:
+        right = " or ".join(map(str, ours))
+        raise ValueError(
+            f'autoreset_mode must be {right}, not {mode!r}; make_vec(..., vectorization_mode="sync") has the other one'
+        )
+    return found
 
 
 def new_streams(

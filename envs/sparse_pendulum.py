@@ -18,6 +18,9 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.envs.classic_control.pendulum import PendulumEnv, angle_normalize
 
+from envs.actions import finite_numbers
+from envs.reset_options import asked_number, check_names
+
 NEAR = math.pi / 3
 """Radians: so far from upright, to either side, the rod still counts as up."""
 PATIENCE = 20
@@ -33,6 +36,9 @@ class SparsePendulum(PendulumEnv):
     show how many steps in a row there have been, so that the reward depends on more than observation and action.
     Action: float32 [1] in [-1, 1]; 1 is the largest torque, 2 N m. Start: any angle, velocity in [-1, 1]. Episodes
     never terminate; the time limit of the registered id truncates them.
+
+    `reset(options=...)` takes Pendulum-v1's `x_init`, the largest angle of a start to either side, and `y_init`, its
+    largest velocity.
     """
 
     def __init__(self, render_mode: str | None = None):
@@ -42,10 +48,14 @@ class SparsePendulum(PendulumEnv):
         """Steps in a row that ended near the top, up to now. The start itself is no step."""
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
+        check_names(options, ("x_init", "y_init"))
+        for name, largest in (("x_init", math.pi), ("y_init", self.max_speed)):
+            asked_number(name, options, 0.0, largest)
         self.steps_up = 0
         return super().reset(seed=seed, options=options)
 
     def step(self, action):
+        finite_numbers(action, 1)  # a float32 action goes on as such: the last digits depend on it
         observation, _, _, _, info = super().step(self.max_torque * np.asarray(action))  # clips; its cost is not used
         angle = angle_normalize(self.state[0])  # 0 is upright
         self.steps_up = self.steps_up + 1 if abs(angle) <= NEAR else 0

@@ -15,11 +15,14 @@ SCALES = ("smoke", "quick", "long", "full")
 LAUNCHERS = ("local", "ray", "slurm")
 STALE = ("again", "keep")
 
+SEED_DIGITS = 18
+"""One more might not fit into the 64 bits that a results file has for it."""
+
 CHOICES = {"scale": SCALES, "launcher": LAUNCHERS, "stale": STALE}
 PATTERNS = {
     "jobs": (r"([1-9]\d*)?", "a number of processes, 1 or more"),
     "device": (r"cpu|cuda(:\d+)?", "one of cpu, cuda, cuda:0, cuda:1, ..."),
-    "seeds": (r"([1-9]\d*|(\d+,)+\d*)?", "a number of seeds, 1 or more, or a list of them such as 3,7"),
+    "seeds": (r"([1-9]\d{0,3}|(\d+,)+\d*)?", "a number of seeds, 1 to 9999, or a list of them such as 3,7"),
     "tensorboard": ("[01]?", "1 (yes) or 0 (no)"),
     "hours": (r"(?=.*[1-9])(\d+\.?\d*|\.\d+)", "a number of hours above 0"),
     "dry": ("[01]?", "1 (yes) or 0 (no)"),
@@ -36,7 +39,16 @@ def check(name: str, text: str) -> str:
     pattern, right = PATTERNS[name]
     if not re.fullmatch(pattern, text):
         raise UserError(f"{name} {text!r} is not {right}")
+    if name == "seeds":
+        for seed in text.split(","):
+            check_seed(seed)
     return text
+
+
+def check_seed(seed: int | str) -> None:
+    """UserError for a seed that no results file has room for."""
+    if len(str(seed)) > SEED_DIGITS:
+        raise UserError(f"seed {seed} is too large; use one of at most {SEED_DIGITS} digits")
 
 
 def read_seeds(text: str) -> tuple[int, ...] | None:

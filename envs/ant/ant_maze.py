@@ -26,6 +26,7 @@ import mujoco
 import numpy as np
 from mujoco import rollout
 
+from envs.actions import finite_rows
 from envs.goal_task import GoalEnv, GoalTask
 
 ANT = Path(gymnasium.__file__).parent / "envs/mujoco/assets/ant.xml"
@@ -111,8 +112,9 @@ class AntMaze(GoalTask):
     def step(self, states: np.ndarray, actions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Where the simulator gives up, which it does with speeds that no ant has, the ant stays, and is at rest."""
         n = len(states)
+        actions = finite_rows(actions, n, self.n_actions)
         before = np.concatenate([np.zeros((n, 1)), states[:, :-1]], axis=1)  # it wants the time first
-        torques = np.clip(actions, -FORCE, FORCE).astype(np.float64)[:, None].repeat(FRAMES, axis=1)
+        torques = np.clip(actions, -FORCE, FORCE)[:, None].repeat(FRAMES, axis=1)
         last = rollout.rollout(self.model, self._data, before, torques)[0][:, -1]
         after = states.copy()
         after[:, :-1] = last[:, 1:]
@@ -140,6 +142,12 @@ class AntMaze(GoalTask):
         low, place = -high, self.extent
         low[:2], high[:2] = place[::2], place[1::2]
         return low, high, low[:2], high[:2]
+
+    def check(self, state: np.ndarray) -> None:
+        """The ant's middle is between the walls and in none of them, and it looks somewhere."""
+        super().check(state)
+        if not self.contains(state[:2]) or not state[3:7].any():
+            raise ValueError(f"no ant can be at {state[:3].tolist()} with the quaternion {state[3:7].tolist()}")
 
     def contains(self, goal: np.ndarray) -> bool:
         return not (np.abs(self.walls - goal).max(axis=1, initial=-1.0) < self.layout.side / 2).any()

@@ -129,6 +129,13 @@ class PointMaze(GoalTask):
         low, high = np.array([[-0.5, -0.5], [self.width - 0.5, self.height - 0.5]], np.float32)
         return low, high, low, high
 
+    def check(self, state: np.ndarray) -> None:
+        """The point is in a cell of the maze."""
+        try:
+            self.move(state[None], np.zeros((1, 2)), np.zeros((1, 2)))
+        except ValueError:
+            raise ValueError(f"the point {state.tolist()} lies in no cell of the maze") from None
+
     def contains(self, goal: np.ndarray) -> bool:
         return bool((np.abs(self.cells - goal).max(axis=1) <= 0.5).any())
 

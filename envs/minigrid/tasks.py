@@ -9,7 +9,6 @@ Minigrid makes the levels. Steps and pictures are ours, because its own cost man
 the identical picture later.
 """
 
-import operator
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -23,8 +22,10 @@ from minigrid.core.world_object import Door, Goal, Key, Lava, Wall
 from minigrid.envs import CrossingEnv, DoorKeyEnv, RedBlueDoorEnv, UnlockEnv
 from numba import njit
 
+from envs.actions import whole_number
 from envs.games import Games
 from envs.minigrid import rules as rules
+from envs.reset_options import check_names
 
 TILE = 8
 """Pixels per side of a tile before the picture is resized."""
@@ -164,6 +165,7 @@ class MiniGridTask(gym.Env):
         return self._tiles
 
     def reset(self, *, seed: int | None = None, options: dict | None = None):
+        check_names(options, ())
         super().reset(seed=seed)
         self.game.reset(seed=seed)
         self._codes = np.empty(self.grid_shape, np.uint8)
@@ -173,11 +175,10 @@ class MiniGridTask(gym.Env):
     def step(self, action):
         if self._codes is None:
             raise RuntimeError("call reset() before step()")
-        if not 0 <= action < self.n_actions:
-            raise ValueError(f"action {action} is not one of the {self.n_actions} of {self.task}")
+        action = whole_number(action, self.n_actions)
         if self.random_action_probability and self.game.np_random.random() < self.random_action_probability:
-            action = self.game.np_random.integers(self.n_actions)
-        reward, terminated, truncated, success = rules.step(self._codes, self._state, operator.index(action))
+            action = int(self.game.np_random.integers(self.n_actions))
+        reward, terminated, truncated, success = rules.step(self._codes, self._state, action)
         observation, info = self._seen(success)
         return observation, reward, terminated, truncated, info
 

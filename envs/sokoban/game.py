@@ -10,7 +10,6 @@ picture instead of 21,168 and draw the identical one later.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,9 @@ from gymnasium import spaces
 from gymnasium.utils import seeding
 from numba import njit
 
+from envs.actions import whole_number
 from envs.games import Games
+from envs.reset_options import check_names
 from envs.sokoban import levels as levels
 from envs.sokoban.levels import BOX, BOX_ON_TARGET, FLOOR, PLAYER, PLAYER_ON_TARGET, TARGET
 from envs.sokoban.sprites import sprites
@@ -123,13 +124,10 @@ class Sokoban(gymnasium.Env):
         return COLOURS[:, None, None]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
+        check_names(options, ("level",))
+        codes = self._given(options["level"]) if options and "level" in options else None
         super().reset(seed=seed)
-        options = options or {}
-        if unknown := options.keys() - {"level"}:
-            raise ValueError(f"unknown reset options {sorted(unknown)}: right is level")
-        if "level" in options:
-            codes = self._given(options["level"])
-        else:
+        if codes is None:
             codes = levels.generate(self.np_random, self.grid_shape, self.boxes, self.walk)
         self._codes, self._n_boxes = codes, _begin(codes, self._state, self.max_steps)
         return self._seen()
@@ -148,9 +146,7 @@ class Sokoban(gymnasium.Env):
     def step(self, action):
         if self._codes is None:
             raise RuntimeError("call reset() before step()")
-        if not 0 <= action < self.n_actions:
-            raise ValueError(f"actions are 0 to {self.n_actions - 1}, not {action}")
-        reward, solved, truncated = _step(self._codes, self._state, operator.index(action))
+        reward, solved, truncated = _step(self._codes, self._state, whole_number(action, self.n_actions))
         observation, info = self._seen()
         return observation, reward, solved, truncated, info
 

@@ -36,6 +36,9 @@ POSITIONS = 300_000
 """Positions that reverse play looks at."""
 TRIES = 10_000
 """Levels tried before a room counts as too small for its boxes."""
+WORK, MOMENT = 100_000_000, 300_000
+"""Positions that all these tries look at, at most: one or two minutes. And so many, or one try more, without a break in
+which Python hears Ctrl-C."""
 
 _TOO_FEW_CELLS, _TOO_EASY, _MADE = range(3)
 # Where up, down, left and right lead: (row, column).
@@ -52,40 +55,47 @@ def generate(rng: np.random.Generator, shape: tuple[int, int], boxes: int, walk:
     """A level that can be solved, uint8 (rows, columns). No box and no player stands on a target.
 
     shape: rows and columns, the ring of walls included. boxes: at least 1. walk: steps of the random walk, default
-    :func:`default_walk`. ValueError if none of 10,000 tries made a level: the room is too small for so many boxes.
+    :func:`default_walk`. ValueError if none of 10,000 tries, or of as many as `WORK` allows, made a level: the room is
+    too small for so many boxes.
     """
     rows, columns = shape
     if min(shape) < 3 or boxes < 1:
         raise ValueError(f"a level needs at least 3 x 3 cells and 1 box, not {rows} x {columns} and {boxes}")
     walk = default_walk(shape) if walk is None else walk
-    level, result = _try_often(rng, rows, columns, boxes, walk, TRIES)
-    if result != _MADE:
-        raise ValueError(f"no level of {rows} x {columns} cells with {boxes} boxes in {TRIES:,} tries: too many boxes")
-    return level
+    tries, work = 0, 0
+    while tries < TRIES and work < WORK:
+        level, result, tried, looked = _try_often(rng, rows, columns, boxes, walk, TRIES - tries, MOMENT)
+        if result == _MADE:
+            return level
+        tries, work = tries + tried, work + looked
+    raise ValueError(f"no level of {rows} x {columns} cells with {boxes} boxes in {tries:,} tries: too many boxes")
 
 
 @njit(cache=True)
-def _try_often(rng, rows, columns, boxes, walk, tries):
-    """Like `try_once`, until a level is made, at most `tries` times."""
-    for _ in range(tries):
-        level, result = try_once(rng, rows, columns, boxes, walk)
-        if result == _MADE:
-            break
-    return level, result
+def _try_often(rng, rows, columns, boxes, walk, tries, positions):
+    """Like `try_once`, until a level is made, at most `tries` times, and no more after so many `positions`. Also
+    returns how often it tried."""
+    tried, looked = 0, 0
+    while True:
+        level, result, more = try_once(rng, rows, columns, boxes, walk)
+        tried, looked = tried + 1, looked + more
+        if result == _MADE or tried >= tries or looked >= positions:
+            return level, result, tried, looked
 
 
 @njit(cache=True)
 def try_once(rng, rows, columns, boxes, walk):
-    """One random room: its level, and 2 if that is one; 0 if it has too few free cells, 1 if all its scores are 0.
+    """One random room: its level; 2 if that is one, 0 if it has too few free cells, 1 if all its scores are 0; and how
+    many positions were looked at.
 
     The package gives up, and is asked again, after too few free cells or the fourth room whose score is 0. As rooms are
     independent draws, that makes the same levels with the same chances as going on until one is made.
     """
     room = carve(rng, rows, columns, walk)
     if not place(rng, room, boxes):
-        return room, _TOO_FEW_CELLS
-    level, score = reverse_play(room)
-    return level, _MADE if score > 0 else _TOO_EASY
+        return room, _TOO_FEW_CELLS, 0
+    level, score, looked = reverse_play(room)
+    return level, _MADE if score > 0 else _TOO_EASY, looked
 
 
 @njit(cache=True)
@@ -126,7 +136,8 @@ def place(rng, room, boxes):
 
 @njit(cache=True)
 def reverse_play(room):
-    """Take a solved room apart: the level with the highest score, uint8 (rows, columns), and that score.
+    """Take a solved room apart: the level with the highest score, uint8 (rows, columns), that score, and the number of
+    positions that were looked at.
 
     A depth-first search over the player's four steps with a box in tow and four without, in this order, each position
     looked at once. Score: pulls on the path to a position, times the distance (Manhattan) of the boxes from their own
@@ -203,7 +214,7 @@ def reverse_play(room):
     for box in range(boxes):
         level[best[box]] = BOX if level[best[box]] == FLOOR else BOX_ON_TARGET
     level[best_player] = PLAYER if level[best_player] == FLOOR else PLAYER_ON_TARGET
-    return level.reshape(rows, columns), best_score
+    return level.reshape(rows, columns), best_score, len(seen)
 
 
 @njit(cache=True)

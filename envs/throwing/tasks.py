@@ -19,7 +19,8 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from envs.reset_options import asked_goals, check_names
+from envs.actions import finite_numbers
+from envs.reset_options import asked_goals, asked_truths, check_names
 from envs.throwing.physics import (
     BASE,
     DT,
@@ -128,7 +129,8 @@ class ThrowingTask(gymnasium.Env):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
         options = options or {}
         check_names(options, ("held", "goal"))
-        wish, held = asked_goals(options, (2,)), bool(options["held"]) if "held" in options else None
+        wish = asked_goals(options, (2,))
+        held = asked_truths("held", options["held"], None)[0] if "held" in options else None
         super().reset(seed=seed)
         goal = self.begin(self.state, self.np_random, held)
         self.goal = np.array(goal, np.float32) if wish is None else wish
@@ -137,7 +139,7 @@ class ThrowingTask(gymnasium.Env):
         return self._observe(), {"is_success": False}
 
     def step(self, action):
-        self.move(np.asarray(action, np.float64))
+        self.move(finite_numbers(action, 3))
         observation = self._observe()
         reward = float(self.compute_reward(observation["achieved_goal"], self.goal))
         if self.render_mode == "human":

@@ -1,16 +1,19 @@
 """Many episodes of a ball-throwing task in lock-step: what `gymnasium.make_vec("envs:Hand-v1", num_envs=16)` makes.
 
-One compiled call advances all episodes, bit for bit as the environments of `throwing` would, one by one. They are there
-for whoever plays n episodes until all have ended:
+One compiled call advances all episodes, bit for bit as the environments of `throwing` would, one by one. The step after
+an episode's end begins the next one, whatever its action, as gymnasium's own vector environments do by default
+(AutoresetMode.NEXT_STEP). With `autoreset_mode=AutoresetMode.DISABLED` nothing is reset of itself, for whoever plays n
+episodes until all have ended:
 
+    envs = gymnasium.make_vec("envs:Hand-v1", num_envs=3, autoreset_mode=AutoresetMode.DISABLED)
     seen, info = envs.reset(seed=[7, 8, 9])  # three episodes, each as the single environment's with that seed
     over = np.zeros(3, bool)
     while not over.all():
         seen, rewards, terminated, truncated, info = envs.step(actions)
         over = terminated | truncated
 
-Nothing is reset of itself (gymnasium's AutoresetMode.DISABLED). An episode that has ended stays as it is, whatever its
-actions: each further step returns its last observation, reward, flags and `is_success` again, until it is reset.
+An episode that has ended then stays as it is, whatever its actions: each further step returns its last observation,
+reward, flags and `is_success` again, until it is reset.
 """
 
 from __future__ import annotations
@@ -25,7 +28,8 @@ from gymnasium.vector.utils import batch_space
 from numba import njit
 
 from common.numba_cache import njit_calling
-from envs.reset_options import asked_goals, asked_truths, check_names, new_streams
+from envs.actions import finite_rows
+from envs.reset_options import asked_goals, asked_truths, autoreset_mode_of, check_names, new_streams
 from envs.throwing import physics
 from envs.throwing.physics import hand_features, hand_step, robot_features, robot_step
 from envs.throwing.tasks import GOAL_BOX, MAX_STEPS, TOLERANCE, Hand, HandWall, Robot, ThrowingTask
@@ -43,7 +47,7 @@ class ThrowingVector(VectorEnv):
     `reset_mask`: the episodes, n truth values, that are reset; the others stay as they are.
     """
 
-    metadata = {"autoreset_mode": AutoresetMode.DISABLED, "render_modes": []}
+    metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}
     kind: ClassVar[type[ThrowingTask]]
     advance: ClassVar[Callable[..., None]]
     write_features: ClassVar[Callable[..., None]]
@@ -54,8 +58,11 @@ class ThrowingVector(VectorEnv):
         max_episode_steps: int = MAX_STEPS,
         goal_box: tuple[float, float, float, float] = GOAL_BOX,
         tolerance: float = TOLERANCE,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     ):
-        """Settings are those of the single task. ValueError for what cannot be."""
+        """Settings are those of the single task; autoreset_mode: NEXT_STEP or DISABLED, see the top of this file.
+        ValueError for what cannot be."""
+        self.metadata = self.metadata | {"autoreset_mode": autoreset_mode_of(autoreset_mode)}
         if num_envs < 1 or max_episode_steps < 1:
             raise ValueError(f"num_envs and max_episode_steps must be at least 1, not {num_envs}, {max_episode_steps}")
         self.task = task = self.kind(goal_box=goal_box, tolerance=tolerance)
@@ -79,28 +86,38 @@ class ThrowingVector(VectorEnv):
         self.streams = new_streams(
             self.streams, seed, mask
         )  # until here nothing has changed, after it nothing can be wrong
-        for i in np.flatnonzero(mask).tolist():
-            self.goals[i] = self.task.begin(self.states[i], self.streams[i], held[i])
+        self._begin(np.flatnonzero(mask), held)
         if goals is not None:
             np.copyto(self.goals, goals, where=np.array(mask)[:, None])
-        self.elapsed[mask], self.terminated[mask] = 0, False
         features = np.empty((n, len(self.task.low)), np.float32)
         for state, out in zip(self.states, features):
             self.write_features(state, out)
         return self._observed(features, features[:, -4:-2].copy()), self._info()
 
+    def _begin(self, which: np.ndarray, held: Sequence[bool | None]) -> None:
+        """Begin the next episodes in the places `which`, int64 [m]; held: of n places."""
+        for i in which.tolist():
+            self.goals[i] = self.task.begin(self.states[i], self.streams[i], held[i])
+        self.elapsed[which], self.terminated[which] = 0, False
+
     def step(self, actions):
-        actions, n = np.asarray(actions, np.float64), self.num_envs
-        if actions.shape != (n, 3):
-            raise ValueError(f"actions must have shape {n, 3}, not {actions.shape}")
+        n = self.num_envs
+        actions = finite_rows(actions, n, 3)
         if not self.streams:
             raise ResetNeeded("reset comes before the first step")
+        autoreset = self.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+        ended = np.flatnonzero(self.terminated | (self.elapsed >= self.max_episode_steps)) if autoreset else ()
         features, achieved = np.empty((n, len(self.task.low)), np.float32), np.empty((n, 2), np.float32)
         rewards, truncated = np.empty(n), np.empty(n, bool)
         self.advance(
             self.states, actions, self.goals, self.elapsed, self.terminated, self.max_episode_steps,
             self.task.tolerance, self.task.wall, features, achieved, rewards, truncated,
         )  # fmt: skip
+        if len(ended):
+            self._begin(ended, [None] * n)
+            for i in ended:
+                self.write_features(self.states[i], features[i])
+            achieved[ended], rewards[ended], truncated[ended] = features[ended, -4:-2], 0.0, False
         return self._observed(features, achieved), rewards, self.terminated.copy(), truncated, self._info()
 
     def _observed(self, features: np.ndarray, achieved: np.ndarray) -> dict[str, np.ndarray]:

@@ -36,11 +36,13 @@ All else is ours:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
+from envs.actions import whole_numbers
 from envs.goal_task import GoalEnv, GoalTask
 from envs.voxel.eye import look
 from envs.voxel.goals import hollow_rectangles
@@ -105,8 +107,8 @@ class VoxelBuild(GoalTask):
 
     def step(self, states: np.ndarray, actions: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
         """What cannot be done changes nothing. ValueError for unknown actions and impossible poses."""
-        after = np.array(states)
-        i = advance(after, np.asarray(actions, np.int64), self.size, self.height)
+        actions, after = whole_numbers(actions, N_ACTIONS, len(states)), np.array(states)
+        i = advance(after, actions, self.size, self.height)
         if i >= 0:
             raise ValueError(f"no step: action {actions[i]} with the pose {states[i, self.cells :].tolist()}")
         return after
@@ -135,13 +137,10 @@ class VoxelBuild(GoalTask):
 
     def check(self, state: np.ndarray) -> None:
         """ValueError for what no episode can begin with: an agent outside or within blocks or in the air."""
-        state = np.asarray(state)
-        if state.shape != (self.cells + POSE,):
-            raise ValueError(f"a state has the shape {(self.cells + POSE,)}, not {state.shape}")
         cells, pose = state[: self.cells], state[self.cells :]
         limits = np.array([self.size, self.size, self.height + 1, 8, len(PITCHES), *[BLOCKS + 1] * MATERIALS])
-        if not ((state >= 0).all() and (state == np.floor(state)).all() and (pose < limits).all()):
-            raise ValueError(f"no agent can have the pose {pose.tolist()}: right are whole numbers below {limits}")
+        if not (pose < limits).all():
+            raise ValueError(f"no agent can have the pose {pose.tolist()}: right are numbers below {limits.tolist()}")
         if cells.max() > MATERIALS:
             raise ValueError(f"cells are 0 to {MATERIALS}, not {cells.max()}")
         column = cells.reshape(self.height, self.size, self.size)[:, int(pose[Y]), int(pose[X])]
@@ -151,18 +150,24 @@ class VoxelBuild(GoalTask):
                 f"the agent at {pose[[X, Y, Z]].tolist()} must have two free cells, and stand on something"
             )
 
-    def check_goal(self, goal: Any) -> None:
+    def check_goal(self, goal: np.ndarray) -> None:
         """ValueError for a goal that nobody can build."""
-        goal = np.asarray(goal)
-        if goal.shape != self.goal_shape or not self.contains(goal):
+        if not self.contains(goal):
             right = f"a goal has {self.cells} cells, 0 to {MATERIALS}, and at most {BLOCKS} of each material"
-            raise ValueError(f"{right}: this one has the shape {goal.shape}, {np.count_nonzero(goal)} cells are not 0")
+            raise ValueError(f"{right}: of this one, {np.count_nonzero(goal)} cells are not 0")
 
     def reward(self, achieved: np.ndarray, desired: np.ndarray, info: Any) -> np.ndarray:
-        """The paper's, App. F: d(m(s), g) - d(m(s'), g), float64 [...]. ValueError without the build before it."""
-        if info is None or "achieved_before" not in info:
-            raise ValueError('the reward of a step needs info["achieved_before"], the build before it')
-        return self.distance(info["achieved_before"], desired) - self.distance(achieved, desired)
+        """The paper's, App. F: d(m(s), g) - d(m(s'), g), float64 [...]. info: of a step, or one for each of n steps,
+        as Stable-Baselines3 has them. ValueError without the builds before the steps."""
+        single = info is None or isinstance(info, Mapping)
+        infos = [info] if single else list(info)
+        if not all(one and "achieved_before" in one for one in infos):
+            raise ValueError(
+                'the reward of a step needs info["achieved_before"], the build before it; Stable-Baselines3\'s '
+                "HerReplayBuffer keeps it with copy_info_dict=True"
+            )
+        before = infos[0]["achieved_before"] if single else np.array([one["achieved_before"] for one in infos])
+        return self.distance(before, desired) - self.distance(achieved, desired)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         high = np.ones(self.observation_shape, np.float32)
@@ -200,13 +205,6 @@ class VoxelBuildEnv(GoalEnv):
         if picture is not None:
             seen: dict[str, Any] = dict(self.observation_space.spaces)  # type: ignore[attr-defined]
             self.observation_space = spaces.Dict(seen | {"picture": spaces.Box(0, 255, (*picture, 3), np.uint8)})
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
-        if options and "state" in options:
-            self.task.check(options["state"])
-        if options and "goal" in options:
-            self.task.check_goal(options["goal"])
-        return super().reset(seed=seed, options=options)
 
     def step(self, action):
         before = None if self.state is None else self.task.achieved(self.state[None])[0]

@@ -1,16 +1,19 @@
 """Many episodes of construction in lock-step: what `gymnasium.make_vec("envs:VoxelBuild-v0", num_envs=16)` makes.
 
 Compiled calls advance and describe all episodes, bit for bit as the environments of `voxel_build` would, one by one.
-They are there for whoever plays n episodes until all have ended:
+The step after an episode's end begins the next one, whatever its action, as gymnasium's own vector environments do by
+default (AutoresetMode.NEXT_STEP). With `autoreset_mode=AutoresetMode.DISABLED` nothing is reset of itself, for whoever
+plays n episodes until all have ended:
 
+    envs = gymnasium.make_vec("envs:VoxelBuild-v0", num_envs=4, autoreset_mode=AutoresetMode.DISABLED)
     seen, info = envs.reset(seed=[7, 7, 8, 8])  # two pairs of siblings: the same seed, the same start and goal
     over = np.zeros(4, bool)
     while not over.all():
         seen, rewards, terminated, truncated, info = envs.step(actions)
         over = terminated | truncated
 
-Nothing is reset of itself (gymnasium's AutoresetMode.DISABLED). An episode that has ended stays as it is, whatever its
-actions: each further step returns its last observation, reward, flags and info again, until it is reset.
+An episode that has ended then stays as it is, whatever its actions: each further step returns its last observation,
+reward, flags and info again, until it is reset.
 """
 
 from __future__ import annotations
@@ -23,8 +26,10 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from envs.reset_options import asked_truths, check_names, new_streams
+from envs.actions import whole_numbers
+from envs.reset_options import asked_array, asked_truths, autoreset_mode_of, check_names, new_streams
 from envs.voxel.build import VoxelBuild, VoxelBuildEnv, small_voxel_build
+from envs.voxel.kernels import N_ACTIONS
 
 
 class VoxelBuildVector(VectorEnv):
@@ -39,10 +44,18 @@ class VoxelBuildVector(VectorEnv):
     `reset_mask`: the episodes, n truth values, that are reset; the others stay as they are.
     """
 
-    metadata = {"autoreset_mode": AutoresetMode.DISABLED, "render_modes": []}
+    metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}
 
-    def __init__(self, num_envs: int = 1, picture: tuple[int, int] | None = None, max_steps: int = 100):
-        """picture: rows and columns of the observation's `picture`, None for none. ValueError for what cannot be."""
+    def __init__(
+        self,
+        num_envs: int = 1,
+        picture: tuple[int, int] | None = None,
+        max_steps: int = 100,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    ):
+        """picture: rows and columns of the observation's `picture`, None for none. autoreset_mode: NEXT_STEP or
+        DISABLED, see the top of this file. ValueError for what cannot be."""
+        self.metadata = self.metadata | {"autoreset_mode": autoreset_mode_of(autoreset_mode)}
         if num_envs < 1:
             raise ValueError(f"num_envs must be at least 1, not {num_envs}")
         self.task, self.pixels, self.num_envs = self._task(max_steps), picture, num_envs
@@ -64,23 +77,29 @@ class VoxelBuildVector(VectorEnv):
     def reset(self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None):
         n, options = self.num_envs, options or {}
         check_names(options, ("state", "goal", "reset_mask"))
-        states = self._asked("state", options, self.states.shape, self.task.check)
-        goals = self._asked("goal", options, self.goals.shape, self.task.check_goal)
+        states = self._asked("state", options, self.states, self.task.check)
+        goals = self._asked("goal", options, self.goals, self.task.check_goal)
         mask = asked_truths("reset_mask", options["reset_mask"], n) if "reset_mask" in options else [True] * n
         self.streams = new_streams(
             self.streams, seed, mask
         )  # until here nothing has changed, after it nothing can be wrong
-        for i in np.flatnonzero(mask):
-            start, goal = self.task.starts(1, self.streams[i])[0], self.task.goals(1, self.streams[i])[0]
-            self.states[i] = start if states is None else states[i]
-            self.goals[i] = goal if goals is None else goals[i]
-        self.elapsed[mask], self.terminated[mask] = 0, False
+        self._begin(np.flatnonzero(mask))
+        for here, asked in ((self.states, states), (self.goals, goals)):
+            if asked is not None:
+                np.copyto(here, asked, where=np.array(mask)[:, None])
         return self._observed(self.task.achieved(self.states)), self._info()
 
+    def _begin(self, which: np.ndarray) -> None:
+        """Begin the next episodes in the places `which`, int64 [m]."""
+        for i in which:
+            self.states[i], self.goals[i] = (
+                self.task.starts(1, self.streams[i])[0],
+                self.task.goals(1, self.streams[i])[0],
+            )
+        self.elapsed[which], self.terminated[which] = 0, False
+
     def step(self, actions):
-        actions = np.asarray(actions)
-        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
-            raise ValueError(f"actions must be {self.num_envs} whole numbers, not {actions.dtype} {actions.shape}")
+        actions = whole_numbers(actions, N_ACTIONS, self.num_envs)
         if not self.streams:
             raise ResetNeeded("reset comes before the first step")
         goes_on = ~self.terminated & (self.elapsed < self.task.max_steps)
@@ -90,6 +109,9 @@ class VoxelBuildVector(VectorEnv):
         else:
             self.before[goes_on] = self.task.achieved(self.states[goes_on])
             self.states[goes_on] = after[goes_on]
+        every, begins = np.ones(self.num_envs, bool), ~goes_on
+        if autoreset := self.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP and begins.any():
+            self._begin(np.flatnonzero(begins))
         achieved = self.task.achieved(self.states)
         distances = self.task.distance(achieved, self.goals)
         gains = self.task.distance(self.before, self.goals) - distances
@@ -97,7 +119,8 @@ class VoxelBuildVector(VectorEnv):
         self.elapsed += goes_on
         self.terminated |= goes_on & (distances <= self.task.tolerance)
         truncated = ~self.terminated & (self.elapsed >= self.task.max_steps)
-        every = np.ones(self.num_envs, bool)
+        if autoreset:  # what is observed comes from no step
+            self.rewards[begins], self.before[begins], every[begins] = 0.0, 0.0, False
         info = self._info() | {"achieved_before": self.before.copy(), "_achieved_before": every}
         return self._observed(achieved), self.rewards.copy(), self.terminated.copy(), truncated, info
 
@@ -109,16 +132,15 @@ class VoxelBuildVector(VectorEnv):
         """As the single environment's."""
         return self.task.reward(achieved_goal, desired_goal, info)
 
-    def _asked(self, name: str, options: dict[str, Any], shape: tuple[int, ...], check) -> np.ndarray | None:
-        """What `options` say of n episodes, or None. ValueError for what `check` refuses, or another number of them."""
+    def _asked(self, name: str, options: dict[str, Any], like: np.ndarray, check) -> np.ndarray | None:
+        """What `options` say of n episodes, or of all alike, as the array `like`; or None. ValueError for what `check`
+        refuses, or another number of them."""
         if name not in options:
             return None
-        asked = np.asarray(options[name])
-        if asked.ndim == 2 and len(asked) != shape[0]:
-            raise ValueError(f"{name} must be one, or one for each of {shape[0]} episodes, not {len(asked)}")
-        for one in asked if asked.ndim == 2 else asked[None]:
+        asked = asked_array(name, options[name], (like.shape[1:], like.shape), like.dtype)
+        for one in np.atleast_2d(asked):
             check(one)
-        return np.broadcast_to(asked, shape)
+        return asked
 
     def _observed(self, achieved: np.ndarray) -> dict[str, np.ndarray]:
         seen = {
@@ -138,8 +160,14 @@ class VoxelBuildVector(VectorEnv):
 class SmallVoxelBuildVector(VoxelBuildVector):
     """The small arena."""
 
-    def __init__(self, num_envs: int = 1, picture: tuple[int, int] | None = None, max_steps: int = 40):
-        super().__init__(num_envs, picture, max_steps)
+    def __init__(
+        self,
+        num_envs: int = 1,
+        picture: tuple[int, int] | None = None,
+        max_steps: int = 40,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    ):
+        super().__init__(num_envs, picture, max_steps, autoreset_mode)
 
     def _task(self, max_steps: int) -> VoxelBuild:
         return small_voxel_build(max_steps)

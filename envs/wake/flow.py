@@ -20,6 +20,8 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from envs.actions import finite_numbers
+from envs.reset_options import check_names
 from envs.wake.bodies import Ellipse, Obstacle, half_disc
 from envs.wake.solver import COURANT, Flow
 from envs.wake.view import picture
@@ -120,6 +122,7 @@ class WakeFlow(gymnasium.Env):
         self._window: Window | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
+        check_names(options, ())
         super().reset(seed=seed)
         wakes = developed_wakes(self.cells, self.reynolds, self.courant)
         mirrored, chosen = divmod(int(self.np_random.integers(2 * len(wakes))), len(wakes))
@@ -131,9 +134,7 @@ class WakeFlow(gymnasium.Env):
         return self.observe(), {}
 
     def step(self, action):
-        self.action = np.array(action, np.float64)
-        if self.action.shape != (3,):
-            raise ValueError(f"an action is a force along x, one along y and a torque, not {action!r}")
+        self.action = finite_numbers(action, 3).copy()
         left, lost = 1.0, False
         while left > 1e-9 and not lost:
             dt = left / math.ceil(left / self.flow.longest_step())

@@ -43,7 +43,8 @@ def read_csv(path: Path, columns: list[str], remedy: str) -> pd.DataFrame:
     """Rows of `path`, every number exactly as it was written; names, which stand in many rows, as categories."""
     nan = {"value": "nan"}
     try:
-        frame = pd.read_csv(path, dtype=_TYPES, keep_default_na=False, na_values=nan, skip_blank_lines=False)
+        with np.errstate(invalid="ignore"):  # a step of 1e30 is an error below, and no warning beside it
+            frame = pd.read_csv(path, dtype=_TYPES, keep_default_na=False, na_values=nan, skip_blank_lines=False)
     except pd.errors.EmptyDataError:
         frame = pd.DataFrame()
     except (OSError, ValueError, OverflowError) as error:

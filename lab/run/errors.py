@@ -11,6 +11,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR}
+MISNAMED = {errno.ENAMETOOLONG, errno.ELOOP, errno.EEXIST, errno.EISDIR}
 
 
 class UserError(Exception):
@@ -28,13 +29,16 @@ class NonFiniteLoss(RuntimeError):
 def expected(error: BaseException) -> tuple[str, int] | None:
     """The line and the exit code of an error that a user can act on; None for a bug.
 
-    2 for a UserError, too little memory or a disk that cannot be written, 1 for a non-finite loss.
+    2 for a UserError, too little memory, a disk that cannot be written or a name that cannot be; 1 for a non-finite
+    loss.
     """
     if isinstance(error, (UserError, NonFiniteLoss, MemoryError)):
         return f"error: {str(error) or 'out of memory'}", 1 if isinstance(error, NonFiniteLoss) else 2
     if isinstance(error, OSError) and error.errno in UNWRITABLE:
         where = f" {error.filename}" if error.filename else ""
         return f"error: cannot write{where}: {error.strerror}; fix this and rerun the command", 2
+    if isinstance(error, OSError) and error.errno in MISNAMED and error.filename:
+        return f"error: {error.filename}: {error.strerror}; choose another name", 2
     return None
 
 

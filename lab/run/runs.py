@@ -180,7 +180,7 @@ class Run:
         self._step, self._hours, self._start = checkpoint["step"], checkpoint["hours"], time.monotonic()
         self.last = checkpoint["last"]
         if self.tensorboard:
-            self._tensorboard = _summary_writer(self.directory / "tensorboard", self._step + 1)
+            self._tensorboard = _summary_writer(self.directory / "tensorboard", path.read_text(), self._hours)
         if self.progress:
             self._bar = tqdm(total=self.total_steps, initial=self._step, unit=self.unit, dynamic_ncols=True)
         return checkpoint["state"]
@@ -307,9 +307,15 @@ def _write_config(config: Any, directory: Path, total_steps: int | None, now: di
     checkpoints.write_atomically(path, json_bytes(content))
 
 
-def _summary_writer(directory: Path, purge_step: int) -> Any:
+def _summary_writer(directory: Path, metrics: str, hours: float) -> Any:
+    """A writer of event files that show what is in metrics.csv, `hours` after the start, and nothing else that attempts
+    before this one have written: a step may have rows from before and after a checkpoint."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise UserError("--tensorboard needs tensorboard: pip install tensorboard==2.21.0") from None
-    return SummaryWriter(str(directory), purge_step=purge_step)
+    writer, now = SummaryWriter(str(directory), purge_step=0), time.time()
+    for row in metrics.splitlines()[1:]:
+        step, name, value, then = row.split(",")
+        writer.add_scalar(name, float(value), int(step), walltime=now - 3600 * (hours - float(then)))
+    return writer

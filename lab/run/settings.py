@@ -46,14 +46,17 @@ Share = Annotated[float, Range("lie in [0, 1]", lambda value: 0 <= value <= 1)]
 def check(config: Any) -> None:
     """Raise UserError for the first setting that is wrong: one line with its name, its value and what is right.
 
-    Checks every field against its Range or Literal, a field `device` against this machine, and dataclasses in fields
-    likewise; None passes. Last comes `config.check()`, if there is one: rules that concern several settings.
+    Checks every field against its Range or Literal, a field `device` against this machine, a `seed` against what
+    results have room for, and dataclasses in fields likewise; None passes. Last comes `config.check()`, if there is
+    one: rules that concern several settings.
     """
     hints = get_type_hints(type(config), include_extras=True)
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if field.name == "device":
             check_device(value)
+        elif field.name == "seed":
+            options.check_seed(value)
         elif dataclasses.is_dataclass(value):
             check(value)
         elif value is not None:

@@ -33,7 +33,7 @@ class FakeRooms:
 
     def reverse_playing(self, room_state, room_structure):
         room = np.where(room_structure == 2, levels.TARGET, room_state).astype(np.uint8)
-        level, score = levels.reverse_play(room)
+        level, score, _ = levels.reverse_play(room)
         state = np.where(level == levels.PLAYER_ON_TARGET, levels.PLAYER, level)
         state[state == levels.BOX] = 3  # the code of a pulled box
         return state.astype(int), score + ("score" in self.faults), {}

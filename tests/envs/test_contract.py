@@ -117,6 +117,19 @@ def test_the_seed_decides_and_copies_go_on_alike_and_what_was_seen_stays(name, a
     assert all(equal(*pair) for pair in kept)
 
 
+@pytest.mark.filterwarnings("ignore")  # moviepy's own
+@pytest.mark.parametrize(("name", "arguments"), [case[:2] for case in ENVS], ids=IDS)
+def test_its_episodes_can_be_recorded(name, arguments, tmp_path):
+    """With the group `video` of pyproject.toml."""
+    pytest.importorskip("moviepy")
+    env = gymnasium.make(name, render_mode="rgb_array", disable_env_checker=True, **arguments)
+    film = gymnasium.wrappers.RecordVideo(env, str(tmp_path))
+    film.reset(seed=0)
+    list(zip(range(3), play(film, 3, 0)))
+    film.close()
+    assert next(tmp_path.glob("*.mp4")).stat().st_size > 0
+
+
 @pytest.mark.parametrize(("name", "scale"), [("BitFlip", 1), ("PixelGrid", 1), ("VoxelBuildSmall", 1), ("Sokoban", 2)])
 def test_a_window_shows_the_picture(name, scale, monkeypatch):
     """With SDL's driver without a screen. It can be closed twice."""

@@ -85,11 +85,15 @@ def test_games_leave_the_environment_alone(world):
 
 
 @pytest.mark.parametrize(("running", "actions", "message"), [
-    ([0, 2], [0, 0], r"^games are 0 to 1, not \[0 2\]$"),
-    ([-1], [0], r"^games are 0 to 1, not \[-1\]$"),
-    ([0, 1], [0, 8], r"^actions are 0 to 7, not \[0 8\]$"),
-    ([1], [-1], r"^actions are 0 to 7, not \[-1\]$"),
-    ([0, 1], [0], r"^1 actions for 2 games$"),
+    ([0, 2], [0, 0], r"^games must be 2 whole numbers from 0 to 1, not array\(\[0, 2\]\)$"),
+    ([-1], [0], "^games must be 1 whole numbers from 0 to 1"),
+    ([0.0], [0], "^games must be 1 whole numbers from 0 to 1"),
+    ([0, 1], [0, 8], r"^actions must be 2 whole numbers from 0 to 7, not array\(\[0, 8\]\)$"),
+    ([1], [-1], "^actions must be 1 whole numbers from 0 to 7"),
+    ([1], [2.5], "^actions must be 1 whole numbers from 0 to 7"),
+    ([1], [np.nan], "^actions must be 1 whole numbers from 0 to 7"),
+    ([0, 1], [0], "^actions must be 2 whole numbers from 0 to 7"),
+    ([1], [[0]], "^actions must be 1 whole numbers from 0 to 7"),
 ])  # fmt: skip
 def test_a_step_of_games_that_there_are_not_changes_nothing(running, actions, message):
     games = WORLDS["Sokoban 5x5-1"]().side_by_side([4, 5])

@@ -125,10 +125,11 @@ class Sparse(Plane):
 
 @pytest.mark.parametrize(("options", "message"), [
     ({"start": [0, 0]}, r"unknown reset options \['start'\]: right are state and goal"),
-    ({"state": [0.0]}, r"a state has the shape \(2,\), not \(1,\)"),
-    ({"goal": [0.0]}, r"the goal \[0.0\] lies outside of Box"),
+    ({"state": [0.0]}, r"state must have the shape \(2,\), not \(1,\)"),
+    ({"state": [0.0, 10.5]}, r"the state \[0.0, 10.5\] has 10.5 where -10.0 to 10.0 is right"),
+    ({"goal": [0.0]}, r"goal must have the shape \(2,\), not \(1,\)"),
     ({"goal": [0.0, 10.5]}, r"the goal \[0.0, 10.5\] lies outside of Box"),
-    ({"goal": [0.0, np.nan]}, r"the goal \[0.0, nan\] lies outside of Box"),
+    ({"goal": [0.0, np.nan]}, r"goal must be finite numbers, not \[0.0, nan\]"),
     ({"goal": [6.0, 0.0]}, r"no state meets the goal \[6.0, 0.0\]"),
 ])  # fmt: skip
 def test_what_no_episode_can_begin_with(options, message):

@@ -18,8 +18,8 @@ SMALL, PAPER = "VoxelBuildSmall-v0", "VoxelBuild-v0"
 every_name = pytest.mark.parametrize("name", [*EXPERTS, SMALL])
 
 
-def lock_step(name, n, **settings):
-    return gymnasium.make_vec(f"envs:{name}", num_envs=n, **settings)
+def lock_step(name, n, autoreset_mode=AutoresetMode.DISABLED, **settings):
+    return gymnasium.make_vec(f"envs:{name}", num_envs=n, autoreset_mode=autoreset_mode, **settings)
 
 
 def single(name, **settings):
@@ -142,13 +142,15 @@ BAD = {
     "Hand-v1": [
         (dict(options={"hold": True}), r"unknown reset options \['hold'\]: right are held, goal and reset_mask"),
         (dict(options={"goal": (0.5, 1.5)}), "goal must be x, y"),
-        (dict(options={"goal": np.full((2, 2), 0.5)}), "goal must be x, y"),
+        (dict(options={"goal": np.full((2, 2), 0.5)}), r"goal must have the shape \(3, 2\) or \(2,\)"),
+        (dict(options={"goal": (np.nan, 0.5)}), "goal must be finite numbers"),
         (dict(options={"held": [True, False]}), "held must be a truth value or 3 of them"),
         (dict(options={"held": 0.5}), "held must be a truth value or 3 of them"),
     ],
     SMALL: [
         (dict(options={"held": True}), r"unknown reset options \['held'\]: right are state, goal and reset_mask"),
-        (dict(options={"goal": np.zeros((2, 98))}), "goal must be one, or one for each of 3 episodes, not 2"),
+        (dict(options={"goal": np.zeros((2, 98))}), r"goal must have the shape \(98,\) or \(3, 98\), not \(2, 98\)"),
+        (dict(options={"state": np.full(106, np.nan)}), "state must be numbers of the type uint8"),
         (dict(options={"goal": np.full((3, 98), 0.5)}), "a goal has 98 cells"),
         (dict(options={"state": np.full((3, 106), 9)}), "no agent can have the pose"),
     ],
@@ -174,3 +176,46 @@ def test_bad_resets_change_nothing(name):
         with pytest.raises((ValueError, gymnasium.error.Error), match=words):
             envs.reset(**({"seed": 1} | arguments))
         assert pickle.dumps(envs) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"), [*((name, {"max_episode_steps": 30}) for name in EXPERTS), (SMALL, {}), (PAPER, {})]
+)
+def test_by_default_the_next_episode_begins_as_in_gymnasiums_own(name, settings):
+    """`make_vec(..., vectorization_mode="sync")` in a loop that never resets: the same, one episode after the other."""
+    n, rng = 4, np.random.default_rng(2)
+    ours, theirs = (
+        gymnasium.make_vec(f"envs:{name}", num_envs=n, vectorization_mode=mode, **settings) for mode in (None, "sync")
+    )
+    assert ours.metadata["autoreset_mode"] is theirs.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    seen, _ = ours.reset(seed=4)
+    assert equal(seen, theirs.reset(seed=4)[0])
+    act, over, plans = name in EXPERTS and policy(name, ours, rng), np.zeros(n, bool), [[]] * n
+    ended, succeeded = np.zeros(n, int), np.zeros(n, int)
+    for _ in range(3 * settings.get("max_episode_steps", 0) or 3 * ours.unwrapped.task.max_steps):
+        if act:
+            actions = act(seen)
+        else:  # the builder in every second place
+            world = ours.unwrapped
+            for i in np.flatnonzero(world.elapsed == 0):
+                plans[i] = plan(world.task, world.states[i], world.goals[i]) if i % 2 == 0 and not over[i] else []
+            actions = np.array([plans[i].pop(0) if plans[i] else rng.integers(21) for i in range(n)])
+        begins = over
+        seen, rewards, terminated, truncated, info = ours.step(actions)
+        others, *same, single_info = theirs.step(actions)
+        assert equal(seen, others) and equal((rewards, terminated, truncated), tuple(same))
+        for key in single_info.keys() & {"is_success", "achieved_before"}:
+            there = single_info[f"_{key}"]
+            assert equal(info[f"_{key}"], there) and equal(info[key][there], single_info[key][there])
+        assert not (begins & (terminated | truncated | (rewards != 0))).any()
+        over = terminated | truncated
+        ended, succeeded = ended + over, succeeded + terminated
+    assert ended.min() >= 2 and succeeded.any()
+
+
+@every_name
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, "SameStep", "never", None])
+def test_the_modes_that_there_are(name, mode):
+    with pytest.raises(ValueError, match=r"autoreset_mode must be .*NEXT_STEP or .*DISABLED, not"):
+        lock_step(name, 2, mode)
+    assert lock_step(name, 2, "Disabled").metadata["autoreset_mode"] is AutoresetMode.DISABLED

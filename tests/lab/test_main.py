@@ -273,6 +273,8 @@ def test_so_does_a_figure_of_a_paper_that_has_it(nights, one_line):
         ("run coins --seeds -1", ["'-1'", "3,7"]),
         ("run coins --seeds 0", ["'0'", "3,7"]),
         ("run coins --seeds 3,x", ["'3,x'", "3,7"]),
+        ("run coins --seeds 18446744073709551616", ["'18446744073709551616'", "1 to 9999"]),
+        ("run coins --seeds 3,9223372036854775808", ["9223372036854775808", "18 digits"]),
         ("evidence coins --hours 0", ["hours", "above 0"]),
         ("figures --scale huge", ["huge", "smoke, quick, long, full"]),
         ("collect coins --scale smoke", ["smoke", "quick, long or full"]),
@@ -281,6 +283,33 @@ def test_so_does_a_figure_of_a_paper_that_has_it(nights, one_line):
 def test_mistakes_cost_one_line(house, one_line, command, words):
     error = one_line(main, command.split(), house)
     assert all(word in error for word in words), error
+
+
+LONG = "x" * 256
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("merge results file", "file: File exists; choose another name"),
+        ("merge results file/below", "Not a directory"),
+        (f"merge results {LONG}", "File name too long; choose another name"),
+        (f"merge {LONG} target", "File name too long; choose another name"),
+        (f"compare {LONG} results", "File name too long; choose another name"),
+        (f"compare {LONG}/* results", "File name too long; choose another name"),
+        (f"run coins fig-1 --scale smoke --jobs 1 --runs {LONG}", "File name too long; choose another"),
+        ("run coins fig-1 --scale smoke --jobs 1 --runs file", "Not a directory"),
+    ],
+)
+def test_names_that_cannot_be_cost_one_line(house, one_line, monkeypatch, tmp_path, command, words):
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    Path("results/quick").mkdir(parents=True)
+    Path("results/quick/e.csv").write_text(
+        "experiment,scale,method,env,seed,step,metric,value,hours\ne,quick,m,x,0,1,r,1.0,0.1\n"
+    )
+    assert words in one_line(main, command.split(), house)
+    assert Path("file").read_bytes() == b""
 
 
 def test_list_loads_no_torch():

@@ -42,6 +42,8 @@ def installed(venv: Path, python: str) -> list[str]:
         (["LAUNCHER=pbs"], ["pbs", "local, ray, slurm"]),
         (["SEEDS=0"], ["0", "3,7"]),
         (["SEEDS=3;7"], ["3;7", "3,7"]),
+        (["SEEDS=10000"], ["10000", "1 to 9999"]),
+        (["SEEDS=3,9223372036854775808"], ["9223372036854775808", "18 digits"]),
         (["SEEDS='"], ["'", "3,7"]),
         (["STALE=never"], ["never", "again, keep"]),
         (["TENSORBOARD=yes"], ["yes", "1 (yes) or 0 (no)"]),
@@ -120,19 +122,36 @@ def test_the_variables_reach_the_command(tmp_path):
     assert called("compare", "A=one", "B=two", "OUT=c.png") == "-m lab compare one two --out c.png"
 
 
-def test_a_shell_has_an_env_of_its_own(tmp_path):
-    command = [*installed(tmp_path / "venv", 'echo "$@"'), "watch"]
+@pytest.mark.parametrize("how", [[], ["-e"]])
+def test_a_shell_has_an_env_of_its_own(tmp_path, how):
+    """Also where what is exported goes before what the Makefile says. The command line goes before both."""
+    command = [*installed(tmp_path / "venv", 'echo "$@"'), *how]
     shell = {**fresh(), "ENV": "/etc/profile", "OUT": "/tmp/out", "N": "ten"}
-    done = subprocess.run(command, cwd=ROOT, env=shell, capture_output=True, text=True)
-    assert done.stdout.split() == "-m lab.pages.watch --paper --env --method".split()
+
+    def called(*arguments: str) -> list[str]:
+        done = subprocess.run([*command, *arguments], cwd=ROOT, env=shell, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    assert called("watch") == "-m lab.pages.watch --paper --env --method".split()
+    assert called("watch", "ENV=5x5-1", "OUT=a.gif") == (
+        "-m lab.pages.watch --paper --env 5x5-1 --method --out a.gif".split()
+    )
+    assert called("torture") == "-m tests.torture --n 100".split()
 
 
-def test_a_makefile_below_a_folder_with_a_space_lists_its_targets(tmp_path):
-    makefile = tmp_path / "it's here/Makefile"
+@pytest.mark.parametrize("folder", ["it's here", "two  spaces", " before", "a\ttab", "a#b $c", "a=b"])
+def test_a_makefile_below_any_folder_lists_its_targets(tmp_path, folder):
+    """Also as one of several makefiles, of which another one's path has a space, too."""
+    makefile, other = tmp_path / folder / "Makefile", tmp_path / "an other"
     makefile.parent.mkdir()
     makefile.write_text((ROOT / "Makefile").read_text())
-    listed = [subprocess.check_output(["make", "-f", path], cwd=ROOT, env=fresh()) for path in (makefile, "Makefile")]
-    assert listed[0] == listed[1]
+    other.touch()
+    right = subprocess.check_output(["make"], cwd=ROOT, env=fresh())
+    for path, cwd in ((makefile, ROOT), (f"{folder}/Makefile", tmp_path)):
+        for before in ([], ["-f", other]):
+            command = ["make", *before, "-f", path]
+            assert subprocess.check_output(command, cwd=cwd, env=fresh(), stderr=subprocess.STDOUT) == right
 
 
 @pytest.mark.parametrize(("status", "judged"), [(0, True), (1, True), (2, False), (130, False)])

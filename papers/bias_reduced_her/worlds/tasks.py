@@ -39,7 +39,7 @@ def make_worlds(name: str, n: int) -> VectorEnv:
     """
     spec: Any = copy.copy(make_env(name).spec)
     if spec.vector_entry_point is not None:
-        return gymnasium.make_vec(spec, num_envs=n)
+        return gymnasium.make_vec(spec, num_envs=n, autoreset_mode=AutoresetMode.DISABLED)
     spec.disable_env_checker = True
     # A step after the end of an episode must not be an error, as it is in the other mode.
     options = {"autoreset_mode": AutoresetMode.NEXT_STEP}

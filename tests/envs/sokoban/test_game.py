@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from common.pixels import SymbolicPixels
 from envs.sokoban import levels as levels
-from envs.sokoban.game import COLOURS, STEPS, Sokoban
+from envs.sokoban.game import COLOURS, Sokoban
 from envs.sokoban.sprites import TILE, sprites
 from tests.envs.plain_sokoban import PlainSokoban
 from tests.envs.sokoban.test_levels import text
@@ -278,13 +278,3 @@ def test_a_given_level_as_text_or_as_codes_draws_nothing_and_is_not_changed():
 def test_a_step_needs_a_reset():
     with pytest.raises(RuntimeError, match=r"^call reset\(\) before step\(\)$"):
         Sokoban().step(0)
-
-
-@pytest.mark.parametrize("action", [-1, 8])
-def test_an_action_that_there_is_not_changes_nothing(action):
-    env = Sokoban((5, 5), 1)
-    _, info = env.reset(seed=0)
-    with pytest.raises(ValueError, match=f"^actions are 0 to 7, not {action}$"):
-        env.step(action)
-    np.testing.assert_array_equal(env._codes, info["tiles"])
-    assert env._state[STEPS] == 0

@@ -2,8 +2,12 @@
 
 import itertools
 import math
+import re
+import signal
 import sys
+import time
 from collections import deque
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,6 +31,7 @@ from envs.sokoban.levels import (
     reverse_play,
     to_text,
 )
+from tests.processes import started, wait_until
 
 CONFIGURATIONS = [((5, 5), 1), ((5, 5), 2), ((6, 6), 1), ((6, 6), 2), ((6, 6), 3), ((7, 7), 1), ((7, 7), 2)]
 NAMES = [f"{shape[0]}x{shape[1]}-{boxes}" for shape, boxes in CONFIGURATIONS]
@@ -261,19 +266,19 @@ def test_the_default_walk():
 # ---- reverse play ----------------------------------------------------------------------------------------------------
 def test_a_corridor_by_hand():
     """Pulled twice to the right the box is two cells from its target: score 2 x 2. There is nothing better."""
-    level, score = reverse_play(np.array([[0] * 6, [0, TARGET, PLAYER, FLOOR, FLOOR, 0], [0] * 6], np.uint8))
+    level, score, _ = reverse_play(np.array([[0] * 6, [0, TARGET, PLAYER, FLOOR, FLOOR, 0], [0] * 6], np.uint8))
     assert (to_text(level), score) == (text("######", "#. $@#", "######"), 4)
 
 
 def test_a_room_that_cannot_be_taken_apart_stays_as_it_is():
-    level, score = reverse_play(np.array([[0] * 5, [0, TARGET, TARGET, PLAYER, 0], [0] * 5], np.uint8))
+    level, score, _ = reverse_play(np.array([[0] * 5, [0, TARGET, TARGET, PLAYER, 0], [0] * 5], np.uint8))
     assert (to_text(level), score) == (text("#####", "#**@#", "#####"), 0)
 
 
 def test_a_score_needs_every_target_in_sight():
     """The right box can be pulled away, but the left one cannot: its target stays covered."""
     room = np.array([[0] * 7, [0, TARGET, TARGET, PLAYER, FLOOR, FLOOR, 0], [0] * 7], np.uint8)
-    level, score = reverse_play(room)
+    level, score, _ = reverse_play(room)
     assert (to_text(level), score) == (text("#######", "#**@  #", "#######"), 0)
 
 
@@ -292,7 +297,7 @@ def test_reverse_play_is_that_of_the_public_rules(shape, boxes, n, walk):
     deepest = 0
     for room in rooms_with_targets(boxes, shape, boxes, n, walk):
         twin, before = Search(room), room.copy()
-        level, score = reverse_play(room)
+        level, score, _ = reverse_play(room)
         assert (level.tolist(), score) == twin.result()
         np.testing.assert_array_equal(room, before)
         deepest = max(deepest, twin.deepest)
@@ -307,10 +312,18 @@ def test_depth_and_number_of_positions_are_limited(monkeypatch, depth, positions
     monkeypatch.setattr(levels, "POSITIONS", positions)
     limited = 0
     for room in rooms_with_targets(0, (6, 6), 2, 6, 60):
-        level, score = reverse_play.py_func(room)
+        level, score, _ = reverse_play.py_func(room)
         assert (level.tolist(), score) == Search(room, depth, positions).result()
         limited += score != reverse_play(room)[1]
     assert limited > 0
+
+
+def test_so_many_positions_are_looked_at(monkeypatch):
+    """The box in its corridor: on its target, with the player in 3 places; one cell further, pulled, in 2; or in 1."""
+    room = np.array([[0] * 6, [0, TARGET, PLAYER, FLOOR, FLOOR, 0], [0] * 6], np.uint8)
+    assert reverse_play(room)[2] == 3 + 2 + 1
+    monkeypatch.setattr(levels, "POSITIONS", 4)
+    assert reverse_play.py_func(room)[2] == 4
 
 
 def test_pieces_have_distinct_numbers():
@@ -360,6 +373,43 @@ def test_a_longer_walk_opens_more():
 def test_impossible_rooms_are_named(shape, boxes, message):
     with pytest.raises(ValueError, match=message):
         generate(np.random.default_rng(0), shape, boxes)
+
+
+def test_the_work_for_a_level_is_bounded(monkeypatch):
+    """Where thousands of tries would each look at many positions, and all of them would take minutes."""
+    monkeypatch.setattr(levels, "WORK", 3_000_000)
+    with pytest.raises(
+        ValueError, match=r"^no level of 9 x 9 cells with 14 boxes in [\d,]+ tries: too many boxes$"
+    ) as caught:
+        generate(np.random.default_rng(0), (9, 9), 14)
+    tries = int(re.search(r"in ([\d,]+) tries", str(caught.value))[1].replace(",", ""))
+    assert 0 < tries < levels.TRIES
+
+
+def test_a_level_is_the_same_however_often_python_looks_in(monkeypatch):
+    crowded = [generate(np.random.default_rng(seed), (9, 9), 10) for seed in range(2)]
+    monkeypatch.setattr(levels, "MOMENT", 1)
+    for seed, level in enumerate(crowded):
+        np.testing.assert_array_equal(generate(np.random.default_rng(seed), (9, 9), 10), level)
+
+
+def test_ctrl_c_stops_a_search_that_goes_on_and_on(tmp_path):
+    begun = tmp_path / "begun"
+    program = (
+        "import pathlib, numpy as np; from envs.sokoban import levels\n"
+        "levels.TRIES = levels.WORK = 10**12; levels.generate(np.random.default_rng(0), (5, 5), 1)\n"
+        f"pathlib.Path({str(begun)!r}).touch(); levels.generate(np.random.default_rng(0), (9, 9), 20)"
+    )
+    process = started(sys.executable, "-c", program, cwd=Path(__file__).parents[3])
+    wait_until(begun.exists, process)
+    time.sleep(0.5)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    try:
+        assert process.wait(timeout=20) in (-signal.SIGINT, 1)
+        assert "KeyboardInterrupt" in process.stderr.read()
+    finally:
+        process.kill()
 
 
 # ---- statistics of the package's levels ------------------------------------------------------------------------------

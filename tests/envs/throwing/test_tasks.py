@@ -201,8 +201,10 @@ def test_distance_to_the_workspace():
 @pytest.mark.parametrize(("options", "words"), [
     ({"hold": True}, r"unknown reset options \['hold'\]: right are held and goal"),
     ({"goal": (0.5, 1.5)}, "goal must be x, y"),
-    ({"goal": (0.5, math.nan)}, "goal must be x, y"),
-    ({"goal": (0.5, 0.5, 0.5)}, "goal must be x, y"),
+    ({"goal": (0.5, math.nan)}, "goal must be finite numbers"),
+    ({"goal": (0.5, 0.5, 0.5)}, r"goal must have the shape \(2,\), not \(3,\)"),
+    ({"held": 0.5}, "held must be a truth value, not 0.5"),
+    ({"held": [True]}, r"held must be a truth value, not \[True\]"),
 ])  # fmt: skip
 def test_bad_reset_options(task, options, words):
     env = task()

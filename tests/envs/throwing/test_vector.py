@@ -47,7 +47,9 @@ def test_settings_reach_the_task():
 def test_mistakes():
     envs = HandVector(3)
     envs.reset(seed=0)
-    with pytest.raises(ValueError, match=r"actions must have shape \(3, 3\), not \(3,\)"):
+    with pytest.raises(
+        ValueError, match=r"actions must have shape \(3, 3\) and be finite, not array\(\[0., 0., 0.\]\)"
+    ):
         envs.step(np.zeros(3))
     for settings in ({"num_envs": 0}, {"max_episode_steps": 0}):
         with pytest.raises(ValueError, match="at least 1"):

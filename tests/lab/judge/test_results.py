@@ -21,6 +21,9 @@ ROW = "e,quick,ter,Chain,0,100,return,1.0,0.5"
             "cannot be read as CSV (could not convert string to float: 'high')",
         ),
         (f"{HEADER}\n{ROW}\n{ROW.replace('100', '2.5')}\n", "cannot be read as CSV"),
+        (f"{HEADER}\n{ROW.replace(',0,', f',{2**63},')}\n", "cannot be read as CSV"),
+        (f"{HEADER}\n{ROW.replace('100', f'{2**64}')}\n", "cannot be read as CSV"),
+        (f"{HEADER}\n{ROW}\n{ROW.replace('100', '1e30')}\n", "cannot be read as CSV"),
         (f"{HEADER}\n{ROW[:-8]}\n", "could not convert string to float: ''"),
         (f"{HEADER}\n{ROW},7\n", "cannot be read as CSV"),
         (f"{HEADER}\n{ROW}\n{ROW},7\n", "Expected 9 fields in line 3, saw 10"),
@@ -32,6 +35,7 @@ ROW = "e,quick,ter,Chain,0,100,return,1.0,0.5"
         (b"\xff\xfe\x00", "cannot be read as CSV"),
     ],
 )
+@pytest.mark.filterwarnings("error")
 def test_damaged_file_is_named(tmp_path, text, words):
     path = tmp_path / "quick" / "e.csv"
     path.parent.mkdir()

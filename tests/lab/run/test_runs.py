@@ -22,6 +22,7 @@ from lab.run.cli import cli
 from lab.run.errors import NonFiniteLoss, RunBusy, UserError, guard
 from lab.run.identity import run_name, state
 from lab.run.runs import Run, Streams, set_aside
+from lab.run.settings import check
 from lab.run.sources import digest, sources
 from tests.lab import toy_train
 from tests.lab.toy_train import Config, main
@@ -386,6 +387,53 @@ def test_command_runs_shows_progress_and_prints_the_summary(monkeypatch, capsys,
     output = capsys.readouterr()
     assert f"run directory: {tmp_path}" in output.out and "steps: 20" in output.out
     assert "20/20" in output.err and "loss=" in output.err
+
+
+def shown(directory: Path) -> dict[str, list[tuple[int, float]]]:
+    """What TensorBoard shows of a run: metric -> step and value."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(directory / "tensorboard"))
+    events.Reload()
+    return {name: [(one.step, one.value) for one in events.Scalars(name)] for name in events.Tags()["scalars"]}
+
+
+@pytest.mark.parametrize("saved", [False, True], ids=["before the first checkpoint", "after one"])
+def test_tensorboard_shows_what_is_in_the_table(tmp_path, saved):
+    """Each step once, whenever the run was killed: also with rows of one step before and after a checkpoint, and where
+    an attempt went on without TensorBoard."""
+    pytest.importorskip("tensorboard")
+
+    def attempt(steps: int, **how: bool) -> None:
+        """Up to so many steps; each is logged, then saved, then logged again."""
+        with Run.open(Config(), tmp_path, **{"tensorboard": True} | how) as run:
+            begun = run.load()
+            if begun is None:
+                run.log(0, {"a": 0.0})
+            for step in range(begun["step"] if begun else 1, steps):
+                if not begun or step > begun["step"]:
+                    run.log(step, {"a": step / 2})
+                    if saved:
+                        run.save({"step": step})
+                run.log(step, {"b": step / 4})
+
+    for steps, how in ((2, {}), (3, {}), (4, {"tensorboard": False}), (5, {})):
+        attempt(steps, **how)
+        time.sleep(0.01)
+    assert shown(tmp_path) == {
+        "a": [(step, step / 2) for step in range(5)],
+        "b": [(step, step / 4) for step in range(1, 5)],
+    }
+    rows = [line.split(",")[:2] for line in (tmp_path / "metrics.csv").read_text().splitlines()[1:]]
+    assert sorted(map(tuple, rows)) == sorted((str(s), name) for name, some in shown(tmp_path).items() for s, _ in some)
+
+
+def test_a_name_that_is_too_long_costs_one_line(one_line, tmp_path):
+    assert "File name too long; choose another name" in one_line(main, Config(), tmp_path / ("x" * 256))
+
+
+def test_a_seed_that_results_have_no_room_for(one_line, tmp_path):
+    assert "seed 9223372036854775808 is too large" in one_line(check, Config(seed=2**63))
 
 
 def test_tensorboard_missing(monkeypatch, one_line, tmp_path):
