@@ -59,7 +59,7 @@ class Original(NamedTuple):
 
 @functools.cache
 def original() -> Original | None:
-    """The package, installed or downloaded; None where it is not to be had."""
+    """The package, installed or downloaded; None where it cannot be downloaded."""
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         installed = importlib.metadata.distribution(NAME)
         if installed.version == VERSION:
@@ -357,7 +357,7 @@ def main(arguments: list[str]) -> None:
     one_thread()
     peer = original()
     if peer is None:
-        raise UserError(f"{NAME} {VERSION} is neither installed nor to be had from pip download")
+        raise UserError(f"{NAME} {VERSION} is not installed and pip cannot download it")
     lines = [line for shape, boxes in CONFIGURATIONS for line in compare(peer, shape, boxes, n)]
     print(table(lines))
     differing = sum(not line.same for line in lines)

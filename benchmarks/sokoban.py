@@ -1,7 +1,7 @@
 """Sokoban: a step with its picture and with codes alone, new levels included; many games; the making of a level.
 
-The original is gym-sokoban 0.0.6 with its picture of one pixel per cell, which NumPy enlarges to 84x84. Where it is
-not to be had, its rows are left out.
+The original is gym-sokoban 0.0.6 with its picture of one pixel per cell, which NumPy enlarges to 84x84. Where it
+cannot be downloaded, its rows are left out.
 """
 
 from __future__ import annotations

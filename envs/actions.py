@@ -38,26 +38,25 @@ def whole_numbers(actions: Any, n: int, count: int, what: str = "actions") -> np
 
 def finite_numbers(action: Any, n: int) -> np.ndarray:
     """A continuous action, float64 [n]: a copy, or `action` itself. ValueError unless it is n finite numbers."""
-    numbers = _floats(action)
-    # three numbers: as a list this takes a quarter of what NumPy takes
-    if numbers is None or numbers.shape != (n,) or not all(map(math.isfinite, numbers.tolist())):
-        raise ValueError(f"an action must be {n} finite {'numbers' if n > 1 else 'number'}, not {shown(action)}")
-    return numbers
+    try:
+        numbers = np.asarray(action, np.float64)
+        # of three numbers, a list can be asked in a tenth of the time that NumPy takes
+        if numbers.shape == (n,) and all(map(math.isfinite, numbers.tolist())):
+            return numbers
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"an action must be {n} finite {'numbers' if n > 1 else 'number'}, not {shown(action)}")
 
 
 def finite_rows(actions: Any, count: int, n: int) -> np.ndarray:
     """`count` continuous actions, float64 [count, n], as `finite_numbers`."""
-    numbers = _floats(actions)
-    if numbers is None or numbers.shape != (count, n) or not _finite(numbers):
-        raise ValueError(f"actions must have shape {count, n} and be finite, not {shown(actions)}")
-    return numbers
-
-
-def _floats(actions: Any) -> np.ndarray | None:
     try:
-        return np.asarray(actions, np.float64)
+        numbers = np.asarray(actions, np.float64)
+        if numbers.shape == (count, n) and _finite(numbers):
+            return numbers
     except (TypeError, ValueError):
-        return None
+        pass
+    raise ValueError(f"actions must have shape {count, n} and be finite, not {shown(actions)}")
 
 
 @njit(cache=True)

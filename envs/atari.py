@@ -217,7 +217,7 @@ def _shrink(screens, rows, columns, out):
 
 
 def _suggestion(game: str) -> str:
-    """What may have been meant by a game that there is not."""
+    """Games whose names are close to an unknown one."""
     plain = {name.lower(): name for name in GAMES}
     close = difflib.get_close_matches(str(game).lower().replace("_", "").replace(" ", ""), plain)
     if close:

@@ -70,7 +70,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:80]}..."
 
 
-def autoreset(mode: AutoresetMode | str) -> AutoresetMode:
+def autoreset_mode_of(mode: AutoresetMode | str) -> AutoresetMode:
     """The mode of a vector environment that plays in lock-step. ValueError unless it is NEXT_STEP or DISABLED."""
     ours, names = (AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED), {one.value: one for one in AutoresetMode}
     if (found := names.get(mode, mode) if isinstance(mode, str) else mode) not in ours:

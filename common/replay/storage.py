@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -125,8 +126,8 @@ def available_memory() -> int:
     try:
         lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
         available = int(lines["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError):  # not Linux: the physical memory is the best that is known everywhere
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (OSError, KeyError):  # macOS: the physical memory is the best that is known; Windows: nothing is
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else sys.maxsize
     try:  # control group, version 2; `anon` rather than `memory.current`, which counts the file cache
         limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
         usage = dict(line.split() for line in Path("/sys/fs/cgroup/memory.stat").read_text().splitlines())

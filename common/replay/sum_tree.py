@@ -52,11 +52,14 @@ def _set_one(nodes, width, capacity, index, priority):
 def _set_many(nodes, width, capacity, indices, priorities):
     if indices.size != priorities.size:
         raise ValueError("as many priorities as indices are needed")
+    outside = wrong = False
     for k in range(indices.size):  # everything is checked first: the tree is changed completely or not at all
-        if not 0 <= indices[k] < capacity:
-            raise IndexError("index outside the sum tree")
-        if not 0.0 <= priorities[k] < np.inf:
-            raise ValueError("a priority must be finite and not negative")
+        outside |= (indices[k] < 0) | (indices[k] >= capacity)  # no branches: faster
+        wrong |= not ((priorities[k] >= 0.0) & (priorities[k] < np.inf))
+    if outside:
+        raise IndexError("index outside the sum tree")
+    if wrong:
+        raise ValueError("a priority must be finite and not negative")
     largest = 0.0
     for k in range(indices.size):
         _set_leaf(nodes, width + indices[k], priorities[k])

@@ -29,7 +29,7 @@ from numba import njit
 
 from common.numba_cache import njit_calling
 from envs.actions import finite_rows
-from envs.reset_options import asked_goals, asked_truths, autoreset, check_names, new_streams
+from envs.reset_options import asked_goals, asked_truths, autoreset_mode_of, check_names, new_streams
 from envs.throwing import physics
 from envs.throwing.physics import hand_features, hand_step, robot_features, robot_step
 from envs.throwing.tasks import GOAL_BOX, MAX_STEPS, TOLERANCE, Hand, HandWall, Robot, ThrowingTask
@@ -62,7 +62,7 @@ class ThrowingVector(VectorEnv):
     ):
         """Settings are those of the single task; autoreset_mode: NEXT_STEP or DISABLED, see the top of this file.
         ValueError for what cannot be."""
-        self.metadata = self.metadata | {"autoreset_mode": autoreset(autoreset_mode)}
+        self.metadata = self.metadata | {"autoreset_mode": autoreset_mode_of(autoreset_mode)}
         if num_envs < 1 or max_episode_steps < 1:
             raise ValueError(f"num_envs and max_episode_steps must be at least 1, not {num_envs}, {max_episode_steps}")
         self.task = task = self.kind(goal_box=goal_box, tolerance=tolerance)
@@ -86,7 +86,7 @@ class ThrowingVector(VectorEnv):
         self.streams = new_streams(
             self.streams, seed, mask
         )  # until here nothing has changed, after it nothing can be wrong
-        self._begin(np.array(mask), held)
+        self._begin(np.flatnonzero(mask), held)
         if goals is not None:
             np.copyto(self.goals, goals, where=np.array(mask)[:, None])
         features = np.empty((n, len(self.task.low)), np.float32)
@@ -95,8 +95,8 @@ class ThrowingVector(VectorEnv):
         return self._observed(features, features[:, -4:-2].copy()), self._info()
 
     def _begin(self, which: np.ndarray, held: Sequence[bool | None]) -> None:
-        """Begin the next episodes in the places `which`, bool [n]."""
-        for i in np.flatnonzero(which).tolist():
+        """Begin the next episodes in the places `which`, int64 [m]; held: of n places."""
+        for i in which.tolist():
             self.goals[i] = self.task.begin(self.states[i], self.streams[i], held[i])
         self.elapsed[which], self.terminated[which] = 0, False
 
@@ -105,16 +105,17 @@ class ThrowingVector(VectorEnv):
         actions = finite_rows(actions, n, 3)
         if not self.streams:
             raise ResetNeeded("reset comes before the first step")
-        ended = self.terminated | (self.elapsed >= self.max_episode_steps)
+        autoreset = self.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+        ended = np.flatnonzero(self.terminated | (self.elapsed >= self.max_episode_steps)) if autoreset else ()
         features, achieved = np.empty((n, len(self.task.low)), np.float32), np.empty((n, 2), np.float32)
         rewards, truncated = np.empty(n), np.empty(n, bool)
         self.advance(
             self.states, actions, self.goals, self.elapsed, self.terminated, self.max_episode_steps,
             self.task.tolerance, self.task.wall, features, achieved, rewards, truncated,
         )  # fmt: skip
-        if self.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP and ended.any():
+        if len(ended):
             self._begin(ended, [None] * n)
-            for i in np.flatnonzero(ended):
+            for i in ended:
                 self.write_features(self.states[i], features[i])
             achieved[ended], rewards[ended], truncated[ended] = features[ended, -4:-2], 0.0, False
         return self._observed(features, achieved), rewards, self.terminated.copy(), truncated, self._info()

@@ -27,7 +27,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from envs.actions import whole_numbers
-from envs.reset_options import asked_array, asked_truths, autoreset, check_names, new_streams
+from envs.reset_options import asked_array, asked_truths, autoreset_mode_of, check_names, new_streams
 from envs.voxel.build import VoxelBuild, VoxelBuildEnv, small_voxel_build
 from envs.voxel.kernels import N_ACTIONS
 
@@ -55,7 +55,7 @@ class VoxelBuildVector(VectorEnv):
     ):
         """picture: rows and columns of the observation's `picture`, None for none. autoreset_mode: NEXT_STEP or
         DISABLED, see the top of this file. ValueError for what cannot be."""
-        self.metadata = self.metadata | {"autoreset_mode": autoreset(autoreset_mode)}
+        self.metadata = self.metadata | {"autoreset_mode": autoreset_mode_of(autoreset_mode)}
         if num_envs < 1:
             raise ValueError(f"num_envs must be at least 1, not {num_envs}")
         self.task, self.pixels, self.num_envs = self._task(max_steps), picture, num_envs
@@ -83,15 +83,15 @@ class VoxelBuildVector(VectorEnv):
         self.streams = new_streams(
             self.streams, seed, mask
         )  # until here nothing has changed, after it nothing can be wrong
-        self._begin(np.array(mask))
+        self._begin(np.flatnonzero(mask))
         for here, asked in ((self.states, states), (self.goals, goals)):
             if asked is not None:
                 np.copyto(here, asked, where=np.array(mask)[:, None])
         return self._observed(self.task.achieved(self.states)), self._info()
 
     def _begin(self, which: np.ndarray) -> None:
-        """Begin the next episodes in the places `which`, bool [n]."""
-        for i in np.flatnonzero(which):
+        """Begin the next episodes in the places `which`, int64 [m]."""
+        for i in which:
             self.states[i], self.goals[i] = (
                 self.task.starts(1, self.streams[i])[0],
                 self.task.goals(1, self.streams[i])[0],
@@ -109,18 +109,19 @@ class VoxelBuildVector(VectorEnv):
         else:
             self.before[goes_on] = self.task.achieved(self.states[goes_on])
             self.states[goes_on] = after[goes_on]
-        begins = ~goes_on & (self.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP)
-        if begins.any():
-            self._begin(begins)
+        every, begins = np.ones(self.num_envs, bool), ~goes_on
+        if autoreset := self.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP and begins.any():
+            self._begin(np.flatnonzero(begins))
         achieved = self.task.achieved(self.states)
         distances = self.task.distance(achieved, self.goals)
         gains = self.task.distance(self.before, self.goals) - distances
-        self.rewards = np.where(goes_on, gains, np.where(begins, 0.0, self.rewards))
+        self.rewards = np.where(goes_on, gains, self.rewards)
         self.elapsed += goes_on
         self.terminated |= goes_on & (distances <= self.task.tolerance)
         truncated = ~self.terminated & (self.elapsed >= self.task.max_steps)
-        before = np.where(begins[:, None], np.float32(0.0), self.before)  # of a first observation there is none
-        info = self._info() | {"achieved_before": before, "_achieved_before": ~begins}
+        if autoreset:  # what is observed comes from no step
+            self.rewards[begins], self.before[begins], every[begins] = 0.0, 0.0, False
+        info = self._info() | {"achieved_before": self.before.copy(), "_achieved_before": every}
         return self._observed(achieved), self.rewards.copy(), self.terminated.copy(), truncated, info
 
     def compute_distance(self, achieved_goal: np.ndarray, desired_goal: np.ndarray) -> np.ndarray:

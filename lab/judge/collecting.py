@@ -7,7 +7,6 @@ Who changes a tree holds the lock of its file `.lock`, so that two processes los
 """
 
 import csv
-import fcntl
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+from filelock import FileLock
 
 from lab.judge.results import COLUMNS, KEY, REMEDY, RUN_COLUMNS, csv_path, read, read_csv, write_if_changed
 from lab.run.errors import UserError
@@ -220,8 +220,7 @@ def _rows_of(frame: pd.DataFrame, entry: Entry) -> pd.DataFrame:
 def _changing(root: Path) -> Iterator[None]:
     """The lock of a results tree: one process at a time reads, merges and writes. Waits for its turn."""
     root.mkdir(parents=True, exist_ok=True)
-    with (root / ".lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(root / ".lock"):
         for left in root.glob("*/*.tmp"):  # by a process that was killed while it wrote
             left.unlink(missing_ok=True)
         yield

@@ -44,6 +44,7 @@ matplotlib.rcParams.update(
         "axes.titlesize": 10,
         "figure.titlesize": 11,
         "font.size": 9,
+        "text.hinting": "none",  # hinted, a "+" touches the letters beside it
         "grid.alpha": 0.25,
         "legend.frameon": False,
     }
@@ -123,7 +124,7 @@ def new_figure(rows: int, cols: int, title: str, *, caption: str = "", size: tup
     panels, foot = canvas.subfigures(2, 1, height_ratios=(above, below))  # type: ignore[misc]  # an array of two
     axes = panels.subplots(rows, cols, squeeze=False)
     canvas.suptitle(title)
-    foot.text(0.012, 1.0, "\n".join(lines), va="top", ha="left", linespacing=1.15, **CAPTION)
+    foot.text(0.012, 1.0, "\n".join(lines), va="top", ha="left", linespacing=1.25, **CAPTION)
     return canvas, axes
 
 
@@ -194,6 +195,11 @@ def legend(canvas: Canvas) -> None:
 def save(canvas: Canvas, path: Path) -> None:
     """Write a PNG, atomically. No time and no version goes into it."""
     picture = io.BytesIO()
+    canvas.draw_without_rendering()
+    canvas.set_layout_engine("none")  # its solver's last digits differ from draw to draw, and pixels with them
+    for ax in canvas.axes:
+        if ax.get_axes_locator() is None:  # an inset follows its parent
+            ax.set_position(np.round(ax.get_position().bounds, 4))
     canvas.savefig(picture, format="png", dpi=DPI, metadata={"Software": None})
     write_if_changed(Path(path), picture.getvalue())
 

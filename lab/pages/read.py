@@ -23,6 +23,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from tyro.conf import arg
 
+from lab.pages import executed
 from lab.pages.equations import load, render, tagged
 from lab.pages.html import PICTURES, REPORT, navigation, own, page, title
 from lab.pages.html import place as html_place
@@ -76,7 +77,10 @@ def boxes(section: Section, equations: Iterable[str]) -> list[tuple[str, bool]]:
 
 
 class Site:
-    """Pages of the repository below `out`. report: the pages of `lab.pages.report` stand there, too."""
+    """Pages of the repository below `out`, with those of the notebooks that `make notebook` wrote there.
+
+    report: the pages of `lab.pages.report` stand there, too.
+    """
 
     def __init__(self, out: Path, report: bool = False):
         self.out, self.report = out.resolve(), report
@@ -87,6 +91,8 @@ class Site:
         self.pages = {path: self.out / html_place(path.relative_to(ROOT)) for path in files}
         self.sections = {path: split(path.read_text(encoding="utf-8")) for path in self.pages if path.suffix == ".py"}
         self.linked: list[Path] = []  # files that texts link to, beside these
+        written = {folder: self.out / "notebooks" / f"{folder.name}.ipynb" for folder in self.papers}
+        self.notebooks = {folder: path for folder, path in written.items() if path.is_file()}
 
     def link(self, page: Path, target: Path) -> str:
         """Relative address, on `page`, of the page of `target`; "" where it can have none."""
@@ -108,6 +114,10 @@ class Site:
             equations = load(folder / "EQUATIONS.md", f"papers/{folder.name}/EQUATIONS.md")
             for path in paths:
                 self.write(path, paths, equations)
+            if notebook := self.notebooks.get(folder):
+                place = notebook.with_suffix(".html")
+                nav = self._siblings(place, paths, place)
+                self._write(place, f"Notebook: {folder.name}", nav=nav, text=executed.body(notebook))
         for path in self.shared:
             self.write(path, self.shared, {})
         for path in self.texts:
@@ -124,11 +134,7 @@ class Site:
     def write(self, path: Path, siblings: Sequence[Path], equations: Mapping[str, Markup]) -> None:
         """The page of a file, with links to those of its siblings."""
         place, where = self.pages[path], path.relative_to(ROOT).as_posix()
-        nav = []
-        if siblings:
-            top = siblings[0].parent
-            names = {one: one.relative_to(top).as_posix() for one in siblings} | {top / "README.md": "Overview"}
-            nav = [(names[one], "" if one == path else self.link(place, one)) for one in siblings]
+        nav = self._siblings(place, siblings, path)
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".py":
             rows = [self._row(section, path, equations) for section in self.sections[path]]
@@ -140,6 +146,20 @@ class Site:
         else:
             shown = Markup("<h1>{}</h1>\n<pre>{}</pre>").format(where, text)
             self._write(place, where, nav=nav, text=shown)
+
+    def _siblings(self, place: Path, siblings: Sequence[Path], here: Path) -> list[tuple[str, str]]:
+        """Name and address, on the page at `place`, of each sibling's page; "" is the address of `here`."""
+        if not siblings:
+            return []
+        top = siblings[0].parent
+        names = {one: one.relative_to(top).as_posix() for one in siblings} | {top / "README.md": "Overview"}
+        nav = [(names[one], "" if one == here else self.link(place, one)) for one in siblings]
+        if notebook := self.notebooks.get(top):
+            page = notebook.with_suffix(".html")
+            nav.append(
+                ("Jupyter notebook", "" if page == here else Path(os.path.relpath(page, place.parent)).as_posix())
+            )
+        return nav
 
     def _write(self, place: Path, title: str, **fills: Any) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)

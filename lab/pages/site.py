@@ -2,8 +2,8 @@
 
     .venv/bin/python -m lab.pages.site [--out DIR]     into DIR (default: site)
 
-Start with DIR/index.html; no server and no network are needed. Notebooks are there where `make notebook` has written
-them into DIR/notebooks.
+Start with DIR/index.html; no server and no network are needed. Notebooks that `make notebook` has written into
+DIR/notebooks become pages, too.
 """
 
 import os

@@ -8,12 +8,10 @@ A run directory holds
     weights.pt       final weights, and done.json, the summary; only once the run is finished
 
 A run that was killed and started again writes what it would have written without the kill, but for the hours. Resume
-no run of somebody whom you do not trust: a checkpoint is a pickle, and loading it runs what it says. The lock is
-fcntl's, which Windows does not have.
+no run of somebody whom you do not trust: a checkpoint is a pickle, and loading it runs what it says.
 """
 
 import dataclasses
-import fcntl
 import io
 import math
 import os
@@ -25,6 +23,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import torch
+from filelock import FileLock, Timeout
 from torch import Tensor
 from tqdm import tqdm
 
@@ -92,7 +91,7 @@ class Run:
     progress: bool = False
 
     def __post_init__(self) -> None:
-        self._lock: io.BufferedWriter | None = None
+        self._lock: FileLock | None = None
         self._metrics: io.BufferedWriter | None = None
         self._tensorboard: Any = None
         self._bar: tqdm | None = None
@@ -138,10 +137,12 @@ class Run:
 
     def close(self) -> None:
         """Give the directory back. Called by the `with` statement."""
-        for resource in (self._metrics, self._tensorboard, self._bar, self._lock):  # the lock last
+        for resource in (self._metrics, self._tensorboard, self._bar):
             if resource is not None:
                 with suppress(OSError):  # a full disk has already been reported by log() or save()
                     resource.close()
+        if self._lock is not None:
+            self._lock.release()
         self._lock = self._metrics = self._tensorboard = self._bar = None
 
     @property
@@ -270,16 +271,14 @@ def set_aside(directory: Path) -> None:
         directory.rename(next(aside / name for name in names if not (aside / name).exists()))
 
 
-def _lock(directory: Path) -> io.BufferedWriter:
-    """The lock of a run directory, held until it is closed. Raises RunBusy."""
-    lock = (directory / "lock").open("ab")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(lock.fileno()), (directory / "lock").stat()):
+def _lock(directory: Path) -> FileLock:
+    """The lock of a run directory, held until it is released. Raises RunBusy."""
+    lock = FileLock(directory / "lock", timeout=0)
+    with suppress(Timeout):
+        lock.acquire()
+        if (directory / "lock").exists():
             return lock
-    except (BlockingIOError, FileNotFoundError):
-        pass
-    lock.close()  # another process has it, or the directory was set aside after it was opened here
+        lock.release()  # the directory was set aside after the lock was opened
     raise RunBusy(f"{directory} is being written by another process; wait for it or stop it")
 
 

@@ -12,12 +12,12 @@ import sys
 import threading
 import time
 import traceback
-from multiprocessing import connection, forkserver
+from multiprocessing import connection
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 from unittest import mock
 
-from lab.run.errors import RunBusy, expected
+from lab.run.errors import RunBusy, UserError, expected
 from lab.sweep.entry import Entry, Job, train
 from lab.sweep.resources import count_gpus, gpu_names, wants_gpu
 
@@ -114,7 +114,7 @@ class Local:
 
     A run with device=cuda gets the GPU with the fewest running runs, through CUDA_VISIBLE_DEVICES: its settings, its
     name and its results do not depend on which. Its process starts afresh, as CUDA does not survive a fork.
-    Raises UserError for a device that is not there.
+    Raises UserError for a device that is not there, and on Windows.
     """
 
     def __init__(self, entries: list[Entry], jobs: int) -> None:
@@ -126,6 +126,12 @@ class Local:
         self.gpus = gpu_names(count_gpus(), os.environ.get("CUDA_VISIBLE_DEVICES")) if on_gpu else []
         self.jobs = jobs
         self.running: dict[str, _Running] = {}
+        try:
+            from multiprocessing import forkserver
+        except ImportError:  # Windows
+            raise UserError(
+                "runs side by side need POSIX's fork; use WSL, or run the train scripts one by one"
+            ) from None
         self.context = multiprocessing.get_context("forkserver")
         modules = sorted({entry.module for entry in entries})
         # torch._dynamo: the first optimiser that a process makes imports it, which takes a second

@@ -48,8 +48,11 @@ class Hindsight:
     def __call__(self, achieved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Virtual transitions of an episode of T steps. achieved: the goals of its states s_0 .. s_T [T + 1, d].
 
-        Returns the steps to be stored again, 0 .. T - 1, int64 [n], and their virtual goals [n, d].
+        Returns the steps to be stored again, 0 .. T - 1, int64 [n], and their virtual goals [n, d]. ValueError for
+        goals that are not finite, which would count as achieved or not by chance.
         """
+        if not np.isfinite(achieved).all():
+            raise ValueError("an episode with achieved goals that are not finite has no virtual goals")
         length = len(achieved) - 1
         # Algorithm 1, lines 18-19: priorities of all goals of the episode, before any of them is stored.
         weights = np.ones(length) if self.instruction is None else self.instruction.weights(achieved[1:])

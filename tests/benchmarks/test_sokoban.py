@@ -130,7 +130,7 @@ def test_without_the_original_there_is_one_clear_line(monkeypatch, capsys):
     printed = capsys.readouterr()
     gym_sokoban.original.cache_clear()
     assert end.value.code == 2 and printed.out == ""
-    assert printed.err == "error: gym-sokoban 0.0.6 is neither installed nor to be had from pip download\n"
+    assert printed.err == "error: gym-sokoban 0.0.6 is not installed and pip cannot download it\n"
 
 
 @pytest.mark.parametrize("number", ["1", "0", "-3"])

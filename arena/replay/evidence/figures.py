@@ -1,6 +1,6 @@
 """The arena in pictures: what each idea gains over uniform replay, the same as a table, and what each idea does.
 
-A picture draws what there is; its caption says how many tasks are missing.
+A picture draws the runs that exist; its caption says how many tasks are missing.
 """
 
 from pathlib import Path

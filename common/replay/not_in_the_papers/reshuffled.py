@@ -10,35 +10,60 @@ from __future__ import annotations
 import numpy as np
 
 from common.replay.checks import checked, drawable
+from common.replay.not_in_the_papers.ahead import AheadTree
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 
-MASKED = 1e-8
-"""What is left of the priority of a masked transition, as in the author's program."""
+CHUNK = 1024
+"""So many places of an order are read at a time."""
 
 
 class RRC(Sampler):
-    """RR-C: all `capacity` slots in random order, each once per epoch; slots that are still empty are passed over. All
-    weights are 1."""
+    """RR-C: all slots in random order, each once per epoch; slots that are still empty are passed over. All weights are
+    1.
 
-    def __init__(self, capacity: int, rng: np.random.Generator):
-        self.rng, self.capacity, self.stored = rng, capacity, 0
-        self._order, self._next = np.empty(0, np.int64), 0
+    Only the filled slots are shuffled. One that is filled in mid-epoch is put at a random place of the order: it is
+    drawn in this epoch if that place is still ahead. whole: all `capacity` slots are shuffled, the empty ones, too, and
+    read in turn. The law is the same, the draws are others, and an epoch costs O(capacity), however few are filled.
+    IndexError for a slot outside of the capacity.
+    """
+
+    def __init__(self, capacity: int, rng: np.random.Generator, *, whole: bool = False):
+        self.rng, self.capacity, self.whole, self.stored = rng, capacity, whole, 0
+        self._order = np.empty(capacity, np.int64)
+        self._size = self._next = 0  # places of the order that are used, and that have been read
 
     def add(self, index: int, step: Step | None = None) -> None:
+        if not 0 <= index < self.capacity:
+            raise IndexError(f"slots run from 0 to {self.capacity - 1}, not to {index}")
+        for slot in range(self.stored, index + 1):
+            if self._size and not self.whole:
+                self._insert(slot)
         self.stored = max(self.stored, index + 1)
+
+    def _insert(self, slot: int) -> None:
+        """At any place with the same probability. What has been read is over; the rest is in random order, so that
+        moving one of it to the end changes nothing."""
+        place = max(int(self.rng.integers(self._size + 1)), self._next - 1)
+        if place == self._next - 1:  # among those that have been read
+            place = self._next
+            self._next += 1
+        self._order[self._size] = self._order[place] if place < self._size else slot
+        self._order[place] = slot
+        self._size += 1
 
     def sample(self, n: int) -> Chosen:
         drawable(n, self.stored)
-        parts, missing = [], n
-        while missing:
-            if self._next == len(self._order):
-                self._order, self._next = self.rng.permutation(self.capacity), 0
-            ahead = self._order[self._next :]
-            filled = np.flatnonzero(ahead < self.stored)[:missing]
-            parts.append(ahead[filled])
-            missing -= len(filled)
-            self._next += int(filled[-1]) + 1 if not missing else len(ahead)
-        return Chosen(np.concatenate(parts), np.ones(n, np.float32))
+        slots, count = np.empty(n, np.int64), 0
+        while count < n:
+            if self._next == self._size:
+                self._size, self._next = self.capacity if self.whole else self.stored, 0
+                self._order[: self._size] = self.rng.permutation(self._size)
+            ahead = self._order[self._next : min(self._next + max(CHUNK, n), self._size)]
+            filled = np.flatnonzero(ahead < self.stored)[: n - count]
+            slots[count : count + len(filled)] = ahead[filled]
+            count += len(filled)
+            self._next += int(filled[-1]) + 1 if count == n else len(ahead)
+        return Chosen(slots, np.ones(n, np.float32))
 
 
 class RRM(Sampler):
@@ -48,7 +73,7 @@ class RRM(Sampler):
     they come only where a batch cannot be filled without them. The transitions of a batch are distinct, if so many have
     a positive priority. The expected numbers are scaled when a transition leaves, so that both sums stay the same. A
     new transition has the largest priority seen. Weights are (P(i) / smallest P of the batch)^-beta with the P of
-    priorities alone. A batch costs O(stored).
+    priorities alone. A batch costs O(n log capacity).
     """
 
     needs = frozenset({"td_error"})
@@ -65,36 +90,31 @@ class RRM(Sampler):
     ):
         self.rng, self.alpha, self.beta, self.epsilon = rng, alpha, beta, epsilon
         self.clip = np.inf if clip is None else clip
-        self.stored, self.max_priority = 0, 1.0
-        self.priority, self.expected = np.zeros(capacity), np.zeros(capacity)
-        self.drawn = np.zeros(capacity, np.int64)
+        self.max_priority = 1.0
+        self.tree = AheadTree(capacity)
+
+    @property
+    def stored(self) -> int:
+        return self.tree.stored
 
     def add(self, index: int, step: Step | None = None) -> None:
-        self.stored = max(self.stored, index + 1)
-        self.priority[index] = self.max_priority
-        if self.expected[index] > 0.0:
-            self.expected[index], self.drawn[index] = 0.0, 0
-            if (total := self.expected[: self.stored].sum()) > 0.0:
-                self.expected[: self.stored] *= self.drawn[: self.stored].sum() / total
+        self.tree.add(index, self.max_priority)
 
     def sample(self, n: int) -> Chosen:
         drawable(n, self.stored)
-        law = self.probabilities()
-        ahead = self.drawn[: self.stored] > self.expected[: self.stored]
-        masked = np.where(ahead, MASKED * law, law)
-        replace = int(np.count_nonzero(masked)) < n
-        slots = self.rng.choice(self.stored, n, replace=replace, p=masked / masked.sum())
-        self.expected[: self.stored] += n * law
-        np.add.at(self.drawn, slots, 1)
-        return Chosen(slots, ((law[slots] / law[slots].min()) ** -self.beta).astype(np.float32))
+        slots = self.tree.draw(n, self.rng)
+        p = self.tree.priority[slots]
+        weights = (p / p.min()) ** -self.beta if p.all() else np.ones(len(p))  # 0 is drawn only where all are 0
+        return Chosen(slots, weights.astype(np.float32))
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
+        """As in `Sampler`; where a slot comes twice, its last TD error counts."""
         slots, td = checked(indices, signals, "td_error", stored=self.stored)
-        self.priority[slots] = (np.minimum(np.abs(td), self.clip) + self.epsilon) ** self.alpha
-        self.max_priority = float(self.priority[slots].max(initial=self.max_priority))
+        priorities = (np.minimum(np.abs(td), self.clip) + self.epsilon) ** self.alpha
+        self.tree.set_many(slots, priorities)
+        self.max_priority = float(self.tree.priority[slots].max(initial=self.max_priority))
 
     def probabilities(self) -> np.ndarray:
         """P(i) by priorities alone: the long-run shares of draws; uniform where all priorities are 0."""
-        priorities = self.priority[: self.stored]
-        total = priorities.sum()
-        return priorities / total if total else np.full(self.stored, 1.0 / max(self.stored, 1))
+        total = self.tree.priority.sum()
+        return self.tree.priority / total if total else np.full(self.stored, 1.0 / max(self.stored, 1))

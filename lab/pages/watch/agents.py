@@ -52,7 +52,7 @@ def trained(paper: str) -> dict[tuple[str, str], Agent]:
 
 
 def find(paper: str, env: str = "", method: str = "") -> Agent:
-    """The committed agent called so; what is left empty is the headline's, or what there is. UserError otherwise."""
+    """The committed agent so named; the headline's, or the first found, for empty names. UserError if none."""
     paper = choose("paper", paper, House().papers())
     agents, headline = trained(paper), module(paper).HEADLINE
     env = choose(f"env of {paper}", env or headline[0], [of for of, _ in agents])

@@ -1,7 +1,7 @@
 """The paper's figures and tables, drawn from tidy results: FIGURES maps a name to what it needs and how it is drawn.
 
 Curves are as in the paper: the median over runs, the 33rd to 67th percentile, and single runs thin behind. A figure
-draws what there is; its caption says what of the experiment's grid is missing.
+draws the runs that exist; its caption names what is missing.
 """
 
 from collections.abc import Callable
@@ -155,9 +155,9 @@ FIGURES: dict[str, Figure] = {
         needs=BOTH,
     ),
     "own-goals": Data.figure(
-        "own-goals", "Appendix A with a learner: goals from a mixture, and goals that move",
+        "own-goals", "Appendix A with a learner: goals from a mixture, goals that move",
         rows_of_curves(
-            "own experiment: goals from a mixture, and goals that move",
+            "own experiment: goals from a mixture, goals that move",
             {"success": FIG3["success"], "kl": "KL(q* || q)"}, "goals move at half of the training",
         ),
     ),

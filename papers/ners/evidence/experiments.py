@@ -140,7 +140,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "table3": planned(
         "table3", arms("sac") | arms("sac", {f"{method} terminal": dict(timeout_terminal=True) for method in FOUR})
     ),
-    # classical and Box2D tasks; seed by seed, so that what there is can be compared
+    # classical and Box2D tasks; seed by seed, so that partial results can be compared
     **in_files("fig3", planned("fig3", arms("sac") | arms("td3")).by("seed")),
     # not in the paper: NERS by every faithful reading
     "own-law": planned("own-law", arms("td3", READINGS)),

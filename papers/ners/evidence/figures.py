@@ -1,7 +1,7 @@
 """The paper's figures and tables, drawn from tidy results: FIGURES maps a name to what it needs and how it is drawn.
 
-Curves are the paper's: mean and standard deviation over runs. A figure draws what there is; its caption says what of
-the experiment is missing.
+Curves are the paper's: mean and standard deviation over runs. A figure draws the runs that exist; its caption names
+what is missing.
 """
 
 from matplotlib.figure import Figure as Canvas

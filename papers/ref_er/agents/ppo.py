@@ -53,8 +53,13 @@ class Rollout:
         return self.n == len(self)
 
     def add(self, episode: Episode, over: bool) -> None:
-        """Record the latest step of an episode, `over` if that step ended it. IndexError when full."""
+        """Record the latest step of an episode, `over` if that step ended it. IndexError when full.
+
+        Where an episode begins though the one before has not ended, that one counts as cut by the time limit.
+        """
         k = self.n
+        if k and len(episode) == 1 and not self.ends[k - 1]:
+            self.ends[k - 1] = CUT
         self.states[k], self.following[k] = episode.states[-2], episode.states[-1]
         self.actions[k], self.means[k], self.stds[k] = episode.actions[-1], episode.means[-1], episode.stds[-1]
         self.rewards[k] = episode.rewards[-1]

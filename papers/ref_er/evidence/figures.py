@@ -2,7 +2,8 @@
 
 Returns are those of all training episodes that enter the memory, in bins of steps. As in the paper, a curve is their
 mean in each run, averaged over the runs, and the band goes from the 20th to the 80th percentile: of all episodes of all
-runs in Figs. 1 to 6, of the runs' means in Figs. 7 and 8. A figure draws what there is; its caption says what is not.
+runs in Figs. 1 to 6, of the runs' means in Figs. 7 and 8. A figure draws the runs that
+exist; its caption names what is missing.
 """
 
 from __future__ import annotations

@@ -36,7 +36,9 @@ def future(lengths: np.ndarray, k: int, rng: np.random.Generator) -> tuple[np.nd
     All sets of k states are equally likely; a step with at most k states after it gets all of them. Returns episodes,
     steps and states, int64 [m] each.
     """
-    longest = lengths.max()
+    longest = lengths.max(initial=0)
+    if not longest:
+        return (np.empty(0, np.int64),) * 3
     episodes, steps = np.nonzero(np.arange(longest) < lengths[:, None])
     # The k smallest of many random numbers are at k random places. Forbidden places get infinity.
     ends = np.arange(longest)
@@ -53,8 +55,11 @@ def relabel(
     """Up to k new goals for each step of n episodes.
 
     achieved: [n, T + 1, ...] the goals that their states meet, including first states. lengths: int [n], steps of each
-    episode; what follows them is ignored. success: the task's. k: goals per step, 0 for none.
+    episode; what follows them is ignored. success: the task's. k: goals per step, 0 for none. ValueError for goals that
+    are not finite, which would be met or not by chance.
     """
+    if not np.isfinite(achieved[np.arange(achieved.shape[1]) <= lengths[:, None]]).all():
+        raise ValueError("an episode with achieved goals that are not finite cannot be relabelled")
     episodes, steps, states = future(lengths, k, rng)
     goals = achieved[episodes, states]
     new = ~success(achieved[episodes, steps], goals)

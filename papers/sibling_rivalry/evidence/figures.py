@@ -1,7 +1,7 @@
 """The paper's figures, drawn from tidy results: FIGURES maps a name to what it needs and how it is drawn.
 
 Curves are as in the paper: the mean over runs, plus and minus a standard deviation, and single runs thin behind. A
-figure draws what there is; its caption says what of the experiment's grid is missing.
+figure draws the runs that exist; its caption names what is missing.
 """
 
 from __future__ import annotations

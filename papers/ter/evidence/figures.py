@@ -1,8 +1,8 @@
 """The paper's figures and tables, drawn from tidy results: FIGURES maps a name to what it needs and how it is drawn.
 
 Curves are as in the paper (App. C), the mean over seeds and its 95 % interval, but for the interval, which is Student's
-and not the bootstrap's, and with single seeds thin behind. A figure draws what there is; its caption says what of the
-experiment's grid is missing.
+and not the bootstrap's, and with single seeds thin behind. A figure draws the runs that exist; its caption
+names what is missing.
 """
 
 from collections.abc import Callable

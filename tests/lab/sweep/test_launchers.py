@@ -1,6 +1,7 @@
 """Runs on GPUs and on clusters: shared out, read back, stopped; and no cluster is an error, not training here."""
 
 import dataclasses
+import multiprocessing
 import os
 import signal
 import socket
@@ -73,6 +74,13 @@ def test_two_runs_get_a_gpu_each(tmp_path, monkeypatch):
 def test_a_gpu_that_is_not_there(tmp_path):
     with pytest.raises(UserError, match="'cuda:7' is not available: this PyTorch sees"):
         sweep({tmp_path: [entry(device="cuda:7")]}, jobs=1)
+
+
+def test_windows_says_that_it_has_no_fork(monkeypatch):
+    monkeypatch.setitem(sys.modules, "multiprocessing.forkserver", None)
+    monkeypatch.delattr(multiprocessing, "forkserver", raising=False)
+    with pytest.raises(UserError, match="need POSIX's fork; use WSL"):
+        Local([entry()], jobs=1)
 
 
 # ---- Ray -------------------------------------------------------------------------------------------------------------

@@ -177,6 +177,18 @@ def test_no_goals_without_hindsight(filtered):
     assert proposal.counts.sum() == 0
 
 
+@pytest.mark.parametrize("keep", ["all", "filtered", "redrawn", "thinned"])
+def test_achieved_goals_that_are_not_finite_are_refused(keep):
+    """nan lies nowhere, so that it would count as achieved wherever a reward asks whether the distance is too large."""
+    one, achieved = Hindsight(4, REWARD, rng(), keep=keep, instruction=instruction()), line(6)
+    achieved[3, 1] = np.nan
+    with pytest.raises(ValueError, match="not finite"):
+        one(achieved)
+    assert one.proposal.counts.sum() == 0
+    expected = Hindsight(4, REWARD, rng(), keep=keep, instruction=instruction())(line(6))
+    assert all((a == b).all() for a, b in zip(one(line(6)), expected)), "nothing has been drawn"
+
+
 def test_the_episode_is_left_as_it_was():
     achieved = line(31)
     _, goals = Hindsight(4, REWARD, rng(), instruction=instruction())(achieved)

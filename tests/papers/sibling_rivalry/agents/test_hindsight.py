@@ -85,3 +85,19 @@ def test_nothing_to_relabel(standstill):
     achieved = np.zeros((2, 6, 1), np.float32) if standstill else np.arange(12, dtype=np.float32).reshape(2, 6, 1)
     found = relabel(achieved, np.array([5, 5]), near, 4 if standstill else 0, rng())
     assert [part.shape for part in found] == [(0,), (0,), (0, 1), (0,)]
+
+
+def test_what_is_not_finite_is_refused_unless_it_lies_behind_the_end():
+    achieved = np.arange(12, dtype=np.float32).reshape(2, 6, 1)
+    whole = relabel(achieved, np.array([5, 2]), near, 4, rng())
+    achieved[1, 3:] = np.nan
+    assert all((a == b).all() for a, b in zip(relabel(achieved, np.array([5, 2]), near, 4, rng()), whole))
+    achieved[0, 0] = np.inf
+    with pytest.raises(ValueError, match="not finite"):
+        relabel(achieved, np.array([5, 2]), near, 4, rng())
+
+
+@pytest.mark.parametrize("lengths", [[], [0, 0]])
+def test_no_step_at_all(lengths):
+    found = relabel(np.zeros((len(lengths), 6, 1), np.float32), np.array(lengths, np.int64), near, 4, rng())
+    assert [part.shape for part in found] == [(0,), (0,), (0, 1), (0,)]
