@@ -129,6 +129,7 @@ class SampledReplayBuffer(ReplayBuffer):
 
     def add(self, obs, next_obs, action, reward, done, infos) -> None:
         obs, next_obs = self._shaped(obs), self._shaped(next_obs)
+        reward, done = np.reshape(reward, self.n_envs), np.reshape(done, self.n_envs)
         self.apart[self.pos - 1] |= self._follow(obs, next_obs, reward, done)
         timeouts = [self.handle_timeout_termination and bool(info.get("TimeLimit.truncated", False)) for info in infos]
         row = self._store(obs, next_obs, action, reward, done, timeouts)
@@ -171,6 +172,10 @@ class SampledReplayBuffer(ReplayBuffer):
             self.sampler.episode(float(info["episode"]["r"]))
         elif done and not self.monitored:
             self.sampler.episode(float(self.returned[e]))
+
+    def reset(self) -> None:
+        """ValueError: the sampler would go on with what is no longer there."""
+        raise ValueError("a sampler cannot forget: to begin with an empty memory, save the agent and load it")
 
     def sample(self, batch_size: int, env=None) -> Samples:
         """As in Stable-Baselines3. ValueError while the sampler waits: its own agents wait with it."""
@@ -244,11 +249,19 @@ class Sampled:
     one of its kind.
     """
 
-    gives: ClassVar = frozenset({"td_error", "q", "target", "target_td_error", "targets", "errors", "evaluation"})
+    gives: ClassVar = frozenset({"td_error", "q", "target", "target_td_error", "errors", "evaluation"})
 
     def __init__(self, *args: Any, make_sampler: Maker | None = None, **kwargs: Any):
         self.make_sampler = make_sampler
+        self.sampler_name = ""
+        """Of the class of the sampler, for files."""
         super().__init__(*args, **kwargs)
+
+    @classmethod
+    def load(cls, path: Any, *args: Any, **kwargs: Any) -> Any:
+        if "make_sampler" in kwargs:  # then that of the file need not be read
+            kwargs["custom_objects"] = {"make_sampler": kwargs["make_sampler"], **(kwargs.get("custom_objects") or {})}
+        return super().load(path, *args, **kwargs)  # type: ignore[misc]
 
     def _setup_model(self) -> None:
         own: Any = self
@@ -272,9 +285,13 @@ class Sampled:
         settings = {"make_sampler": self._uniform, **own.replay_buffer_kwargs}
         if self.make_sampler is not None:
             settings["make_sampler"] = self.make_sampler
+        elif self.sampler_name not in ("", "UniformSampler") and "make_sampler" not in own.replay_buffer_kwargs:
+            raise ValueError(f"the file's {self.sampler_name} cannot be read: load it with make_sampler=...")
         settings |= {"n_steps": own.n_steps, "gamma": own.gamma, "learner": self}
-        return kind(own.buffer_size, own.observation_space, own.action_space, own.device, own.n_envs,
-                    own.optimize_memory_usage, **settings)  # fmt: skip
+        buffer = kind(own.buffer_size, own.observation_space, own.action_space, own.device, own.n_envs,
+                      own.optimize_memory_usage, **settings)  # fmt: skip
+        self.sampler_name = type(buffer.sampler).__name__
+        return buffer
 
     def _uniform(self, capacity: int) -> Sampler:
         """What Stable-Baselines3 does itself, with a random stream of its own."""
@@ -350,7 +367,9 @@ def minimise(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> None:
 
 
 class SampledDQN(Sampled, DQN):
-    """DQN whose losses have the sampler's weights, and which tells it what came out."""
+    """DQN whose losses have the sampler's weights, and targets if it has its own, and which tells it what came out."""
+
+    gives: ClassVar = Sampled.gives | {"targets"}
 
     def target_of(self, batch: Samples) -> torch.Tensor:
         following = self.q_net_target(batch.next_observations).max(dim=1, keepdim=True).values

@@ -1,6 +1,8 @@
 """Our samplers in Stable-Baselines3: with its own draws the agents learn what its own learn, digit by digit."""
 
+import importlib
 import random
+import sys
 
 import gymnasium
 import numpy as np
@@ -189,6 +191,32 @@ def test_a_saved_memory(tmp_path):
         again.load_replay_buffer(tmp_path / "memory")
 
 
+def test_a_file_whose_sampler_cannot_be_read(tmp_path, monkeypatch):
+    """It is a function of a module that is no longer what it was: that is not to become uniform replay."""
+    (tmp_path / "gone.py").write_text(
+        "import numpy as np\nfrom common.replay.samplers import PrioritizedSampler\n"
+        "def make(n): return PrioritizedSampler(n, np.random.default_rng(0), beta_steps=9)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    make = importlib.import_module("gone").make
+    SampledDQN("MlpPolicy", "CartPole-v1", make_sampler=make, **small()).save(tmp_path / "agent")
+    (tmp_path / "gone.py").write_text("raise RuntimeError")
+    monkeypatch.delitem(sys.modules, "gone")
+    env = gymnasium.make("CartPole-v1")
+    with (
+        pytest.warns(UserWarning, match="Could not deserialize"),
+        pytest.raises(ValueError, match="file's PrioritizedS"),
+    ):
+        SampledDQN.load(tmp_path / "agent", env=env)
+    SampledDQN.load(tmp_path / "agent", env=env, make_sampler=make).learn(60)
+
+
+def test_a_memory_does_not_forget_in_part():
+    agent = SampledDQN("MlpPolicy", Corridor(), buffer_size=99, **small())
+    with pytest.raises(ValueError, match="a sampler cannot forget"):
+        agent.replay_buffer.reset()
+
+
 def test_uniform_replay_follows_the_seed():
     one, other = (SampledDQN("MlpPolicy", "CartPole-v1", **small()).learn(60) for _ in range(2))
     assert all(torch.equal(a, b) for a, b in zip(one.policy.parameters(), other.policy.parameters()))
@@ -275,6 +303,7 @@ def test_a_buffer_for_any_agent_as_long_as_nothing_is_asked_back():
         return TD3("MlpPolicy", "Pendulum-v1", replay_buffer_class=SampledReplayBuffer, **settings)
 
     buffer(lambda capacity: UniformSampler(np.random.default_rng(0))).learn(60)
+    buffer(lambda capacity: TER(TransitionGraph(capacity), random.Random(0), bytes)).learn(60)  # eta is 0
     with pytest.raises(ValueError, match="PrioritizedSampler needs td_error, which is not given: take SampledDQN"):
         buffer(lambda capacity: PrioritizedSampler(capacity, np.random.default_rng(0), beta_steps=1))
 
@@ -290,6 +319,8 @@ def test_refusals_say_what_to_do():
             f"{sampler.__name__} needs values, which is not given: it works with the double DQN of papers/ter alone",
             make_sampler=lambda n, sampler=sampler: sampler.__new__(sampler),
         )
+    needy = type("Needy", (UniformSampler,), {"needs": frozenset({"targets"})})
+    refused("Needy needs targets", SampledSAC, make_sampler=lambda n: needy(np.random.default_rng(0)))
     refused("leave it False; for pictures, take FrameReplayBuffer", optimize_memory_usage=True)
     refused("leave it False", SampledTD3, optimize_memory_usage=True)
     refused(
