@@ -173,6 +173,12 @@ class SampledReplayBuffer(ReplayBuffer):
         elif done and not self.monitored:
             self.sampler.episode(float(self.returned[e]))
 
+    def cut(self) -> None:
+        """The environments are about to be reset: no running episode goes further."""
+        self.apart[self.pos - 1] |= ~self.ended
+        self.ended[:] = True
+        self.sampler.cut()
+
     def reset(self) -> None:
         """ValueError: the sampler would go on with what is no longer there."""
         raise ValueError("a sampler cannot forget: to begin with an empty memory, save the agent and load it")
@@ -267,6 +273,8 @@ class Sampled:
         own: Any = self
         if own.replay_buffer is None:
             own.replay_buffer = self._make_buffer()
+        else:  # of a file that was saved with include=["replay_buffer"]
+            self._adopt(own.replay_buffer)
         # Stable-Baselines3 must not read these settings: it would make, or warn of, a buffer of its own.
         hidden = {"replay_buffer_class": None, "replay_buffer_kwargs": {}, "n_steps": 1}
         before = {name: getattr(own, name) for name in hidden}
@@ -306,12 +314,33 @@ class Sampled:
             )
         return made
 
+    def _setup_learn(self, *args: Any, **kwargs: Any) -> Any:
+        own: Any = self
+        before = own._last_obs
+        done = super()._setup_learn(*args, **kwargs)  # type: ignore[misc]
+        if own._last_obs is not before:
+            own.replay_buffer.cut()
+        return done
+
     def load_replay_buffer(self, path: Any, truncate_last_traj: bool = True) -> None:
+        own: Any = self
+        before = own.replay_buffer
         super().load_replay_buffer(path, truncate_last_traj)  # type: ignore[misc]
-        buffer: Any = self.replay_buffer  # type: ignore[has-type]
+        try:
+            self._adopt(own.replay_buffer)
+        except ValueError:
+            own.replay_buffer = before
+            raise
+
+    def _adopt(self, buffer: Any) -> None:
+        """A memory comes from a file: let it be this agent's. ValueError where it cannot be."""
         if not isinstance(buffer, SampledReplayBuffer):
-            raise ValueError(f"{path} holds a {type(buffer).__name__}: only a SampledReplayBuffer has a sampler")
-        buffer.learner = self
+            raise ValueError(f"the file holds a {type(buffer).__name__}: only a SampledReplayBuffer has a sampler")
+        own: Any = self
+        for name in ("observation_space", "action_space", "n_envs"):
+            if (its := getattr(buffer, name)) != (mine := getattr(own, name)):
+                raise ValueError(f"the file's memory has {name} {its}, the agent {mine}: they must be the same")
+        buffer.learner, buffer.device, buffer.n_steps, buffer.gamma = self, own.device, own.n_steps, own.gamma
         buffer.check()
 
     def batches(self, gradient_steps: int, batch_size: int) -> Iterator[Any]:

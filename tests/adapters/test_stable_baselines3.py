@@ -157,17 +157,19 @@ def test_reducible_loss_hears_both_networks(kind, env):
     np.testing.assert_allclose(np.abs(last["target"] - last["q"]), np.abs(last["td_error"]), atol=0.5)
 
 
-@pytest.mark.parametrize("n_steps", [1, 3])
-def test_a_file_of_their_own_agent(tmp_path, n_steps):
-    DQN("MlpPolicy", "CartPole-v1", n_steps=n_steps, **small()).learn(60).save(tmp_path / "agent")
-    env = gymnasium.make("CartPole-v1")
-    agent = SampledDQN.load(
-        tmp_path / "agent", env=env, make_sampler=lambda n: UniformSampler(np.random.default_rng(0))
-    )
+@pytest.mark.parametrize(
+    ("theirs", "ours", "n_steps"),
+    [(DQN, SampledDQN, 1), (DQN, SampledDQN, 3), (SAC, SampledSAC, 1), (TD3, SampledTD3, 1)],
+)
+@pytest.mark.filterwarnings("ignore:.*is ignored because a custom")
+def test_a_file_of_their_own_agent(tmp_path, theirs, ours, n_steps):
+    env = gymnasium.make("CartPole-v1" if theirs is DQN else "Pendulum-v1")
+    theirs("MlpPolicy", env, n_steps=n_steps, **small()).learn(60).save(tmp_path / "agent")
+    agent = ours.load(tmp_path / "agent", env=env, make_sampler=lambda n: UniformSampler(np.random.default_rng(0)))
     agent.learn(60)
     assert isinstance(agent.replay_buffer, SampledReplayBuffer) and agent.replay_buffer.n_steps == n_steps
     agent.save(tmp_path / "agent")
-    DQN.load(tmp_path / "agent", env=env).learn(60)  # and back
+    theirs.load(tmp_path / "agent", env=env).learn(60)  # and back
 
 
 def test_a_saved_memory(tmp_path):
@@ -189,6 +191,58 @@ def test_a_saved_memory(tmp_path):
     DQN("MlpPolicy", Corridor(), buffer_size=99, **small()).learn(9).save_replay_buffer(tmp_path / "memory")
     with pytest.raises(ValueError, match="holds a ReplayBuffer: only a SampledReplayBuffer has a sampler"):
         again.load_replay_buffer(tmp_path / "memory")
+    assert again.replay_buffer is buffer
+
+
+def test_a_memory_of_another_agent(tmp_path):
+    """Its returns are those of the agent that learns from it; of other worlds, it is refused."""
+    SampledDQN("MlpPolicy", Corridor(), buffer_size=99, **small()).learn(50).save_replay_buffer(tmp_path / "memory")
+    other = SampledDQN("MlpPolicy", Corridor(), buffer_size=99, n_steps=3, gamma=0.5, **small())
+    other.load_replay_buffer(tmp_path / "memory")
+    assert other.replay_buffer.batch(np.arange(1)).rewards.item() == 1 + 0.5 * 2 + 0.25 * 3
+    two = SampledDQN("MlpPolicy", DummyVecEnv([Corridor, Corridor]), buffer_size=99, **small())
+    with pytest.raises(ValueError, match="the file's memory has n_envs 1, the agent 2"):
+        two.load_replay_buffer(tmp_path / "memory")
+    cart = SampledDQN("MlpPolicy", "CartPole-v1", buffer_size=99, **small())
+    with pytest.raises(ValueError, match="the file's memory has observation_space Box"):
+        cart.load_replay_buffer(tmp_path / "memory")
+    assert two.learn(20).replay_buffer.pos == 12 and cart.learn(20).replay_buffer.pos == 20  # each with its own
+
+
+def test_a_memory_in_the_file_of_its_agent(tmp_path):
+    def make(capacity, buffer):
+        return LaBER(np.random.default_rng(0), buffer.errors)
+
+    agent = SampledDQN("MlpPolicy", Corridor(), make_sampler=make, buffer_size=99, **small()).learn(52)
+    agent.save(tmp_path / "agent", include=["replay_buffer"])
+    again = SampledDQN.load(tmp_path / "agent", env=Corridor())
+    assert again.replay_buffer.pos == 52 and again.replay_buffer.learner is again
+    again.learn(8)
+
+
+def test_a_reset_that_cannot_be_seen():
+    """Where an episode begins is where the one before was given up: what is given up is told."""
+    cuts = []
+
+    class Still(Corridor):
+        def step(self, action):
+            return np.float32([0]), *super().step(action)[1:]
+
+    class Spy(UniformSampler):
+        def cut(self, env_id=None):
+            cuts.append((self.stored, env_id))
+
+    make = lambda n: Spy(np.random.default_rng(0))  # noqa: E731
+    agent = SampledDQN("MlpPolicy", Still(), n_steps=2, train_freq=1, make_sampler=make, **small())
+    agent.learn(6)
+    agent.learn(2, reset_num_timesteps=False)  # goes on where it was
+    agent.learn(1)
+    agent.learn(6)
+    assert cuts == [(0, None), (8, None), (9, None)]
+    buffer = agent.replay_buffer
+    assert buffer.ages[: buffer.pos, 0].tolist() == [0, 1, 2, 3, 0, 1, 2, 3, 0, 0, 1, 2, 3, 0, 1]
+    rewards = buffer.batch(np.array([4, 5, 8])).rewards.flatten().tolist()
+    assert rewards == pytest.approx([1 + 0.99 * 2, 2 + 0.99 * 3, 1])
 
 
 def test_a_file_whose_sampler_cannot_be_read(tmp_path, monkeypatch):
@@ -328,5 +382,10 @@ def test_refusals_say_what_to_do():
         replay_buffer_class=HerReplayBuffer,
     )
     refused("virtual transitions have one step", replay_buffer_class=SampledHerReplayBuffer, n_steps=3)
+    for setting, what in (
+        (dict(goal_selection_strategy="final"), "goals are of the future, not final: leave goal_selection_strategy"),
+        (dict(copy_info_dict=True, keep="filtered"), "rewards that need infos do not say if goals are met: leave keep"),
+    ):
+        refused(what, replay_buffer_class=SampledHerReplayBuffer, replay_buffer_kwargs=setting)
     with pytest.raises(ValueError, match="asks its agent for rewards: take SampledDQN"):
         SampledHerReplayBuffer(9, Corridor.observation_space, Corridor.action_space, make_sampler=None)

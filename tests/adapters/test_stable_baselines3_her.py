@@ -46,6 +46,24 @@ class Ending(Walk):
         return bool(desired_goal[0] == 2)
 
 
+class Informed(Walk):
+    """The reward of a step is told in its info."""
+
+    def step(self, action):
+        seen, reward, terminated, truncated, _ = super().step(action)
+        return seen, reward, terminated, truncated, {"t": self.t}
+
+    def compute_reward(self, achieved_goal, desired_goal, info):
+        return np.array([one["t"] for one in info])
+
+
+class Still(Walk):
+    """Its second observation is its first one."""
+
+    def seen(self):
+        return super().seen() | {"observation": np.float32([0])}
+
+
 def learnt(env, steps=40, **settings):
     """The agent, and its virtual transitions: (step, goal, reward, done)."""
     agent = SampledDQN(
@@ -84,6 +102,18 @@ def test_where_success_is_rewarded_with_another_number():
 def test_the_environment_says_when_a_task_ends():
     _, rows = learnt(Ending)
     assert (rows[:, 3] == (rows[:, 1] == 2)).all()
+
+
+def test_infos_of_the_steps():
+    _, rows = learnt(Informed, copy_info_dict=True, goal_selection_strategy="future")
+    assert len(rows) == 4 * 40 and (rows[:, 2] == rows[:, 0] + 1).all()
+
+
+def test_an_episode_that_was_given_up_before_it_moved():
+    agent, _ = learnt(Still, 5, n_sampled_goal=1)
+    agent.learn(5)
+    ages = agent.replay_buffer.ages[: agent.replay_buffer.pos, 0].tolist()
+    assert ages == [*range(4)] * 2 + [0, 0] + [*range(4)] * 2 + [0]
 
 
 def test_each_virtual_transition_has_a_priority_of_its_own():
