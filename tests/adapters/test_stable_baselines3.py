@@ -362,6 +362,15 @@ def test_a_buffer_for_any_agent_as_long_as_nothing_is_asked_back():
         buffer(lambda capacity: PrioritizedSampler(capacity, np.random.default_rng(0), beta_steps=1))
 
 
+def test_returns_of_an_agent_that_does_not_tell_its_resets():
+    settings = dict(make_sampler=lambda n: UniformSampler(np.random.default_rng(0)), n_steps=2)
+    kind = dict(replay_buffer_class=SampledReplayBuffer, replay_buffer_kwargs=settings, train_freq=1)
+    buffer = DQN("MlpPolicy", Corridor(), **kind, **small()).learn(6).learn(3).replay_buffer
+    assert buffer.ages[:9, 0].tolist() == [0, 1, 2, 3, 0, 1, 0, 1, 2]
+    rewards = [1 + 0.99 * 2, 2, 1 + 0.99 * 2]
+    assert buffer.batch(np.array([4, 5, 6])).rewards.flatten().tolist() == pytest.approx(rewards)
+
+
 def test_refusals_say_what_to_do():
     def refused(match, kind=SampledDQN, **settings):
         with pytest.raises(ValueError, match=match) as error:
