@@ -7,6 +7,7 @@ weights or targets matter, needs an agent that gives and takes them: `SampledDQN
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,7 +17,7 @@ import torch.nn.functional as F
 from gymnasium import spaces
 from stable_baselines3 import DQN
 from stable_baselines3.common.buffers import DictReplayBuffer, NStepReplayBuffer, ReplayBuffer
-from stable_baselines3.common.callbacks import BaseCallback, CallbackList, EvalCallback, EventCallback
+from stable_baselines3.common.callbacks import BaseCallback, EvalCallback
 
 from common.replay.protocol import Chosen, Sampler, Step, missing
 from common.replay.samplers import UniformSampler
@@ -26,11 +27,12 @@ Maker = Callable[..., Sampler]
 method of that name; what NERS and ERO read is in stable_baselines3_scores.py."""
 PLAIN = (None, ReplayBuffer, DictReplayBuffer, NStepReplayBuffer)
 """Stable-Baselines3's buffers, which `SampledReplayBuffer` can stand for."""
+AGENTS = "take SampledDQN, SampledSAC or SampledTD3"
 ADVICE = {
     "values": "it works with the double DQN of papers/ter alone",
     "ratio": "it works with the policies of papers/ref_er alone",
     "step": "relabelled transitions are no steps of an episode: take another buffer, or another sampler",
-    "evaluation": "take SampledDQN, SampledSAC or SampledTD3, and Evaluations as callback",
+    "evaluation": f"{AGENTS}, and Evaluations as callback",
 }
 
 
@@ -115,9 +117,7 @@ class SampledReplayBuffer(ReplayBuffer):
         """ValueError for a sampler that needs more than buffer and learner give."""
         given = self.gives | (self.learner.gives if self.learner is not None else frozenset())
         if lacking := missing(self.sampler, given):
-            advice = next(
-                (ADVICE[need] for need in lacking if need in ADVICE), "take SampledDQN, SampledSAC or SampledTD3"
-            )
+            advice = next((ADVICE[need] for need in lacking if need in ADVICE), AGENTS)
             raise ValueError(f"{type(self.sampler).__name__} needs {', '.join(lacking)}, which is not given: {advice}")
 
     def _columns(self, shape: tuple[int, int]) -> tuple[Any, Any]:
@@ -129,12 +129,13 @@ class SampledReplayBuffer(ReplayBuffer):
 
     def add(self, obs, next_obs, action, reward, done, infos) -> None:
         obs, next_obs = self._shaped(obs), self._shaped(next_obs)
+        reward, done = np.reshape(reward, self.n_envs), np.reshape(done, self.n_envs)
         self.apart[self.pos - 1] |= self._follow(obs, next_obs, reward, done)
         timeouts = [self.handle_timeout_termination and bool(info.get("TimeLimit.truncated", False)) for info in infos]
         row = self._store(obs, next_obs, action, reward, done, timeouts)
         self.ages[row] = self.age - 1
         for e, cut in enumerate(timeouts):
-            at, to = each(lambda value: value[e], obs), each(lambda value: value[e], self.reached)
+            at, to = (each(operator.itemgetter(e), values) for values in (obs, self.reached))
             step = Step(at, action[e], float(reward[e]), to, bool(done[e]) and not cut, cut, e)
             self.sampler.add(row * self.lanes + e, step)
             self._tell_return(e, bool(done[e]), infos[e])
@@ -171,6 +172,16 @@ class SampledReplayBuffer(ReplayBuffer):
             self.sampler.episode(float(info["episode"]["r"]))
         elif done and not self.monitored:
             self.sampler.episode(float(self.returned[e]))
+
+    def cut(self) -> None:
+        """The environments are about to be reset: no running episode goes further."""
+        self.apart[self.pos - 1] |= ~self.ended
+        self.ended[:] = True
+        self.sampler.cut()
+
+    def reset(self) -> None:
+        """ValueError: the sampler would go on with what is no longer there."""
+        raise ValueError("a sampler cannot forget: to begin with an empty memory, save the agent and load it")
 
     def sample(self, batch_size: int, env=None) -> Samples:
         """As in Stable-Baselines3. ValueError while the sampler waits: its own agents wait with it."""
@@ -231,10 +242,8 @@ class Evaluations(EvalCallback):
 def callbacks(one: Any) -> Iterator[BaseCallback]:
     """A callback, and those inside of it."""
     yield one
-    for inner in (
-        one.callbacks if isinstance(one, CallbackList) else [one.callback] if isinstance(one, EventCallback) else []
-    ):
-        if inner is not None:
+    for inner in getattr(one, "callbacks", [getattr(one, "callback", None)]):
+        if isinstance(inner, BaseCallback):
             yield from callbacks(inner)
 
 
@@ -246,16 +255,26 @@ class Sampled:
     one of its kind.
     """
 
-    gives: ClassVar = frozenset({"td_error", "q", "target", "target_td_error", "targets", "errors", "evaluation"})
+    gives: ClassVar = frozenset({"td_error", "q", "target", "target_td_error", "errors", "evaluation"})
 
     def __init__(self, *args: Any, make_sampler: Maker | None = None, **kwargs: Any):
         self.make_sampler = make_sampler
+        self.sampler_name = ""
+        """Of the class of the sampler, for files."""
         super().__init__(*args, **kwargs)
+
+    @classmethod
+    def load(cls, path: Any, *args: Any, **kwargs: Any) -> Any:
+        if "make_sampler" in kwargs:  # then that of the file need not be read
+            kwargs["custom_objects"] = {"make_sampler": kwargs["make_sampler"], **(kwargs.get("custom_objects") or {})}
+        return super().load(path, *args, **kwargs)  # type: ignore[misc]
 
     def _setup_model(self) -> None:
         own: Any = self
         if own.replay_buffer is None:
             own.replay_buffer = self._make_buffer()
+        else:  # of a file that was saved with include=["replay_buffer"]
+            self._adopt(own.replay_buffer)
         # Stable-Baselines3 must not read these settings: it would make, or warn of, a buffer of its own.
         hidden = {"replay_buffer_class": None, "replay_buffer_kwargs": {}, "n_steps": 1}
         before = {name: getattr(own, name) for name in hidden}
@@ -274,9 +293,13 @@ class Sampled:
         settings = {"make_sampler": self._uniform, **own.replay_buffer_kwargs}
         if self.make_sampler is not None:
             settings["make_sampler"] = self.make_sampler
+        elif self.sampler_name not in ("", "UniformSampler") and "make_sampler" not in own.replay_buffer_kwargs:
+            raise ValueError(f"the file's {self.sampler_name} cannot be read: load it with make_sampler=...")
         settings |= {"n_steps": own.n_steps, "gamma": own.gamma, "learner": self}
-        return kind(own.buffer_size, own.observation_space, own.action_space, own.device, own.n_envs,
-                    own.optimize_memory_usage, **settings)  # fmt: skip
+        buffer = kind(own.buffer_size, own.observation_space, own.action_space, own.device, own.n_envs,
+                      own.optimize_memory_usage, **settings)  # fmt: skip
+        self.sampler_name = type(buffer.sampler).__name__
+        return buffer
 
     def _uniform(self, capacity: int) -> Sampler:
         """What Stable-Baselines3 does itself, with a random stream of its own."""
@@ -287,16 +310,37 @@ class Sampled:
         sampler = self.replay_buffer.sampler  # type: ignore[attr-defined]
         if "evaluation" in sampler.needs and not any(isinstance(one, Evaluations) for one in callbacks(made)):
             raise ValueError(
-                f"{type(sampler).__name__} learns from evaluations: learn(..., callback=Evaluations(env, eval_freq=...))"
+                f"{type(sampler).__name__} learns from evaluations: give learn callback=Evaluations(env, eval_freq=...)"
             )
         return made
 
+    def _setup_learn(self, *args: Any, **kwargs: Any) -> Any:
+        own: Any = self
+        before = own._last_obs
+        done = super()._setup_learn(*args, **kwargs)  # type: ignore[misc]
+        if own._last_obs is not before:
+            own.replay_buffer.cut()
+        return done
+
     def load_replay_buffer(self, path: Any, truncate_last_traj: bool = True) -> None:
+        own: Any = self
+        before = own.replay_buffer
         super().load_replay_buffer(path, truncate_last_traj)  # type: ignore[misc]
-        buffer: Any = self.replay_buffer  # type: ignore[has-type]
+        try:
+            self._adopt(own.replay_buffer)
+        except ValueError:
+            own.replay_buffer = before
+            raise
+
+    def _adopt(self, buffer: Any) -> None:
+        """A memory comes from a file: let it be this agent's. ValueError where it cannot be."""
         if not isinstance(buffer, SampledReplayBuffer):
-            raise ValueError(f"{path} holds a {type(buffer).__name__}: only a SampledReplayBuffer has a sampler")
-        buffer.learner = self
+            raise ValueError(f"the file holds a {type(buffer).__name__}: only a SampledReplayBuffer has a sampler")
+        own: Any = self
+        for name in ("observation_space", "action_space", "n_envs"):
+            if (its := getattr(buffer, name)) != (mine := getattr(own, name)):
+                raise ValueError(f"the file's memory has {name} {its}, the agent {mine}: they must be the same")
+        buffer.learner, buffer.device, buffer.n_steps, buffer.gamma = self, own.device, own.n_steps, own.gamma
         buffer.check()
 
     def batches(self, gradient_steps: int, batch_size: int) -> Iterator[Any]:
@@ -352,7 +396,9 @@ def minimise(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> None:
 
 
 class SampledDQN(Sampled, DQN):
-    """DQN whose losses have the sampler's weights, and which tells it what came out."""
+    """DQN whose losses have the sampler's weights, and targets if it has its own, and which tells it what came out."""
+
+    gives: ClassVar = Sampled.gives | {"targets"}
 
     def target_of(self, batch: Samples) -> torch.Tensor:
         following = self.q_net_target(batch.next_observations).max(dim=1, keepdim=True).values

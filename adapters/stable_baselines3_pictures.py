@@ -34,10 +34,8 @@ class Frames:
         """Keep a picture; returns the numbers of its channels."""
         numbers: list[int] = []
         for channel in np.moveaxis(picture, self.axis, 0):
-            known = (
-                k for k in (*self.recent[lane], *numbers) if k in self.held and np.array_equal(self.held[k], channel)
-            )
-            number = next(known, self.seen)
+            near = [k for k in (*self.recent[lane], *numbers) if k in self.held]
+            number = next((k for k in near if np.array_equal(self.held[k], channel)), self.seen)
             if number == self.seen:
                 self.held[number], self.users[number], self.seen = channel.copy(), 0, self.seen + 1
             self.users[number] += 1

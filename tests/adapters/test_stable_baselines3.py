@@ -1,6 +1,8 @@
 """Our samplers in Stable-Baselines3: with its own draws the agents learn what its own learn, digit by digit."""
 
+import importlib
 import random
+import sys
 
 import gymnasium
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 import torch
 from stable_baselines3 import DQN, SAC, TD3, HerReplayBuffer
 from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.type_aliases import TrainFreq, TrainFrequencyUnit
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecNormalize
 
 from adapters.stable_baselines3 import Evaluations, SampledDQN, SampledReplayBuffer
@@ -154,37 +157,118 @@ def test_reducible_loss_hears_both_networks(kind, env):
     np.testing.assert_allclose(np.abs(last["target"] - last["q"]), np.abs(last["td_error"]), atol=0.5)
 
 
-@pytest.mark.parametrize("n_steps", [1, 3])
-def test_a_file_of_their_own_agent(tmp_path, n_steps):
-    DQN("MlpPolicy", "CartPole-v1", n_steps=n_steps, **small()).learn(60).save(tmp_path / "agent")
-    env = gymnasium.make("CartPole-v1")
-    agent = SampledDQN.load(
-        tmp_path / "agent", env=env, make_sampler=lambda n: UniformSampler(np.random.default_rng(0))
-    )
+@pytest.mark.parametrize(
+    ("theirs", "ours", "n_steps"),
+    [(DQN, SampledDQN, 1), (DQN, SampledDQN, 3), (SAC, SampledSAC, 1), (TD3, SampledTD3, 1)],
+)
+@pytest.mark.filterwarnings("ignore:.*is ignored because a custom")
+def test_a_file_of_their_own_agent(tmp_path, theirs, ours, n_steps):
+    env = gymnasium.make("CartPole-v1" if theirs is DQN else "Pendulum-v1")
+    theirs("MlpPolicy", env, n_steps=n_steps, **small()).learn(60).save(tmp_path / "agent")
+    agent = ours.load(tmp_path / "agent", env=env, make_sampler=lambda n: UniformSampler(np.random.default_rng(0)))
     agent.learn(60)
     assert isinstance(agent.replay_buffer, SampledReplayBuffer) and agent.replay_buffer.n_steps == n_steps
     agent.save(tmp_path / "agent")
-    DQN.load(tmp_path / "agent", env=env).learn(60)  # and back
+    theirs.load(tmp_path / "agent", env=env).learn(60)  # and back
 
 
 def test_a_saved_memory(tmp_path):
     def make(capacity, buffer):
         return LaBER(np.random.default_rng(0), buffer.errors)
 
-    agent = SampledDQN("MlpPolicy", Corridor(), make_sampler=make, buffer_size=99, **small()).learn(62)
+    settings = dict(make_sampler=make, buffer_size=99, train_freq=1, **small())
+    agent = SampledDQN("MlpPolicy", Corridor(), **settings).learn(62)
     agent.save(tmp_path / "agent")
     agent.save_replay_buffer(tmp_path / "memory")
     again = SampledDQN.load(tmp_path / "agent", env=Corridor(50))
     again.load_replay_buffer(tmp_path / "memory")
     buffer = again.replay_buffer
     assert buffer.sampler.errors.__self__ is buffer and buffer.learner is again and buffer.sampler.stored == 62
-    again.learn(9, reset_num_timesteps=False)
+    again.learn(8, reset_num_timesteps=False)
     assert buffer.apart[61, 0] and again._n_updates > agent._n_updates  # in another episode, the steps do not follow
     with pytest.raises(ValueError, match="LaBER needs errors, which is not given: take SampledDQN"):
         SampledReplayBuffer(9, Corridor.observation_space, Corridor.action_space, make_sampler=make)
     DQN("MlpPolicy", Corridor(), buffer_size=99, **small()).learn(9).save_replay_buffer(tmp_path / "memory")
     with pytest.raises(ValueError, match="holds a ReplayBuffer: only a SampledReplayBuffer has a sampler"):
         again.load_replay_buffer(tmp_path / "memory")
+    assert again.replay_buffer is buffer
+
+
+def test_a_memory_of_another_agent(tmp_path):
+    """Its returns are those of the agent that learns from it; of other worlds, it is refused."""
+    SampledDQN("MlpPolicy", Corridor(), buffer_size=99, **small()).learn(50).save_replay_buffer(tmp_path / "memory")
+    other = SampledDQN("MlpPolicy", Corridor(), buffer_size=99, n_steps=3, gamma=0.5, **small())
+    other.load_replay_buffer(tmp_path / "memory")
+    assert other.replay_buffer.batch(np.arange(1)).rewards.item() == 1 + 0.5 * 2 + 0.25 * 3
+    two = SampledDQN("MlpPolicy", DummyVecEnv([Corridor, Corridor]), buffer_size=99, **small())
+    with pytest.raises(ValueError, match="the file's memory has n_envs 1, the agent 2"):
+        two.load_replay_buffer(tmp_path / "memory")
+    cart = SampledDQN("MlpPolicy", "CartPole-v1", buffer_size=99, **small())
+    with pytest.raises(ValueError, match="the file's memory has observation_space Box"):
+        cart.load_replay_buffer(tmp_path / "memory")
+    assert two.learn(20).replay_buffer.pos == 12 and cart.learn(20).replay_buffer.pos == 20  # each with its own
+
+
+def test_a_memory_in_the_file_of_its_agent(tmp_path):
+    def make(capacity, buffer):
+        return LaBER(np.random.default_rng(0), buffer.errors)
+
+    agent = SampledDQN("MlpPolicy", Corridor(), make_sampler=make, buffer_size=99, **small()).learn(52)
+    agent.save(tmp_path / "agent", include=["replay_buffer"])
+    again = SampledDQN.load(tmp_path / "agent", env=Corridor())
+    assert again.replay_buffer.pos == 52 and again.replay_buffer.learner is again
+    again.learn(8)
+
+
+def test_a_reset_that_cannot_be_seen():
+    """Where an episode begins is where the one before was given up: what is given up is told."""
+    cuts = []
+
+    class Still(Corridor):
+        def step(self, action):
+            return np.float32([0]), *super().step(action)[1:]
+
+    class Spy(UniformSampler):
+        def cut(self, env_id=None):
+            cuts.append((self.stored, env_id))
+
+    make = lambda n: Spy(np.random.default_rng(0))  # noqa: E731
+    agent = SampledDQN("MlpPolicy", Still(), n_steps=2, train_freq=1, make_sampler=make, **small())
+    agent.learn(6)
+    agent.learn(2, reset_num_timesteps=False)  # goes on where it was
+    agent.learn(1)
+    agent.learn(6)
+    assert cuts == [(0, None), (8, None), (9, None)]
+    buffer = agent.replay_buffer
+    assert buffer.ages[: buffer.pos, 0].tolist() == [0, 1, 2, 3, 0, 1, 2, 3, 0, 0, 1, 2, 3, 0, 1]
+    rewards = buffer.batch(np.array([4, 5, 8])).rewards.flatten().tolist()
+    assert rewards == pytest.approx([1 + 0.99 * 2, 2 + 0.99 * 3, 1])
+
+
+def test_a_file_whose_sampler_cannot_be_read(tmp_path, monkeypatch):
+    """It is a function of a module that is no longer what it was: that is not to become uniform replay."""
+    (tmp_path / "gone.py").write_text(
+        "import numpy as np\nfrom common.replay.samplers import PrioritizedSampler\n"
+        "def make(n): return PrioritizedSampler(n, np.random.default_rng(0), beta_steps=9)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    make = importlib.import_module("gone").make
+    SampledDQN("MlpPolicy", "CartPole-v1", make_sampler=make, **small()).save(tmp_path / "agent")
+    (tmp_path / "gone.py").write_text("raise RuntimeError")
+    monkeypatch.delitem(sys.modules, "gone")
+    env = gymnasium.make("CartPole-v1")
+    with (
+        pytest.warns(UserWarning, match="Could not deserialize"),
+        pytest.raises(ValueError, match="file's PrioritizedS"),
+    ):
+        SampledDQN.load(tmp_path / "agent", env=env)
+    SampledDQN.load(tmp_path / "agent", env=env, make_sampler=make).learn(60)
+
+
+def test_a_memory_does_not_forget_in_part():
+    agent = SampledDQN("MlpPolicy", Corridor(), buffer_size=99, **small())
+    with pytest.raises(ValueError, match="a sampler cannot forget"):
+        agent.replay_buffer.reset()
 
 
 def test_uniform_replay_follows_the_seed():
@@ -202,8 +286,9 @@ def test_returns_of_episodes_with_and_without_monitor():
 
         worlds = DummyVecEnv([lambda wrap=wrap: wrap(Corridor()) for _ in range(2)])
         agent = SampledDQN("MlpPolicy", worlds, make_sampler=lambda n, S=Spy: S(np.random.default_rng(0)), **small())
-        agent.learn(20)  # 2 of 10 steps are left over: the second `learn` resets
-        agent.learn(16)
+        agent.train_freq = TrainFreq(3, TrainFrequencyUnit.STEP)
+        agent.learn(18)  # a step of nine is left over: the second `learn` resets
+        agent.learn(18)
         assert heard == [1 + 2 + 3 + 4] * 8
 
 
@@ -217,7 +302,7 @@ def test_evaluations_are_heard():
             heard.append(mean_return)
 
     agent = SampledDQN("MlpPolicy", Corridor(), make_sampler=lambda n: Spy(np.random.default_rng(0)), **small())
-    with pytest.raises(ValueError, match=r"Spy learns from evaluations: learn\(..., callback=Evaluations"):
+    with pytest.raises(ValueError, match=r"Spy learns from evaluations: give learn callback"):
         agent.learn(20)
     agent.learn(20, callback=[Evaluations(Monitor(Corridor()), eval_freq=8, n_eval_episodes=1)])
     assert heard == [10.0, 10.0]
@@ -272,8 +357,18 @@ def test_a_buffer_for_any_agent_as_long_as_nothing_is_asked_back():
         return TD3("MlpPolicy", "Pendulum-v1", replay_buffer_class=SampledReplayBuffer, **settings)
 
     buffer(lambda capacity: UniformSampler(np.random.default_rng(0))).learn(60)
+    buffer(lambda capacity: TER(TransitionGraph(capacity), random.Random(0), bytes)).learn(60)  # eta is 0
     with pytest.raises(ValueError, match="PrioritizedSampler needs td_error, which is not given: take SampledDQN"):
         buffer(lambda capacity: PrioritizedSampler(capacity, np.random.default_rng(0), beta_steps=1))
+
+
+def test_returns_of_an_agent_that_does_not_tell_its_resets():
+    settings = dict(make_sampler=lambda n: UniformSampler(np.random.default_rng(0)), n_steps=2)
+    kind = dict(replay_buffer_class=SampledReplayBuffer, replay_buffer_kwargs=settings, train_freq=1)
+    buffer = DQN("MlpPolicy", Corridor(), **kind, **small()).learn(6).learn(3).replay_buffer
+    assert buffer.ages[:9, 0].tolist() == [0, 1, 2, 3, 0, 1, 0, 1, 2]
+    rewards = [1 + 0.99 * 2, 2, 1 + 0.99 * 2]
+    assert buffer.batch(np.array([4, 5, 6])).rewards.flatten().tolist() == pytest.approx(rewards)
 
 
 def test_refusals_say_what_to_do():
@@ -283,8 +378,12 @@ def test_refusals_say_what_to_do():
         assert "\n" not in str(error.value)
 
     for sampler in (EBU, DisCor):
-        refused(f"{sampler.__name__} needs values, which is not given: it works with the double DQN of papers/ter alone",
-                make_sampler=lambda n, sampler=sampler: sampler.__new__(sampler))  # fmt: skip
+        refused(
+            f"{sampler.__name__} needs values, which is not given: it works with the double DQN of papers/ter alone",
+            make_sampler=lambda n, sampler=sampler: sampler.__new__(sampler),
+        )
+    needy = type("Needy", (UniformSampler,), {"needs": frozenset({"targets"})})
+    refused("Needy needs targets", SampledSAC, make_sampler=lambda n: needy(np.random.default_rng(0)))
     refused("leave it False; for pictures, take FrameReplayBuffer", optimize_memory_usage=True)
     refused("leave it False", SampledTD3, optimize_memory_usage=True)
     refused(
@@ -292,5 +391,10 @@ def test_refusals_say_what_to_do():
         replay_buffer_class=HerReplayBuffer,
     )
     refused("virtual transitions have one step", replay_buffer_class=SampledHerReplayBuffer, n_steps=3)
+    for setting, what in (
+        (dict(goal_selection_strategy="final"), "goals are of the future, not final: leave goal_selection_strategy"),
+        (dict(copy_info_dict=True, keep="filtered"), "rewards that need infos do not say if goals are met: leave keep"),
+    ):
+        refused(what, replay_buffer_class=SampledHerReplayBuffer, replay_buffer_kwargs=setting)
     with pytest.raises(ValueError, match="asks its agent for rewards: take SampledDQN"):
         SampledHerReplayBuffer(9, Corridor.observation_space, Corridor.action_space, make_sampler=None)
