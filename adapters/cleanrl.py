@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
-from adapters.stable_baselines3 import SampledReplayBuffer
-from common.replay.protocol import Sampler
+from adapters.stable_baselines3 import Maker, SampledReplayBuffer
+from common.replay.protocol import missing
 
 FINAL = ("final_obs", "final_observation")
 """Where vector environments write the last observation of an episode: gymnasium 1, and 0.29."""
@@ -18,23 +18,33 @@ class ReplayBuffer(SampledReplayBuffer):
     """Is made and used as CleanRL's, and asks a sampler.
 
     make_sampler: capacity -> sampler. `sample` adds `weights` [n, 1] to the batch; the script says what came of it by
-    `rb.sampler.update(rb.indices, {"td_error": ...})`. provides: all that it says there.
+    `rb.sampler.update(rb.indices, {"td_error": ...})`. provides: names of what else it gives, if it does.
     """
 
-    def __init__(
-        self,
-        *args: Any,
-        make_sampler: Callable[[int], Sampler],
-        provides: frozenset[str] = frozenset({"td_error"}),
-        **settings: Any,
-    ):
-        super().__init__(*args, make_sampler=make_sampler, provides=provides, **settings)
+    gives: ClassVar = SampledReplayBuffer.gives | {"td_error", "errors"}
+    """"errors" is a function of the script's, which a sampler is made with."""
+
+    def __init__(self, *args: Any, make_sampler: Maker, provides: Collection[str] = (), **settings: Any):
+        self.gives = type(self).gives | frozenset(provides)  # type: ignore[misc]
+        super().__init__(*args, make_sampler=make_sampler, **settings)
+        self.handle_timeout_termination = True  # CleanRL leaves it to gymnasium's infos, which say it below
+
+    def check(self) -> None:
+        if lacking := missing(self.sampler, self.gives):
+            raise ValueError(
+                f"{type(self.sampler).__name__} needs {', '.join(lacking)}, which is not given: if the script does, "
+                "name it in provides"
+            )
+
+    def errors(self, slots: np.ndarray) -> np.ndarray:
+        raise ValueError("only the script has networks: let it compute the TD errors of rb.batch(slots)")
 
     def add(self, obs, next_obs, action, reward, done, infos) -> None:
         """One step of all environments; done: where the task is over, infos: those of gymnasium's vector environment,
         which alone know of time limits."""
         if isinstance(infos, Mapping):
             next_obs, infos = told_apart(next_obs, done, infos)
+            done = done | np.array([info["TimeLimit.truncated"] for info in infos])
         super().add(obs, next_obs, action, reward, done, infos)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from adapters.cleanrl import ReplayBuffer
 from adapters.stable_baselines3 import SampledDQN, SampledReplayBuffer
 from adapters.stable_baselines3_her import SampledHerReplayBuffer
 from adapters.stable_baselines3_sac import SampledSAC
@@ -67,6 +68,7 @@ LIBRARIES = {
     "`SampledTD3`": BUFFER | SampledTD3.gives,
     "with hindsight": SampledHerReplayBuffer.gives | SampledDQN.gives,
     "other agents": BUFFER,
+    "CleanRL": ReplayBuffer.gives,
     "TorchRL": PROVIDED,
 }
 """Column -> what a sampler can have there."""
@@ -74,20 +76,22 @@ HEAD = """# Which idea works in which library
 
 Written by `.venv/bin/python -m adapters.ideas` from what samplers need (`needs`) and what the adapters give. A test
 runs every cell: "yes" works, and any other pair is refused when it is made, in one line that says what is missing. In a
-loop of your own, or a script in the style of CleanRL, every idea works that gets what it needs; `SIGNALS` and
-`Sampler.needs` in [common/replay/protocol.py](../common/replay/protocol.py) say what the words mean.
+loop of your own every idea works that gets what it needs; `SIGNALS` and `Sampler.needs` in
+[common/replay/protocol.py](../common/replay/protocol.py) say what the words mean.
 """
 FOOT = """
 - "Other agents" are those of Stable-Baselines3 with `replay_buffer_class=SampledReplayBuffer`. "With hindsight": the
   three agents beside it with `SampledHerReplayBuffer`, for HER and filtered HER.
-- LaBER and IER are made with a function that computes TD errors: in Stable-Baselines3 `errors` of the buffer, in
-  TorchRL one of your own.
+- "CleanRL" is its dqn.py with the patch of [README.md](README.md); a script that says more to `rb.sampler.update` names
+  it in `provides`, and more works.
+- LaBER and IER are made with a function that computes TD errors: in Stable-Baselines3 `errors` of the buffer, elsewhere
+  one of your own.
 - NERS and ERO are made with `Seen`, which reads the buffer; NERS also needs the callback `Evaluations`.
 - EBU and DisCor ask what states are worth, action by action. Only the double DQN of [papers/ter](../papers/ter) says
   it.
 - For any learner, as they are no samplers: ReF-ER's rules (`ReFER`), the relabeller of HER, filtered HER and IBS
   (`Hindsight`, extra `hindsight`), and the rewards of Sibling Rivalry (`rivalry`).
-- Extras: `pip install "replaybook[torch]"`; the columns need `sb3` or `torchrl`.
+- Extras: `pip install "replaybook[torch]"`; the columns need `sb3`, the last one `torchrl`.
 """
 
 
@@ -116,11 +120,12 @@ def rows() -> Iterator[list[str]]:
         name = short.get(kind(idea).__name__, kind(idea).__name__)
         needs = ", ".join(sorted(idea.sampler.needs)).replace("_", " ")
         cells = [cell(idea, given) for given in LIBRARIES.values()]
-        yield [idea.text, f"`{name}`", f"`{found}`" if (found := extra(idea, trees)) else "", needs, *cells]
+        text = f"[{idea.text}](../{kind(idea).__module__.replace('.', '/')}.py)"
+        yield [text, f"`{name}`", f"`{found}`" if (found := extra(idea, trees)) else "", needs, *cells]
 
 
 def page() -> str:
-    head, *body = ([*row] for row in rows())
+    head, *body = rows()
     lines = [head, ["---"] * len(head), *body]
     return "\n".join([HEAD, *(f"| {' | '.join(line)} |" for line in lines)]) + "\n" + FOOT
 

@@ -109,7 +109,8 @@ class SampledReplayBuffer(ReplayBuffer):
         """Of the episodes that run: steps, and sum of rewards."""
         self.indices = np.empty(0, np.int64)
         """Slots of the last batch."""
-        asked = [p for p in inspect.signature(make_sampler).parameters.values() if p.default is p.empty]
+        parameters = inspect.signature(make_sampler).parameters.values()
+        asked = [p for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
         self.sampler = make_sampler(*(self.buffer_size * self.lanes, self)[: 1 + (len(asked) > 1)])
         self.check()
 

@@ -59,6 +59,7 @@ SHORT = {"PER": "PrioritizedSampler"}
 EXTRAS = {
     "scipy": "hindsight",
     "torch": "torch",
+    "filelock": "torch",
     "tqdm": "torch",
     "threadpoolctl": "torch",
     "gymnasium": "envs",

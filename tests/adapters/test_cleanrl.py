@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from adapters.cleanrl import ReplayBuffer
+from common.replay.not_in_the_papers.reducible import ReLo
 from common.replay.samplers import PrioritizedSampler, UniformSampler
 from papers.ter.replay.graph import TransitionGraph
 from papers.ter.topological import TER
@@ -48,7 +49,8 @@ def test_ends_of_gymnasium_1():
     found = [(*s.observation, *s.next_observation, s.terminated, s.truncated) for s in spy.steps]
     assert found == [(t, t + 1, t == 3 and not odd, t == 3 and odd) for odd in (False, True) for t in range(4)]
     assert spy.returns == [10.0, 10.0]
-    assert rb.dones.flatten()[:8].tolist() == [0, 0, 0, 1, 0, 0, 0, 0]  # the return goes on at the time limit
+    dones = rb.batch(np.arange(8)).dones
+    assert dones.flatten().tolist() == [0, 0, 0, 1, 0, 0, 0, 0]  # the return goes on at the time limit
 
 
 @pytest.mark.parametrize("cut", [False, True])
@@ -83,3 +85,13 @@ def test_ter_joins_no_episodes_and_hears_td_errors():
     before = prioritized.tree[:].copy()
     rb.sampler.update(rb.indices, {"td_error": torch.zeros(8).numpy()})
     assert (prioritized.tree[rb.indices] < before[rb.indices]).all()
+
+
+def test_more_may_be_given_and_what_is_not_is_said():
+    relo = ReLo(64, np.random.default_rng(0), huber_delta=1.0, beta_steps=100)
+    message = "ReLo needs target_td_error, which is not given: if the script does, name it in provides"
+    with pytest.raises(ValueError, match=message):
+        buffer(relo)
+    assert buffer(relo, provides=["target_td_error"]).sampler is relo
+    with pytest.raises(ValueError, match=r"only the script has networks"):
+        buffer(relo, provides=["target_td_error"]).errors(np.arange(2))

@@ -4,15 +4,19 @@ import functools
 
 import numpy as np
 import pytest
+from gymnasium.spaces import Discrete
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers import RecordEpisodeStatistics
 from stable_baselines3 import DQN
 from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
 
+from adapters.cleanrl import ReplayBuffer
 from adapters.ideas import IDEAS, LIBRARIES, PAGE, kind, missing, page
 from adapters.stable_baselines3 import SampledReplayBuffer
 from adapters.stable_baselines3_her import SampledHerReplayBuffer
 from adapters.torchrl import FromProtocol
 from tests.adapters import test_torchrl as torchrl
-from tests.adapters.test_stable_baselines3_matrix import SAMPLERS, Goal, learn, listening, make, worlds
+from tests.adapters.test_stable_baselines3_matrix import SAMPLERS, Goal, Told, learn, listening, make, worlds
 
 MADE = ["uniform", "stratified", "rr-c", "rr-m", "per", "per-rank", "relo", "laber", "ier", "ter", "ter-alone", "ero",
         "ners", "ebu", "discor"]  # fmt: skip
@@ -40,6 +44,21 @@ def in_another_agent(idea, name):
     DQN("MlpPolicy", worlds("dqn"), policy_kwargs={"net_arch": [8]}, **buffer, **SOON).learn(20)
 
 
+def in_cleanrl(idea, name):
+    """IER and LaBER with a function of the script's."""
+    maker = (torchrl.SAMPLERS if "errors" in idea.sampler.needs else SAMPLERS)[name]
+    rb = ReplayBuffer(24, Told.observation_space, Discrete(2), "cpu", make_sampler=maker)
+    envs = SyncVectorEnv([lambda: RecordEpisodeStatistics(Told())], autoreset_mode=AutoresetMode.SAME_STEP)
+    obs, _ = envs.reset()
+    for _ in range(16):
+        next_obs, rewards, terminations, _, infos = envs.step(np.array([0]))
+        rb.add(obs, next_obs, np.array([0]), rewards, terminations, infos)
+        obs = next_obs
+    batch = rb.sample(6)
+    assert batch.weights.shape == batch.rewards.shape == (6, 1)
+    rb.sampler.update(rb.indices, {"td_error": np.linspace(0.0, 1.0, 6)})
+
+
 def in_torchrl(idea, name):
     samplers = torchrl.SAMPLERS | {"ter-alone": SAMPLERS["ter-alone"]}
     storage = LazyTensorStorage(24)
@@ -55,6 +74,7 @@ TRIED = {
     **{column: functools.partial(in_an_agent, agent) for column, agent in AGENTS.items()},
     "with hindsight": with_hindsight,
     "other agents": in_another_agent,
+    "CleanRL": in_cleanrl,
     "TorchRL": in_torchrl,
 }
 """Column -> uses an idea there; ValueError where it is refused."""

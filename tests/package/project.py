@@ -10,31 +10,41 @@ from package.modules import rewrite
 from tests.processes import fresh
 
 ROOT = Path(__file__).resolve().parents[2]
-BESIDE = ["__init__.py", "conftest.py", "processes.py"]
+BESIDE = ["tests/__init__.py", "tests/conftest.py", "tests/processes.py"]
 """What all tests import."""
 CORE_TESTS = [
-    "common/replay/not_in_the_papers",
-    "common/replay/test_rank_based.py",
-    "common/replay/test_samplers.py",
-    "common/replay/test_storage.py",
-    "common/replay/test_sum_tree.py",
-    "papers/ref_er/test_refer.py",
+    "tests/common/replay/not_in_the_papers",
+    "tests/common/replay/test_rank_based.py",
+    "tests/common/replay/test_samplers.py",
+    "tests/common/replay/test_storage.py",
+    "tests/common/replay/test_sum_tree.py",
+    "tests/papers/ref_er/test_refer.py",
 ]
 """Tests of ideas that run on NumPy and numba alone (the tests also need SciPy)."""
 MORE_TESTS = [
-    "common/replay/test_frames.py",
-    "papers/bias_reduced_her/test_filtered.py",
-    "papers/bias_reduced_her/test_hindsight.py",
-    "papers/bias_reduced_her/test_instructional.py",
-    "papers/ners/conftest.py",
-    "papers/ners/samplers",
-    "papers/sibling_rivalry/fake_tasks.py",
-    "papers/sibling_rivalry/test_sibling_rivalry.py",
-    "papers/ter/replay/test_ebu.py",
-    "papers/ter/replay/test_states.py",
-    "papers/ter/test_topological.py",
+    "arena/__init__.py",
+    "arena/replay/__init__.py",
+    "arena/replay/joined.py",
+    "tests/adapters/test_cleanrl.py",
+    "tests/adapters/test_stable_baselines3.py",
+    "tests/adapters/test_torchrl.py",
+    "tests/common/replay/test_every_sampler.py",
+    "tests/common/replay/test_frames.py",
+    "tests/common/replay/test_trail.py",
+    "tests/papers/bias_reduced_her/test_filtered.py",
+    "tests/papers/bias_reduced_her/test_hindsight.py",
+    "tests/papers/bias_reduced_her/test_instructional.py",
+    "tests/papers/ners/conftest.py",
+    "tests/papers/ners/samplers",
+    "tests/papers/sibling_rivalry/fake_tasks.py",
+    "tests/papers/sibling_rivalry/test_sibling_rivalry.py",
+    "tests/papers/ter/replay/test_ebu.py",
+    "tests/papers/ter/replay/test_states.py",
+    "tests/papers/ter/test_topological.py",
 ]
 """Tests of ideas that need the extras, or whose tests do, and what these import."""
+OF_THE_CHECKOUT = "tests/common/replay/test_every_sampler.py::test_none_is_missing_here"
+"""A test that wants all of the arena."""
 THEIRS = "raise RuntimeError('this is the code of somebody else')\n"
 
 
@@ -47,14 +57,15 @@ def make(folder: Path) -> Path:
 
 
 def bring_tests(folder: Path, names: Iterable[str]) -> Path:
-    """Tests of this repository, below tests/, as tests of the package: with long names."""
+    """Files of this repository, as tests of the package: with long names."""
     for name in (*BESIDE, *names):
-        place = ROOT / "tests" / name
+        place = ROOT / name
         for path in place.rglob("*.py") if place.is_dir() else [place]:
             to = folder / path.relative_to(ROOT)
             to.parent.mkdir(parents=True, exist_ok=True)
             to.write_bytes(rewrite(path.read_bytes(), path.name))
-    (folder / "pytest.ini").write_text("[pytest]\naddopts = -q --import-mode=importlib -p no:cacheprovider\n")
+    options = f"-q --import-mode=importlib -p no:cacheprovider --deselect {OF_THE_CHECKOUT}"
+    (folder / "pytest.ini").write_text(f"[pytest]\naddopts = {options}\n")
     return folder / "tests"
 
 
