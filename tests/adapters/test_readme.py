@@ -1,5 +1,6 @@
 """README.md: its examples run, and so do the two scripts, which differ by the patch that it shows for CleanRL's."""
 
+import ast
 import difflib
 import re
 import subprocess
@@ -7,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from package.modules import NAME, ROOTS, table
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ("cleanrl_dqn", "cleanrl_dqn_ter")
@@ -31,8 +34,19 @@ def test_the_patch_is_the_difference_of_both_scripts():
     changed = [line for line in difference if not line.startswith(("---", "+++", "@@"))]
     imports, *hunks = re.split(r"^@@.*\n", patch(), flags=re.MULTILINE)[1:]
     assert [line for line in "".join(hunks).splitlines() if line[0] in "+-"] == changed
-    added = [line[1:] for line in imports.splitlines() if line[0] == "+"]
-    assert set(added) < set((ROOT / "adapters" / "cleanrl_dqn_ter.py").read_text().splitlines())
+    added = "\n".join(line[1:] for line in imports.splitlines() if line[0] == "+")
+    script = (ROOT / "adapters" / "cleanrl_dqn_ter.py").read_text()
+    assert origins(added) == {name: of for name, of in origins(script).items() if of.partition(".")[0] in ROOTS}
+
+
+def origins(source: str) -> dict[str, str]:
+    """Names that are imported -> the modules that they are from, as this repository calls them."""
+    tops, found = table(ROOT, "NAMES"), {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ImportFrom):
+            module = node.module.removeprefix(f"{NAME}.")
+            found |= {one.name: tops[one.name] if module == NAME else module for one in node.names}
+    return found
 
 
 PUBLIC = ["from cleanrl_utils.buffers import ReplayBuffer", "loss = F.mse_loss(td_target, old_val)"]

@@ -40,7 +40,8 @@ def check(folder: Path) -> None:
     print("pip install . brings", *sorted(names), flush=True)
     assert names == {"replaybook", "numpy", "numba", "llvmlite"}
 
-    assert run(projects.example(), project, python=python) == f"{list(range(9, -1, -1))}\n"
+    [example] = projects.examples("README.md")
+    assert run(example, project, python=python) == f"{list(range(9, -1, -1))}\n"
     seconds = min(float(run(TIMED, project, python=python)) for _ in range(3))
     print(f"the README's example prints what it says; an import takes {seconds:.2f} s", flush=True)
     assert seconds < LONGEST
@@ -54,6 +55,8 @@ def check(folder: Path) -> None:
     more = projects.make(folder / "more")
     projects.bring_tests(more, projects.MORE_TESTS)
     print(projects.run_tests(more, folder / "site"), flush=True)
+    for example in projects.examples("adapters/README.md"):
+        run(example, more, folder / "site")
 
 
 if __name__ == "__main__":

@@ -69,10 +69,10 @@ def bring_tests(folder: Path, names: Iterable[str]) -> Path:
     return folder / "tests"
 
 
-def example() -> str:
-    """The one of README.md."""
-    [block] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    return block
+def examples(page: str) -> list[str]:
+    """Those of a page in Markdown, with long names."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    return [rewrite(block.encode(), page).decode() for block in blocks]
 
 
 def run(code: str, *places: Path, python: str | Path = sys.executable, **environment: str) -> str:

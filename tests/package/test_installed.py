@@ -153,7 +153,8 @@ def test_type_checkers_see_the_same_names(installed):
 
 
 def test_the_readme_example_prints_what_it_says(installed, project):
-    assert run(projects.example(), project, installed) == f"{list(range(9, -1, -1))}\n"
+    [example] = projects.examples("README.md")
+    assert run(example, project, installed) == f"{list(range(9, -1, -1))}\n"
 
 
 def test_environments_by_their_long_names(installed, project, trees):
