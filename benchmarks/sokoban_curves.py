@@ -34,11 +34,13 @@ def table(frame: pd.DataFrame) -> str:
     """Success of both methods, and the difference: after the last step, and the mean over training."""
     lines = [["settings", "levels solved", *LABELS.values(), "difference"]]
     last = frame["step"].max()
-    for name, rows in frame.groupby("settings", sort=False):
-        for what, of in ((f"after {last:,} steps", rows[rows["step"] == last]), ("mean over training", rows)):
-            runs = of.groupby(["method", "seed"])["success"].mean()
-            means = [said(mean_of(runs[method])) for method in LABELS]
-            lines.append([TITLES[str(name)], what, *means, said(difference(runs["ter"], runs["dqn"]), "+")])
+    for what, of in ((f"after {last:,} steps", frame[frame["step"] == last]), ("mean over training", frame)):
+        means = of.groupby(["settings", "method", "seed"])["success"].mean()
+        pairs = {TITLES[name]: (name, name) for name in TITLES if name in means}
+        pairs |= {"each where it does best": ("defaults", "often")} if len(pairs) == 2 else {}
+        for title, (first, second) in pairs.items():
+            dqn, ter = means[first, "dqn"], means[second, "ter"]
+            lines.append([title, what, said(mean_of(dqn)), said(mean_of(ter)), said(difference(ter, dqn), "+")])
     return aligned(lines)
 
 

@@ -39,6 +39,15 @@ def test_the_table_has_means_and_their_intervals():
     assert cells[3][2].startswith("0.10 ")
 
 
+def test_each_method_is_also_compared_where_it_does_best():
+    frame = made_up(["defaults", "often"])
+    frame.loc[(frame["settings"] == "often") & (frame["method"] == "ter"), "success"] += 0.2
+    rows = [line.split("|") for line in sokoban_curves.table(frame).splitlines()]
+    assert [row[5].split()[0] for row in rows if "after" in row[2]] == ["+0.40", "+0.60", "+0.60"]
+    frame.loc[(frame["settings"] == "often") & (frame["method"] == "dqn"), "success"] += 0.2
+    assert "+0.60" in sokoban_curves.table(frame).splitlines()[4]
+
+
 def test_the_picture_has_a_panel_for_each_of_the_settings(tmp_path):
     sokoban_curves.draw(made_up(["defaults"]), tmp_path / "one.png")
     sokoban_curves.draw(made_up(["defaults", "often"]), tmp_path / "two.png")
