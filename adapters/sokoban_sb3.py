@@ -2,8 +2,8 @@
 
     .venv/bin/python -m adapters.sokoban_sb3 --method ter --seed 60
 
-Appends a line every 5,000 steps to `sokoban_sb3.csv`: the share of 100 levels, kept for this, that the agent solves.
-The README of this folder says what was registered, and shows what came out.
+Appends a line every 5,000 steps to `sokoban_sb3.csv`: settings, method, seed, step, and the share of 100 levels, kept
+for this, that the agent solves. The README of this folder says what was registered, and shows what came out.
 """
 
 import argparse
@@ -24,6 +24,7 @@ from papers.ter.topological import TER
 
 STEPS, EVERY, LEVELS = 50_000, 5_000, range(10**6, 10**6 + 100)
 CODES, CELLS = 7, 25
+SETTINGS: dict[str, dict[str, int]] = {"defaults": {}, "often": {"train_freq": 1, "target_update_interval": 1_000}}
 
 
 def planes(codes: np.ndarray) -> np.ndarray:
@@ -36,16 +37,16 @@ def make_env() -> gymnasium.Env:
     return gymnasium.wrappers.TransformObservation(game, planes, gymnasium.spaces.Box(0, 1, (CODES * CELLS,)))
 
 
-def make_agent(method: str, seed: int) -> DQN:
+def make_agent(method: str, seed: int, settings: dict[str, int]) -> DQN:
     def ter(capacity: int) -> TER:
         rng = np.random.default_rng(seed)
-        prioritized = PrioritizedSampler(capacity, rng, beta_steps=STEPS // 4)  # DQN learns at every fourth step
+        prioritized = PrioritizedSampler(capacity, rng, beta_steps=STEPS // settings.get("train_freq", 4))
         phi = RandomProjection(3, CODES * CELLS, rng)
         return TER(TransitionGraph(capacity), random.Random(seed), phi, 0.1, prioritized)
 
     if method == "dqn":
-        return DQN("MlpPolicy", make_env(), seed=seed, device="cpu")
-    return SampledDQN("MlpPolicy", make_env(), make_sampler=ter, seed=seed, device="cpu")
+        return DQN("MlpPolicy", make_env(), seed=seed, device="cpu", **settings)  # type: ignore[arg-type]
+    return SampledDQN("MlpPolicy", make_env(), make_sampler=ter, seed=seed, device="cpu", **settings)
 
 
 def solved(agent: DQN, env: Any) -> float:
@@ -60,7 +61,7 @@ def solved(agent: DQN, env: Any) -> float:
 
 
 class Curve(BaseCallback):
-    """Appends lines of method, seed, step, success to a file."""
+    """Appends lines to a file: `name`, step, success."""
 
     def __init__(self, name: str, file: Path):
         super().__init__()
@@ -77,7 +78,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--method", choices=("dqn", "ter"), required=True)
     parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--settings", choices=SETTINGS, default="defaults")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".csv"))
     args = parser.parse_args()
     torch.set_num_threads(1)
-    make_agent(args.method, args.seed).learn(STEPS, callback=Curve(f"{args.method},{args.seed}", args.out))
+    curve = Curve(f"{args.settings},{args.method},{args.seed}", args.out)
+    make_agent(args.method, args.seed, SETTINGS[args.settings]).learn(STEPS, callback=curve)
