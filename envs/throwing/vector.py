@@ -86,7 +86,7 @@ class ThrowingVector(VectorEnv):
         self.streams = new_streams(
             self.streams, seed, mask
         )  # until here nothing has changed, after it nothing can be wrong
-        self._begin(np.flatnonzero(mask), held)
+        self._begin(np.flatnonzero(mask).tolist(), held)
         if goals is not None:
             np.copyto(self.goals, goals, where=np.array(mask)[:, None])
         features = np.empty((n, len(self.task.low)), np.float32)
@@ -94,9 +94,9 @@ class ThrowingVector(VectorEnv):
             self.write_features(state, out)
         return self._observed(features, features[:, -4:-2].copy()), self._info()
 
-    def _begin(self, which: np.ndarray, held: Sequence[bool | None]) -> None:
-        """Begin the next episodes in the places `which`, int64 [m]; held: of n places."""
-        for i in which.tolist():
+    def _begin(self, which: list[int], held: Sequence[bool | None]) -> None:
+        """Begin the next episodes in the places `which`; held: of all n places."""
+        for i in which:
             self.goals[i] = self.task.begin(self.states[i], self.streams[i], held[i])
         self.elapsed[which], self.terminated[which] = 0, False
 
@@ -105,15 +105,16 @@ class ThrowingVector(VectorEnv):
         actions = finite_rows(actions, n, 3)
         if not self.streams:
             raise ResetNeeded("reset comes before the first step")
-        autoreset = self.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
-        ended = np.flatnonzero(self.terminated | (self.elapsed >= self.max_episode_steps)) if autoreset else ()
+        ended: list[int] = []
+        if self.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP:
+            ended = np.flatnonzero(self.terminated | (self.elapsed >= self.max_episode_steps)).tolist()
         features, achieved = np.empty((n, len(self.task.low)), np.float32), np.empty((n, 2), np.float32)
         rewards, truncated = np.empty(n), np.empty(n, bool)
         self.advance(
             self.states, actions, self.goals, self.elapsed, self.terminated, self.max_episode_steps,
             self.task.tolerance, self.task.wall, features, achieved, rewards, truncated,
         )  # fmt: skip
-        if len(ended):
+        if ended:
             self._begin(ended, [None] * n)
             for i in ended:
                 self.write_features(self.states[i], features[i])

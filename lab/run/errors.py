@@ -38,7 +38,8 @@ def expected(error: BaseException) -> tuple[str, int] | None:
         where = f" {error.filename}" if error.filename else ""
         return f"error: cannot write{where}: {error.strerror}; fix this and rerun the command", 2
     if isinstance(error, OSError) and error.errno in MISNAMED and error.filename:
-        return f"error: {error.filename}: {error.strerror}; choose another name", 2
+        name = error.filename2 or error.filename  # of a file that takes its name at last, the first is a temporary one
+        return f"error: {name}: {error.strerror}; choose another name", 2
     return None
 
 

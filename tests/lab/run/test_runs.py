@@ -259,13 +259,15 @@ def test_full_disk_while_logging(tmp_path, one_line):
         assert "metrics.csv: No space left on device" in one_line(run.log, 1, {"a": 1.0})
 
 
-def test_expected_errors_are_a_line_and_bugs_are_not(one_line):
+def test_expected_errors_are_a_line_and_bugs_are_not(one_line, tmp_path):
     def fails(error: Exception) -> None:
         raise error
 
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "table.csv")
     assert "cannot write table.csv: No space left on device" in one_line(fails, full)
     assert one_line(fails, MemoryError("the replay needs 9 GB")) == "error: the replay needs 9 GB"
+    folder = one_line(checkpoints.write_atomically, tmp_path, b"")
+    assert folder == f"error: {tmp_path}: Is a directory; choose another name"
     with pytest.raises(FileNotFoundError):
         guard(open)("/nowhere/at/all")
 
