@@ -7,7 +7,9 @@ weights or targets matter, needs an agent that gives and takes them: `SampledDQN
 from __future__ import annotations
 
 import inspect
+import math
 import operator
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,6 +18,7 @@ import torch
 import torch.nn.functional as F
 from gymnasium import spaces
 from stable_baselines3 import DQN
+from stable_baselines3.common import buffers
 from stable_baselines3.common.buffers import DictReplayBuffer, NStepReplayBuffer, ReplayBuffer
 from stable_baselines3.common.callbacks import BaseCallback, EvalCallback
 
@@ -122,9 +125,20 @@ class SampledReplayBuffer(ReplayBuffer):
             raise ValueError(f"{type(self.sampler).__name__} needs {', '.join(lacking)}, which is not given: {advice}")
 
     def _columns(self, shape: tuple[int, int]) -> tuple[Any, Any]:
-        """Room for observations and next observations, each [rows, environments, ...] or a dictionary of such."""
+        """Room for observations and next observations, each [rows, environments, ...] or a dictionary of such.
+
+        Warns, as Stable-Baselines3 does, of what will not fit: memory is taken when it is filled, far from here.
+        """
         space: Any = self.observation_space.spaces if isinstance(self.observation_space, spaces.Dict) else None
         kinds = self.observation_space.dtype if space is None else {key: one.dtype for key, one in space.items()}
+        sizes: Any = each(lambda of, kind: 2 * math.prod((*shape, *of)) * kind.itemsize, self.obs_shape, kinds)
+        size = sum(sizes.values()) if isinstance(sizes, dict) else sizes
+        if buffers.psutil is not None and size > (free := buffers.psutil.virtual_memory().available):
+            warnings.warn(
+                f"observations will take {size / 1e9:.1f} GB, of {free / 1e9:.1f} GB free: lower buffer_size, or take "
+                "what stable_baselines3_pictures.py has for pictures",
+                stacklevel=2,
+            )
         first, second = (each(lambda of, kind: np.zeros((*shape, *of), kind), self.obs_shape, kinds) for _ in range(2))
         return first, second
 

@@ -1,5 +1,8 @@
 """Pictures in Stable-Baselines3: what is stored in little room is what was seen."""
 
+import warnings
+from types import SimpleNamespace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -55,6 +58,18 @@ def test_frames_are_kept_once_and_come_back_as_they_were(first_channel):
     held = agents[1].replay_buffer.observations.frames
     assert set(held.held) == set(held.users) and sum(held.users.values()) == 60 * 2 * 4
     assert len(held.held) < 60 * 1.5  # a frame for each step and each start, not eight
+
+
+def test_pictures_that_will_not_fit_are_told(monkeypatch):
+    """Four of 84x84, as they are and as frames."""
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=2e8))
+    space, actions = gymnasium.spaces.Box(0, 255, (4, 84, 84), np.uint8), gymnasium.spaces.Discrete(2)
+    for told in (space, gymnasium.spaces.Dict(picture=space)):
+        with pytest.warns(UserWarning, match=r"will take 0.6 GB, of 0.2 GB free: lower buffer_size, or take what"):
+            SampledReplayBuffer(10**4, told, actions, make_sampler=uniform)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        FrameReplayBuffer(10**4, space, actions, make_sampler=uniform)
 
 
 def test_frames_are_refused_for_what_are_no_pictures():
