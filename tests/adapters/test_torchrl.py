@@ -150,7 +150,7 @@ REFUSED = {  # one line each, with what is missing
     "ReLo needs target_td_error": lambda: ReLo(8, rng(), huber_delta=None, beta_steps=1),
     "EBU needs targets, values": lambda: EBU.__new__(EBU),
     "DisCor needs targets, values": lambda: DisCor.__new__(DisCor),
-    "NERS needs evaluation, target": lambda: NERS.__new__(NERS),
+    "NERS needs episode, evaluation, target": lambda: NERS.__new__(NERS),
     "ERO needs episode": lambda: ERO.__new__(ERO),
 }
 
@@ -248,7 +248,7 @@ def test_several_environments_are_told_apart_or_refused(ndim, marked):
     for (v, following, over), step in zip(ter.graph._ends, stored):
         assert v == step["observation"].numpy().tobytes() and over == bool(step["next", "terminated"])
         assert following == step["next", "observation"].numpy().tobytes()
-    assert len(ter.graph._ends) == 600 and len(ter._open) <= 3
+    assert len(ter.graph._ends) == 600 and len(ter.trail._ends) <= 3
     highest = max(mean for mean, _ in ter.graph.visits.values())  # no return is longer than an episode
     lengths = stored["next", "reward"].sum() if not marked else torch.bincount(stored["collector", "traj_ids"]).max()
     assert highest <= lengths
@@ -346,8 +346,8 @@ def test_done_alone_is_an_end():
     for gone in ("terminated", "truncated"):
         ter, buffer = reader(phi=position)
         buffer.extend(data.exclude(("next", gone)))
-        assert ter._open == {} and ter.graph._ends[3][2] is True
+        assert ter.trail._ends == {} and ter.graph._ends[3][2] is True
     data["next", "truncated"] = data["next", "done"]  # done by the time limit alone
     ter, buffer = reader(phi=position)
     buffer.extend(data.exclude(("next", "terminated")))
-    assert ter._open == {} and ter.graph._ends[3][2] is False
+    assert ter.trail._ends == {} and ter.graph._ends[3][2] is False

@@ -10,10 +10,6 @@ import pytest
 import torch
 from torch import nn
 
-import arena.replay
-import common.replay
-import papers.ners
-import papers.ter
 from common.replay.not_in_the_papers.introspective import IER
 from common.replay.not_in_the_papers.large_batch import LaBER
 from common.replay.not_in_the_papers.reducible import ReLo
@@ -160,8 +156,8 @@ def everywhere(kind: type) -> set[type]:
 
 
 def test_none_is_missing_here():
-    for package in (common.replay, papers.ter, papers.ners, arena.replay):
-        for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+    for package in ("common.replay", "papers.ter", "papers.ners", "arena.replay"):
+        for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
             if ".evidence" not in module.name:
                 importlib.import_module(module.name)
     roots = ("common.", "papers.", "arena.")
