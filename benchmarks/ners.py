@@ -1,5 +1,5 @@
 """NERS: steps of SAC, TD3 and Rainbow against their arithmetic floors, the first two against Stable-Baselines3 and the
-third against pfrl; what the samplers add to them; prioritised draws; Atari.
+third against pfrl; gradient steps as kernels against those of PyTorch; what the samplers add; prioritised draws; Atari.
 
 A step of SAC or TD3 is one of the environment, on Hopper, with its gradient step: playing, storing, drawing, learning,
 telling the sampler. The peers' networks, batches, step sizes and memories have the sizes of ours. Evaluations, and what
@@ -35,6 +35,7 @@ from papers.ners.agents.rainbow import Network, NoisyLinear
 from papers.ners.agents.sac import LR as SAC_LR
 from papers.ners.agents.tasks import make_env
 from papers.ners.agents.td3 import LR as TD3_LR
+from papers.ners.samplers.batch import Batch
 from papers.ners.samplers.samplers import Settings
 
 try:
@@ -54,6 +55,7 @@ OURS: dict[str, dict[str, Any]] = {
     "td3 random": {"agent": "td3", "method": "random"},
 }
 STEP_LIMIT = 1 / 2  # of Stable-Baselines3: twice its steps per second
+GRADIENT_LIMITS = {128: 0.6, 256: 0.7}  # by the size of the batch, of PyTorch's
 PER_LIMIT = 1.03  # of RANDOM's step
 NERS_LIMIT = 1.15  # of RANDOM's step, with the released code's widths, which are those of quick
 TREE_LIMIT = 100.0  # us
@@ -72,7 +74,7 @@ EPISODE = 500  # steps between two lost lives in Rainbow's memory
 
 
 def measure() -> list[Row]:
-    return [*continuous(), *draws(), *games(), *rainbow()]
+    return [*continuous(), *gradient_steps(), *draws(), *games(), *rainbow()]
 
 
 # ---- SAC and TD3 -----------------------------------------------------------------------------------------------------
@@ -94,7 +96,7 @@ def continuous() -> list[Row]:
     rows = []
     for agent, peer in peers.items():
         ours, trainer = results[f"{agent} random"], trainers[f"{agent} random"]
-        note = f"ours: {_where(loops[f'{agent} random'], STEPS, _agent_parts(trainer))}, the rest mostly backwards; "
+        note = f"ours: {_where(loops[f'{agent} random'], STEPS, _agent_parts(trainer))}; "
         note += f"the peer's: {_where(loops[f'{agent} SB3'], STEPS, _peer_parts(peer))}"
         if agent == "td3":
             note += "; our target networks follow after every step, as the paper has it, the peer's after every second"
@@ -124,6 +126,30 @@ def continuous() -> list[Row]:
         rows.append(Row(f"{name[4:]}: scores of a batch", results[f"{name}: scores"], "us", flops / rate * 1e6,
                         "arithmetic floor", note=_millions(flops, rate)))  # fmt: skip
     return rows
+
+
+def gradient_steps() -> list[Row]:
+    """The kernels and the form to read take turns, on the same batches of Hopper's transitions."""
+    trainer = make_trainer(agent="sac", method="random")
+    sizes = trainer.memory["state"].shape[1], trainer.memory["action"].shape[1]
+    tasks: dict[tuple[str, int, bool], Callable[[], float]] = {}
+    for literal, twin in train.FAST.items():
+        for n in GRADIENT_LIMITS:
+            batches = [trainer.batch(*trainer.sampler.sample(n)[:2]) for _ in range(UPDATES)]
+            for kind in (twin, literal):
+                task = partial(_update, kind(*sizes), batches)
+                tasks[literal.__name__, n, kind is twin] = per_call(task, 1, UPDATES)
+    us = interleaved(tasks, ROUNDS)
+    return [
+        Row(f"{name.lower()}: gradient step, batch {n}", us[name, n, True], "us", us[name, n, False], "PyTorch",
+            GRADIENT_LIMITS[n], note="the agent alone")
+        for name, n, fast in tasks if fast
+    ]  # fmt: skip
+
+
+def _update(agent: Any, batches: Iterable[Batch]) -> None:
+    for batch in batches:
+        agent.update(batch)
 
 
 def make_trainer(**settings: Any) -> train.Trainer:
@@ -384,9 +410,7 @@ def _agent_parts(trainer: train.Trainer) -> list[Part]:
     agent = trainer.agent
     return [
         (trainer.env, "step", "simulator"), (agent, "act", "choosing actions"), (trainer, "batch", "gathering"),
-        (agent, "update", "gradient step"), (agent, "targets", "of that the targets"),
-        (agent, "critic_loss", "the critics' loss"), (agent.critic_adam, "step", "their Adam"),
-        (agent, "actor_loss", "the actor's loss"), (agent.actor_adam, "step", "its Adam"),
+        (agent, "update", "gradient step"),
     ]  # fmt: skip
 
 

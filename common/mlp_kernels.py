@@ -49,6 +49,14 @@ def matrix(buffer, start, rows, columns):
 
 
 @njit(cache=True, **OPTIONS)
+def columns(x, first, out):
+    """x [n, i] becomes the columns of out [n, ...] from `first` on."""
+    for row in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            out[row, first + j] = x[row, j]
+
+
+@njit(cache=True, **OPTIONS)
 def linear(x, weight, bias, out):
     """out [n, o] = x [n, i] weight^T + bias, for weight [o, i] and bias [o]."""
     np.dot(x, weight.T, out)
@@ -315,17 +323,34 @@ def clip_norm(gradient, largest):
 
 
 @njit(cache=True, **OPTIONS)
+def adam_corrections(step, lr):
+    """Factors on Adam's mean and on the root of its square in step number `step`: both moments started at 0."""
+    return np.float32(lr / (1.0 - 0.9**step)), np.float32(1.0 / math.sqrt(1.0 - 0.999**step))
+
+
+@njit(cache=True, **OPTIONS)
 def adam(parameters, gradient, mean, square, step, lr, epsilon=ADAM_EPSILON):
     """Adam's step number `step`, from 1 on, of parameters [p] and the moments `mean` and `square` [p], in place.
 
     As `torch.optim.Adam`: both moments are corrected for starting at 0, and epsilon stands outside the root.
     """
-    rate, epsilon = np.float32(lr / (1.0 - 0.9**step)), np.float32(epsilon)
-    root = np.float32(1.0 / math.sqrt(1.0 - 0.999**step))
+    (rate, root), epsilon = adam_corrections(step, lr), np.float32(epsilon)
     for i in range(parameters.size):
         mean[i] += NEW1 * (gradient[i] - mean[i])
         square[i] = OLD2 * square[i] + NEW2 * gradient[i] * gradient[i]
         parameters[i] -= rate * mean[i] / (math.sqrt(square[i]) * root + epsilon)
+
+
+@njit(cache=True, **OPTIONS)
+def adam_average(parameters, gradient, mean, square, step, lr, target, share):
+    """`adam`, and then `average` of its result into target [p], in one walk through memory."""
+    (rate, root), share = adam_corrections(step, lr), np.float32(share)
+    for i in range(parameters.size):
+        mean[i] += NEW1 * (gradient[i] - mean[i])
+        square[i] = OLD2 * square[i] + NEW2 * gradient[i] * gradient[i]
+        value = parameters[i] - rate * mean[i] / (math.sqrt(square[i]) * root + ADAM_EPSILON)
+        parameters[i] = value
+        target[i] += share * (value - target[i])
 
 
 @njit(cache=True, **OPTIONS)

@@ -127,6 +127,34 @@ def test_the_rule_of_imports_itself():
     assert not any(allowed(ROOT / path, module) for path, module in wrong)
 
 
+def test_scripts_name_the_literal_learner_and_choose_its_twin_by_a_table():
+    """`FAST = {SAC: FastSAC}` at its top, and below `fast(SAC, FAST, device)`, so that one meets the tagged form."""
+    twins, tables, wrong = {}, set(), []
+    trees = {
+        name: ast.parse(path.read_text()) for name, path in modules().items() if name.startswith(("papers.", "arena."))
+    }
+    for name, tree in trees.items():
+        if re.match(r"papers\.\w+\.agents\.fast", name):
+            for node in tree.body:
+                if isinstance(node, ast.ClassDef) and node.name.startswith("Fast") and node.bases:
+                    twins[f"{name}.{node.name}"] = ast.unparse(node.bases[-1])
+    for name, tree in trees.items():
+        found = imported(tree, tuple(name.split(".")[:-1])) & twins.keys()
+        here = {twin.rpartition(".")[2]: twin for twin in found}
+        for node in tree.body:
+            if (
+                isinstance(node, ast.Assign)
+                and ast.unparse(node.targets[0]) == "FAST"
+                and isinstance(node.value, ast.Dict)
+            ):
+                pairs = zip(map(ast.unparse, filter(None, node.value.keys)), map(ast.unparse, node.value.values))
+                tables |= {(here[twin], literal) for literal, twin in pairs}
+                node.value = ast.Constant(None)
+        wrong += [f"{name} names {n.id}" for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in here]
+    assert not wrong
+    assert tables == set(twins.items()) and len(tables) >= 8
+
+
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:
     """Groups of nodes that reach each other (graph: node -> nodes it points to)."""
     reach: dict[str, set[str]] = {}

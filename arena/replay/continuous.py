@@ -10,6 +10,7 @@ import torch
 from arena.replay.refer_sac import ReferSAC
 from arena.replay.tile_dqn import Join
 from common.replay.protocol import Step
+from common.twins import fast
 from papers.ners import train
 from papers.ners.agents.sac import LR, SAC
 from papers.ners.samplers.batch import Batch
@@ -33,7 +34,7 @@ class SACTrainer(train.Trainer):
 
     def _make_agent(self, n_states: int, n_actions: int, seed: int) -> SAC:
         c = self.config
-        return self.agent_class(
+        return fast(self.agent_class, train.FAST, c.device)(
             n_states, n_actions, lr=LR, gamma=c.gamma, tau=c.tau, hidden=HIDDEN, seed=seed, device=c.device
         )
 

@@ -18,6 +18,7 @@ from gymnasium.vector import VectorEnv
 
 from common.replay.samplers import PrioritizedSampler
 from common.replay.storage import Ring, announce, ring_bytes
+from common.twins import fast
 from lab.run.cli import cli
 from lab.run.errors import UserError
 from lab.run.runs import Run, Streams, execute
@@ -31,6 +32,8 @@ from papers.bias_reduced_her.worlds import measure
 from papers.bias_reduced_her.worlds.goals import Goals
 from papers.bias_reduced_her.worlds.tasks import TASKS, make_env, make_worlds
 
+FAST = {DDPG: FastDDPG}
+"""Twins that learn in their place on a CPU, see `common/twins.py`."""
 METHODS: dict[str, Keep] = {
     "her": "all", "filtered-her": "filtered", "her-ibs": "all", "filtered-her-ibs": "filtered", "her-thinned": "thinned"
 }  # fmt: skip
@@ -157,7 +160,7 @@ class Trainer:
         space: Any = task.observation_space
         size = space["observation"].shape[0] + space["desired_goal"].shape[0]
         self.scale = Scaler(size)
-        self.agent = (FastDDPG if c.device == "cpu" else DDPG)(
+        self.agent = fast(DDPG, FAST, c.device)(
             size, task.action_space.shape[0], lr=c.lr, gamma=c.gamma, tau=c.tau, clip=c.clip,  # type: ignore[index]
             action_penalty=c.action_penalty, seed=streams.integer("network"), device=c.device,
         )  # fmt: skip

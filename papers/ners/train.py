@@ -16,10 +16,13 @@ import numpy as np
 import torch
 
 from common.replay.storage import Fields, Ring, announce, ring_bytes
+from common.twins import fast
 from lab.run.cli import cli
 from lab.run.errors import UserError
 from lab.run.runs import Run, Streams, execute
 from lab.run.settings import Count, NotNegative, Positive, Share
+from papers.ners.agents.fast_sac import FastSAC
+from papers.ners.agents.fast_td3 import FastTD3
 from papers.ners.agents.sac import LR as SAC_LR
 from papers.ners.agents.sac import SAC
 from papers.ners.agents.tasks import make_env
@@ -31,6 +34,8 @@ from papers.ners.samplers.features import Clock, VectorTransitions
 from papers.ners.samplers.methods import METHODS, make_sampler
 from papers.ners.samplers.samplers import Settings
 
+FAST = {SAC: FastSAC, TD3: FastTD3}
+"""Twins that learn in their place on a CPU, see `common/twins.py`."""
 AGENTS = ("sac", "td3")
 PER_EPSILON = 1e-6
 """Added to PER's priorities."""
@@ -171,9 +176,10 @@ class Trainer:
         c = self.config
         settings: dict[str, Any] = dict(gamma=c.gamma, tau=c.tau, seed=seed, device=c.device)
         if c.agent == "sac":
-            return SAC(n_states, n_actions, lr=c.lr or SAC_LR, **settings)
+            return fast(SAC, FAST, c.device)(n_states, n_actions, lr=c.lr or SAC_LR, **settings)
         settings |= dict(action_noise=c.action_noise, target_noise=c.target_noise, noise_clip=c.noise_clip)
-        return TD3(n_states, n_actions, lr=c.lr or TD3_LR, policy_delay=c.policy_delay, **settings)
+        settings |= dict(lr=c.lr or TD3_LR, policy_delay=c.policy_delay)
+        return fast(TD3, FAST, c.device)(n_states, n_actions, **settings)
 
     # --- one environment step and one gradient step -------------------------------------------------------------------
 

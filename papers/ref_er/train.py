@@ -23,12 +23,15 @@ import numpy as np
 
 from common.replay.rank_based import RankBasedSampler
 from common.replay.storage import ring_bytes
+from common.twins import fast
 from lab.run.cli import cli
 from lab.run.errors import UserError
 from lab.run.runs import Run, Streams, execute
 from lab.run.settings import Count, NotNegative, Positive, Share
 from papers.ref_er.agents.advantages import Gaussian, Quadratic
+from papers.ref_er.agents.ddpg import DDPG
 from papers.ref_er.agents.fast import FastDDPG, FastNAF, FastVRACER
+from papers.ref_er.agents.naf import NAF
 from papers.ref_er.agents.networks import MLP, subnormals_as_zero
 from papers.ref_er.agents.player import (
     OrnsteinUhlenbeck,
@@ -41,11 +44,14 @@ from papers.ref_er.agents.player import (
 from papers.ref_er.agents.progress import after_step, finish
 from papers.ref_er.agents.racer import RACER
 from papers.ref_er.agents.tasks import FLOW, make_env
+from papers.ref_er.agents.vracer import VRACER
 from papers.ref_er.memory.episode import Episode
 from papers.ref_er.memory.memory import EpisodeMemory, layout
 from papers.ref_er.recurrent.recurrent import LSTM, WindowMemory
 from papers.ref_er.refer import RULES, ReFER
 
+FAST = {VRACER: FastVRACER, DDPG: FastDDPG, NAF: FastNAF}
+"""Twins that learn in their place, see `common/twins.py`."""
 METHODS = ("vracer", "ddpg", "naf")
 REPLAYS = (*RULES, "per")
 ADVANTAGES = {"none": None, "quadratic": Quadratic(), "gaussian": Gaussian()}
@@ -199,12 +205,12 @@ class Trainer:
             settings |= dict(std=c.variance**0.5, reverse_kl=c.reverse_kl)
             if advantage := ADVANTAGES[c.advantage]:
                 return RACER(n_states, n_actions, advantage=advantage, **settings)
-            return FastVRACER(n_states, n_actions, **settings)
+            return fast(VRACER, FAST)(n_states, n_actions, **settings)
         settings |= dict(noise=c.noise, polyak=c.polyak)
         if c.method == "naf":
-            return FastNAF(n_states, n_actions, **settings)
+            return fast(NAF, FAST)(n_states, n_actions, **settings)
         settings |= dict(actor_lr=c.actor_lr, weight_decay=c.weight_decay, linear=c.linear_actor)
-        return FastDDPG(n_states, n_actions, **settings)
+        return fast(DDPG, FAST)(n_states, n_actions, **settings)
 
     def _make_sampler(self) -> RankBasedSampler:
         c = self.config

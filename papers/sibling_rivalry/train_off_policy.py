@@ -23,6 +23,7 @@ import numpy as np
 import torch
 
 from common.replay.storage import Fields, Ring, announce, ring_bytes
+from common.twins import fast
 from envs.goal_task import GoalTask
 from lab.run.cli import cli
 from lab.run.errors import UserError
@@ -37,6 +38,8 @@ from papers.sibling_rivalry.agents.rewards import naive_reward, sparse_reward
 from papers.sibling_rivalry.agents.rollouts import Rollouts, play, terminal_states
 from papers.sibling_rivalry.agents.tasks import make_task
 
+FAST = {DDPG: FastDDPG}
+"""Twins that learn in their place on a CPU, see `common/twins.py`."""
 METHODS = ("ddpg-her", "dqn-her", "dqn")
 SAVE_EVERY = 5
 """Epochs between checkpoints."""
@@ -171,8 +174,8 @@ class Trainer:
         )  # fmt: skip
         if self.task.action_range is None:
             return DQN(self.task, **settings)
-        agent = FastDDPG if c.device == "cpu" else DDPG
-        return agent(self.task, noise=c.noise, action_l2=self.settings.action_l2, **settings)
+        settings |= dict(noise=c.noise, action_l2=self.settings.action_l2)
+        return fast(DDPG, FAST, c.device)(self.task, **settings)
 
     def _make_memory(self) -> Ring:
         c, (capacity, fields) = self.config, replay_layout(self.config, self.task)

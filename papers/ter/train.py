@@ -19,16 +19,23 @@ import torch
 
 from common.replay.protocol import Step
 from common.schedules import linear
+from common.twins import fast
 from envs.minigrid.tasks import TASKS
 from lab.run.cli import cli
 from lab.run.errors import UserError
 from lab.run.runs import Run, Streams, execute
 from lab.run.settings import Count, Positive, Range, Share
-from papers.ter.agents.methods import learner_of, make_sampler
+from papers.ter.agents.dqn import DoubleDQN
+from papers.ter.agents.fast_dqn import FastDoubleDQN
+from papers.ter.agents.methods import make_sampler, on_codes
 from papers.ter.agents.settings import ReplaySettings, TileSettings
 from papers.ter.worlds.minigrid import MiniGrid, make_env
 from papers.ter.worlds.tiles import tile_bytes
 from papers.ter.worlds.world import World
+
+FAST = {DoubleDQN: FastDoubleDQN}
+"""Twins that learn in their place on a CPU, from tile codes; see `common/twins.py`."""
+
 
 # ---- settings of MiniGrid; what all worlds have is in settings.py ----------------------------------------------------
 
@@ -88,7 +95,7 @@ class Trainer:
         self.epsilon = linear(1.0, config.epsilon_end, config.epsilon_steps)
         self.memory = self.world.make_memory()
         self.reset()
-        self.agent = learner_of(config)(
+        self.agent = fast(DoubleDQN, FAST if on_codes(config) else {}, config.device)(
             self.world.make_network, config.lr, config.gamma, streams.integer("network"), self.world.optimizer,
             config.huber_delta,
         )  # fmt: skip

@@ -76,8 +76,8 @@ def test_the_peer_has_as_much_to_do(topic, agent):
     count = lambda network: sum(p.numel() for p in network.parameters())  # noqa: E731
     assert count(peer.actor) == count(ours.agent.actor) and count(peer.critic) == count(ours.agent.critics)
     assert peer.actor.optimizer.defaults["fused"] and peer.critic.optimizer.defaults["fused"]
-    config, rates = ours.config, {group["lr"] for group in ours.agent.critic_adam.param_groups}
-    assert {peer.learning_rate} == rates
+    config = ours.config
+    assert peer.learning_rate == ours.agent.lr
     assert (peer.gamma, peer.tau, peer.batch_size, peer.buffer_size) == (
         config.gamma, config.tau, config.batch_size, config.capacity,
     )  # fmt: skip
@@ -87,6 +87,15 @@ def test_the_peer_has_as_much_to_do(topic, agent):
     before = peer._n_updates
     topic.learn(peer, 4)
     assert peer._n_updates == before + 4 and peer.replay_buffer.size() == topic.STORED + 4
+
+
+def test_gradient_steps_of_each_agent_and_batch_as_kernels_and_as_pytorch(topic, monkeypatch):
+    learnt: list[tuple] = []
+    monkeypatch.setattr(topic, "_update", lambda agent, batches: learnt.append((type(agent), len(batches[0].weight))))
+    rows = topic.gradient_steps()
+    what = [f"{agent}: gradient step, batch {n}" for agent in ("sac", "td3") for n in (128, 256)]
+    assert [(row.what, row.limit) for row in rows] == list(zip(what, [0.6, 0.7] * 2))
+    assert learnt[:8] == [(kind, n) for pair in topic.train.FAST.items() for n in (128, 256) for kind in pair[::-1]]
 
 
 # ---- draws and games -------------------------------------------------------------------------------------------------

@@ -115,6 +115,18 @@ def test_averaging():
     close(target, expected)
 
 
+def test_a_step_of_adam_that_averages_at_once():
+    parameters, target, moments = normal(0, 100), normal(1, 100), np.zeros((2, 100), np.float32)
+    two, twin, others = parameters.copy(), target.copy(), moments.copy()
+    for step in range(1, 4):
+        gradient = normal(step, 100)
+        k.adam_average(parameters, gradient, *moments, step, 0.01, target, 0.2)
+        k.adam(two, gradient, *others, step, 0.01)
+        k.average(twin, two, 0.2)
+    for ours, theirs in ((parameters, two), (target, twin), (moments, others)):
+        close(ours, theirs)
+
+
 def test_what_is_not_a_number_stays_so():
     """A run that diverges must be noticed: no ReLU or Softsign, and no comparison in clipping, makes numbers of it."""
     x, one = np.full((2, 3), np.nan, np.float32), np.ones(3, np.float32)

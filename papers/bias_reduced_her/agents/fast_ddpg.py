@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 
 from common import mlp_kernels as k
 from common.numba_cache import njit_calling
+from common.twins import Twin, checked, flattened, moments
 from papers.bias_reduced_her.agents import critic_kernels
 from papers.bias_reduced_her.agents.critic_kernels import action_gradient, buffers, critic_forward, critic_gradient
 from papers.bias_reduced_her.agents.ddpg import DDPG, HIDDEN, Batch, _floats
@@ -83,23 +83,20 @@ def update(batch, weights, sizes, online, target, moments, step, lr, gamma, clip
     return share * loss
 
 
-class FastDDPG(DDPG):
-    """`DDPG` for the CPU, with the same arguments. A pickled copy continues identically."""
+class FastDDPG(Twin, DDPG):
+    """`DDPG` for the CPU, with the same arguments."""
 
     def __init__(self, n_inputs: int, n_actions: int, **settings: Any):
         """ValueError for a device other than the CPU."""
-        if settings.get("device", "cpu") != "cpu":
-            raise ValueError(f"FastDDPG works on the CPU; for {settings['device']} there is DDPG")
         super().__init__(n_inputs, n_actions, **settings)
-        self._arguments = n_inputs, n_actions, settings
-        self._lr, self._updates = self.critic_adam.defaults["lr"], 0
+        self.lr = self.critic_adam.defaults["lr"]
         del self.actor_adam, self.critic_adam  # their moments are here:
-        counts = [sum(p.numel() for p in each) for each in (self.actor_parameters, self.critic_parameters)]
-        self._moments = np.zeros((2, counts[0]), np.float32), np.zeros((2, counts[1]), np.float32)
-        self._sizes = n_inputs, HIDDEN, HIDDEN, HIDDEN, n_actions
-        self._online = _flattened(_floats(self.actor)), _flattened(_floats(self.critic))
-        self._target = _flattened(_floats(self.target_actor)), _flattened(_floats(self.target_critic))
+        self._online = flattened(_floats(self.actor)), flattened(_floats(self.critic))
+        self._target = flattened(_floats(self.target_actor)), flattened(_floats(self.target_critic))
         self._work = buffers(0, n_inputs, n_actions)
+        self._moments = moments(self._work.grad_actor, self._work.grad_critic)  # running statistics have none
+        self.vectors = *self._online, *self._target, *self._moments
+        self._sizes = n_inputs, HIDDEN, HIDDEN, HIDDEN, n_actions
 
     def act(self, inputs: np.ndarray) -> np.ndarray:
         """Greedy actions float32 [n, a] for inputs float32 [n, i]. ValueError for another i."""
@@ -108,18 +105,14 @@ class FastDDPG(DDPG):
 
     def update(self, batch: Batch[np.ndarray], weights: np.ndarray) -> tuple[float, np.ndarray]:
         """As `DDPG.update`. ValueError for arrays of other shapes than `Batch` says, or fewer than two transitions."""
-        n, (n_inputs, n_actions, _) = len(weights), self._arguments
-        arrays = Batch(*(np.ascontiguousarray(value, np.float32) for value in batch))
-        weights = np.ascontiguousarray(weights, np.float32)
-        # Kernels do not check array bounds.
-        shapes, right = [value.shape for value in arrays], [(n, n_inputs), (n, n_actions), (n,), (n, n_inputs), (n,)]
-        if n < 2 or weights.shape != (n,) or shapes != right:
-            raise ValueError(f"a batch needs two transitions and the shapes {right}, not {shapes} with {n} weights")
+        n, (n_inputs, *_, n_actions) = len(weights), self._sizes
+        shapes = [(n,), (n, n_inputs), (n, n_actions), (n,), (n, n_inputs), (n,)]
+        weights, *arrays = checked([weights, *batch], shapes, least=2)
         if len(self._work.q) != n:
             self._work = buffers(n, n_inputs, n_actions)
-        self._updates += 1
+        self.updates += 1
         loss = update(
-            arrays, weights, self._sizes, self._online, self._target, self._moments, self._updates, self._lr,
+            tuple(arrays), weights, self._sizes, self._online, self._target, self._moments, self.updates, self.lr,
             self.gamma, self.clip, self.action_penalty, self._work,
         )  # fmt: skip
         return float(loss), self._work.td.copy()
@@ -128,23 +121,3 @@ class FastDDPG(DDPG):
         """Move the target networks a share tau of the way to the online ones, running statistics included."""
         for target, online in zip(self._target, self._online):
             k.average(target, online, self.tau)
-
-    def __getstate__(self) -> dict[str, Any]:
-        numbers = self._online, self._target, self._moments
-        return {"arguments": self._arguments, "updates": self._updates, "numbers": numbers}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        n_inputs, n_actions, settings = state["arguments"]
-        self.__init__(n_inputs, n_actions, **settings)  # type: ignore[misc]
-        self._updates = state["updates"]
-        for here, stored in zip((self._online, self._target, self._moments), state["numbers"]):
-            for vector, values in zip(here, stored):
-                vector[:] = values  # in place: the networks are views
-
-
-def _flattened(tensors: list[torch.Tensor]) -> np.ndarray:
-    """All numbers of the tensors as one vector [p], of which the tensors are views from now on."""
-    flat = torch.cat([tensor.detach().flatten() for tensor in tensors])
-    for tensor, part in zip(tensors, flat.split([tensor.numel() for tensor in tensors])):
-        tensor.data = part.view_as(tensor)
-    return flat.numpy()

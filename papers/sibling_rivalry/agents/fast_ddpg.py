@@ -16,6 +16,7 @@ from torch import Tensor
 
 from common import mlp_kernels as k
 from common.numba_cache import njit_calling
+from common.twins import Twin, checked, flattened, moments
 from envs.goal_task import GoalTask
 from papers.sibling_rivalry.agents.ddpg import DDPG, SQUASH, Batch
 from papers.sibling_rivalry.agents.networks import HIDDEN
@@ -152,19 +153,18 @@ def add(total, part):
         total[i] += part[i]
 
 
-class FastDDPG(DDPG):
-    """As `DDPG`, with the same arguments, on the CPU only. After unpickling, it continues identically."""
+class FastDDPG(Twin, DDPG):
+    """`DDPG` for the CPU, with the same arguments."""
 
     def __init__(self, task: GoalTask, **settings: Any):
         """ValueError for a device other than the CPU."""
-        if settings.get("device", "cpu") != "cpu":
-            raise ValueError(f"FastDDPG works on the CPU; for {settings['device']} there is DDPG")
         super().__init__(task, **settings)
+        self.lr, self.adam_eps = settings["lr"], settings["adam_eps"]
         del self.adam  # its moments are here:
-        self._arguments, self._steps = (task, settings), 0
-        self._online = _flattened(self.actor), _flattened(self.critic)
-        self._target = _flattened(self.target_actor), _flattened(self.target_critic)
-        self._moments = tuple(np.zeros((2, flat.size), np.float32) for flat in self._online)
+        self._online = flattened([*self.actor.parameters()]), flattened([*self.critic.parameters()])
+        self._target = flattened([*self.target_actor.parameters()]), flattened([*self.target_critic.parameters()])
+        self._moments = moments(*self._online)
+        self.vectors = *self._online, *self._target, *self._moments
         inputs, a = self.actor.body[0].in_features, task.n_actions  # type: ignore[index]
         hidden = HIDDEN, HIDDEN, HIDDEN
         self._sizes = (inputs, *hidden, a), (inputs + a, *hidden, 1)
@@ -177,18 +177,14 @@ class FastDDPG(DDPG):
 
     def update(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """As `DDPG.update`. ValueError for tensors whose shapes are not those of `Batch`."""
-        given = [np.ascontiguousarray(value.numpy(), np.float32) for value in batch[:6]]  # type: ignore[union-attr]
         (inputs, *_, a), _ = self._sizes
-        n, d = len(given[3]), given[0].shape[-1]
-        # Kernels do not check array bounds.
-        right = [(n, d), (n, a), (n, inputs - d), (n,), (n, d), (n,)]
-        if n < 1 or [value.shape for value in given] != right:
-            raise ValueError(f"a batch needs the shapes {right}, not {[value.shape for value in given]}")
-        self._steps += 1
-        _, settings = self._arguments
-        epsilon = settings["adam_eps"] / math.sqrt(1.0 - 0.999**self._steps)  # see adam.py
+        n, d = len(batch.rewards), batch.observations.shape[-1]
+        shapes = [(n, d), (n, a), (n, inputs - d), (n,), (n, d), (n,)]
+        arrays = checked([value.numpy() for value in batch[:6]], shapes)  # type: ignore[union-attr]
+        self.updates += 1
+        epsilon = self.adam_eps / math.sqrt(1.0 - 0.999**self.updates)  # see adam.py
         loss, q = update(
-            tuple(given), self._sizes, self._online, self._target, self._moments, self._steps, settings["lr"], epsilon,
+            tuple(arrays), self._sizes, self._online, self._target, self._moments, self.updates, self.lr, epsilon,
             self.gamma, self.action_l2, self.actor.reach, self._work,
         )  # fmt: skip
         return torch.tensor(loss), torch.tensor(q)
@@ -197,24 +193,3 @@ class FastDDPG(DDPG):
         """As `DDPG.sync`."""
         for target, online in zip(self._target, self._online):
             k.average(target, online, 1.0 - self.polyak)
-
-    def __getstate__(self) -> dict[str, Any]:
-        numbers = self._online, self._target, self._moments
-        return {"arguments": self._arguments, "steps": self._steps, "numbers": numbers}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        task, settings = state["arguments"]
-        self.__init__(task, **settings)  # type: ignore[misc]
-        self._steps = state["steps"]
-        for here, stored in zip((self._online, self._target, self._moments), state["numbers"]):
-            for vector, values in zip(here, stored):
-                vector[:] = values  # in place: the networks are views
-
-
-def _flattened(network: torch.nn.Module) -> np.ndarray:
-    """All parameters of the network as one vector [p]; they become views of it."""
-    tensors = list(network.parameters())
-    flat = torch.cat([tensor.detach().flatten() for tensor in tensors])
-    for tensor, part in zip(tensors, flat.split([tensor.numel() for tensor in tensors])):
-        tensor.data = part.view_as(tensor)
-    return flat.numpy()

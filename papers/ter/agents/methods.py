@@ -10,7 +10,6 @@ from lab.run.errors import UserError
 from lab.run.runs import Streams
 from papers.ter.agents.discor import DisCor
 from papers.ter.agents.dqn import DoubleDQN, Optimizer
-from papers.ter.agents.fast_dqn import FastDoubleDQN
 from papers.ter.agents.networks import Network
 from papers.ter.agents.settings import METHODS
 from papers.ter.replay.ebu import EBU
@@ -22,13 +21,8 @@ from papers.ter.topological import TER, terminal_roots
 
 
 def on_codes(c: Any) -> bool:
-    """Whether states are known by their tile codes: then the graph is kept in arrays, and searched by a kernel."""
+    """Whether states are known by their tile codes: then the learner, and the search of the graph, are kernels."""
     return getattr(c, "network", None) == "codes"
-
-
-def learner_of(c: Any) -> type[DoubleDQN]:
-    """Double DQN, as kernels where there are some."""
-    return FastDoubleDQN if on_codes(c) and c.device == "cpu" else DoubleDQN
 
 
 def make_sampler(

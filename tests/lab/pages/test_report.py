@@ -182,7 +182,7 @@ def test_main_writes_the_pages_and_the_pictures_and_nothing_else(house, capsys):
 def test_a_claim_has_its_verdict_its_place_and_what_becomes_of_it(house):
     html = text(house)
     rows = dict(re.findall(r'<tr id="claim-tiny-(\w+)">(.*?)</tr>', html, re.DOTALL))
-    statuses = {name: re.findall(r"</span> ([\w ]+)(?:<br>.*>(\w+) after BH)?", row) for name, row in rows.items()}
+    statuses = {name: re.findall(r"</span> ([\w ]+)(?:<br>.*>FDR: (\w+))?", row) for name, row in rows.items()}
     assert statuses == {
         "one": [("reproduced", "")],
         "two": [("not run", "")],

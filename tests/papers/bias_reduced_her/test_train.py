@@ -462,7 +462,7 @@ def test_every_setting_reaches_its_place():
     )  # fmt: skip
     agent, instruction = one.agent, one.instruction
     assert type(agent) is FastDDPG
-    assert (agent.gamma, agent.tau, agent.clip, agent.action_penalty, agent._lr) == (0.9, 0.2, 1.0, 0.3, 0.01)
+    assert (agent.gamma, agent.tau, agent.clip, agent.action_penalty, agent.lr) == (0.9, 0.2, 1.0, 0.3, 0.01)
     assert (one.hindsight.k, one.memory.capacity, one.sampler.tree.capacity) == (3, 999, 999)
     assert (one.sampler.alpha, one.sampler.beta, one.sampler.clip) == (0.3, 0.2, np.inf)
     assert one.proposal.grid.shape == (7, 7) and one.hindsight.keep == "redrawn"

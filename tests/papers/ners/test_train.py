@@ -16,6 +16,8 @@ import torch
 from common.replay.protocol import Chosen
 from lab.run.errors import NonFiniteLoss
 from papers.ners import train
+from papers.ners.agents.fast_sac import FastSAC
+from papers.ners.agents.fast_td3 import FastTD3
 from papers.ners.agents.sac import SAC
 from papers.ners.agents.td3 import TD3
 from papers.ners.ners import NERS
@@ -23,7 +25,7 @@ from papers.ners.samplers.batch import Signals
 from papers.ners.samplers.ero import ERO
 from papers.ners.samplers.methods import METHODS
 from papers.ners.samplers.samplers import PER, Random, Settings
-from papers.ners.train import Config, Trainer, main, turn
+from papers.ners.train import FAST, Config, Trainer, main, turn
 from tests.papers.ners.conftest import DRAWN, LAW, OWN, SCORES
 from tests.papers.runs import assert_goes_on, assert_refused, rows, same, weights
 
@@ -39,9 +41,13 @@ gymnasium.register(CUT, "gymnasium.envs.mujoco.hopper_v4:HopperEnv", max_episode
 def small_networks() -> Iterator[None]:
     """Agents that are quick; one test below looks at those of the paper."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(train, "SAC", functools.partial(SAC, hidden=(32, 32)))
-        patch.setattr(train, "TD3", functools.partial(TD3, hidden=(32, 32)))
+        patch.setattr(train, "FAST", twins(hidden=(32, 32)))
         yield
+
+
+def twins(**settings) -> dict:
+    """The train script's table, with these settings of the agents."""
+    return {literal: functools.partial(twin, **settings) for literal, twin in FAST.items()}
 
 
 def config(method: Any = "random", agent: Any = "sac", seed: int = 0, **changes) -> Config:
@@ -468,7 +474,7 @@ def test_evaluations_come_every_so_many_steps_and_at_the_end(tmp_path):
 @pytest.mark.parametrize("agent", AGENTS)
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_loss_that_is_not_finite_stops_the_run_before_the_sampler_sees_it(agent, value, tmp_path, monkeypatch):
-    kind, told = {"sac": SAC, "td3": TD3}[agent], []
+    kind, told = {"sac": FastSAC, "td3": FastTD3}[agent], []
     update = kind.update
 
     def broken(self, batch):
@@ -510,14 +516,11 @@ def test_the_smallest_settings_that_are_allowed_do_run(tmp_path):
 
 
 def test_every_setting_reaches_its_place(monkeypatch):
-    monkeypatch.setattr(train, "SAC", SAC)  # with networks as large as the paper's
-    monkeypatch.setattr(train, "TD3", TD3)
+    monkeypatch.setattr(train, "FAST", twins())  # with networks as large as the paper's
     shared: dict[str, Any] = dict(gamma=0.9, tau=0.2, capacity=777, eval_every=7)
     noise: dict[str, Any] = dict(action_noise=0.3, target_noise=0.6, noise_clip=0.7, policy_delay=5)
     sac = trainer("ners", "sac", lr=0.01, time="episode", scorer_lr=0.02, alpha=0.7, **shared)
-    assert isinstance(sac.agent, SAC) and (sac.agent.gamma, sac.agent.tau) == (0.9, 0.2)
-    adams = sac.agent.actor_adam, sac.agent.critic_adam, sac.agent.alpha_adam
-    assert [adam.param_groups[0]["lr"] for adam in adams] == [0.01] * 3
+    assert type(sac.agent) is FastSAC and (sac.agent.gamma, sac.agent.tau, sac.agent.lr) == (0.9, 0.2, 0.01)
     assert [len(bias) for bias in list(sac.agent.actor.parameters())[1::2]] == [256, 256, 6]
     assert (sac.memory.capacity, sac.eval_every, sac.horizon) == (777, 7, 1000)
     assert (
@@ -526,15 +529,20 @@ def test_every_setting_reaches_its_place(monkeypatch):
     assert sac.sampler.adam.param_groups[0]["lr"] == 0.02 and sac.sampler.settings == sac.config.sampling
     td3 = trainer("per", "td3", lr=0.01, **shared, **noise)
     a = td3.agent
-    assert isinstance(a, TD3) and (a.gamma, a.tau, a.policy_delay) == (0.9, 0.2, 5)
+    assert type(a) is FastTD3 and (a.gamma, a.tau, a.policy_delay, a.lr) == (0.9, 0.2, 5, 0.01)
     assert (a.action_noise, a.target_noise, a.noise_clip) == (0.3, 0.6, 0.7)
-    assert [adam.param_groups[0]["lr"] for adam in (a.actor_adam, a.critic_adam)] == [0.01] * 2
     assert isinstance(td3.sampler, PER) and td3.sampler.prioritized.epsilon == 1e-6
     ero = trainer("ero", "td3", scorer_lr=0.03, ero_batch=9)
     assert isinstance(ero.sampler, ERO) and ero.sampler.batch == 9 and ero.sampler.transitions.clock.horizon == 1000
     assert ero.sampler.adam.param_groups[0]["lr"] == 0.03 and isinstance(trainer("random").sampler, Random)
-    rates = [adam.param_groups[0]["lr"] for adam in (ero.agent.actor_adam, trainer().agent.alpha_adam)]
-    assert rates == [1e-3, 3e-4]
+    assert (ero.agent.lr, trainer().agent.lr) == (1e-3, 3e-4)
+
+
+def test_the_twin_is_chosen_by_the_device(monkeypatch):
+    asked: list[tuple] = []
+    monkeypatch.setattr(train, "fast", lambda literal, *how: (asked.append(how), literal)[1])
+    assert [type(trainer("random", agent).agent) for agent in AGENTS] == [SAC, TD3]
+    assert asked == [(train.FAST, "cpu")] * 2
 
 
 def test_no_two_streams_are_one():
@@ -553,8 +561,7 @@ def swung_up(agent: str, run_dir: Path, **changes) -> float:
         gamma=0.98, tau=0.01,
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(train, "SAC", functools.partial(SAC, hidden=(64, 64)))
-        patch.setattr(train, "TD3", functools.partial(TD3, hidden=(64, 64)))
+        patch.setattr(train, "FAST", twins(hidden=(64, 64)))
         return main(config("random", agent, **(settings | changes)), run_dir)["return"]
 
 
