@@ -53,10 +53,10 @@ def check(config: Any) -> None:
     hints = get_type_hints(type(config), include_extras=True)
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
+        if field.name == "seed":
+            options.check_seed(value)
         if field.name == "device":
             check_device(value)
-        elif field.name == "seed":
-            options.check_seed(value)
         elif dataclasses.is_dataclass(value):
             check(value)
         elif value is not None:

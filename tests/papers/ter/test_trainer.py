@@ -11,6 +11,7 @@ import torch
 from envs.games import Games
 from envs.minigrid.tasks import MiniGridTask
 from papers.ter.agents.settings import METHODS
+from papers.ter.replay.ebu import NOTHING
 from papers.ter.train import Config, Trainer, main
 from papers.ter.worlds import minigrid
 from tests.papers.runs import rows, weights
@@ -253,7 +254,7 @@ def test_ebu_without_diffusion_has_the_one_step_targets(double):
     one = ready(method="ebu", ebu_beta=0.0, ebu_double=double)
     for _ in range(20):
         one.learn()
-    one.sampler._pending.clear()
+    one.sampler._pending = NOTHING  # not those by the networks of before
     indices, weights, targets = one.sampler.sample(16)
     batch = one.memory.batch(indices)
     with torch.no_grad():
