@@ -15,7 +15,7 @@ from lab.sweep.prices import priced, usual_hours
 from lab.sweep.sweep import Report, sweep
 from tests.lab import toy_house
 
-NOTHING = "nothing like them was timed"
+NOTHING = "no similar run was timed"
 
 
 @pytest.fixture
@@ -204,11 +204,11 @@ def test_no_figure_is_begun_when_the_hours_are_over(house, swept, monkeypatch, c
     monkeypatch.setattr(evidence.time, "monotonic", lambda: next(clock))
     assert main(["evidence", "--hours", "9", "--jobs", "1"], house) == 0
     assert [seconds for _, seconds in swept] == [3600.0 * 9 - 600.0]
-    assert "the 9 hours are over; rerun the command" in capsys.readouterr().out
+    assert "the 9 hours are up; rerun the command" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("changed", "why"), [({"house_of_tests/coins/train.py"}, "not committed"), (None, "nobody knows its commit")]
+    ("changed", "why"), [({"house_of_tests/coins/train.py"}, "not committed"), (None, "its commit is unknown")]
 )
 def test_a_checkout_that_is_not_clean_is_refused_before_anything_is_trained(
     house, swept, monkeypatch, one_line, changed, why
