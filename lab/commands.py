@@ -139,7 +139,7 @@ def share(paper: Paper, scale: str, wanted: Iterable[str] | None = None) -> None
     everything = {(name, at): of_it for at in EVIDENCE for name, of_it in entries_of(paper, None, at).items()}
     for name in paper.experiments if wanted is None else wanted:
         if brought := collecting.share(name, scale, everything[name, scale], everything, paper.results):
-            print(f"{paper.name} {name}: {len(brought)} runs are committed runs of other experiments or scales")
+            print(f"{paper.name} {name}: {len(brought)} runs copied from other experiments or scales")
 
 
 def draw(paper: Paper, figures: Iterable[str], scale: str) -> None:

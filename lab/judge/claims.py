@@ -83,7 +83,7 @@ def planned_from(claims: Iterable[Claim], headline: Collection[str] = (), **ids:
     ValueError for an unknown id."""
     claims, scales = list(claims), {one: scale for scale, some in ids.items() for one in some}
     if unknown := {*headline, *scales} - {claim.id for claim in claims}:
-        raise ValueError(f"no claims are called {', '.join(sorted(unknown))}")
+        raise ValueError(f"unknown claims: {', '.join(sorted(unknown))}")
     return [replace(c, scale=scales.get(c.id, c.scale), headline=c.id in headline) for c in claims]
 
 
@@ -95,7 +95,7 @@ def evaluate(claims: Iterable[Claim], results: Results) -> list[tuple[Claim, Ver
     found: dict[str, tuple[Claim, Verdict]] = {}
     for claim in claims:
         if claim.id in found:
-            raise ValueError(f"two claims are called {claim.id}")
+            raise ValueError(f"two claims have the id {claim.id}")
         verdicts = [_check(claim, reader) for reader in results.apart if reader.scales[0] in claim.scales]
         verdicts = verdicts or [Verdict("not run", note=f"not judged at {' or '.join(results.scales)}")]
         best = max(verdicts, key=lambda verdict: verdict.run)
@@ -106,7 +106,7 @@ def evaluate(claims: Iterable[Claim], results: Results) -> list[tuple[Claim, Ver
             found[claim.id] = replace(claim, kind="surrogate"), replace(best, note=note)
     for claim, _ in found.values():
         if claim.counted_with and claim.counted_with not in found:
-            raise ValueError(f"{claim.id} is counted with {claim.counted_with}, which is no claim")
+            raise ValueError(f"{claim.id} is counted with {claim.counted_with}, which is not a claim")
     return list(found.values())
 
 

@@ -196,7 +196,7 @@ def with_table(path: Path, text: str) -> str:
     before, begin, rest = whole.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end or BEGIN in rest or END in before + after:
-        raise UserError(f"{path} needs the line {BEGIN} once and after it the line {END} once")
+        raise UserError(f"{path} needs the line {BEGIN} once, followed by the line {END} once")
     return f"{before}{BEGIN}\n{text.strip()}\n{END}{after}"
 
 

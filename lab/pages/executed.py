@@ -24,7 +24,7 @@ def body(path: Path) -> Markup:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         return Markup("\n").join([Markup('<p><a href="{0}">{0}</a></p>').format(path.name), *_parts(cells, path)])
     except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path} is not a notebook ({error}); delete it or write it again by `make notebook`") from None
+        raise UserError(f"{path} is not a notebook ({error}); delete it or rerun `make notebook`") from None
 
 
 def _parts(cells: list[Mapping[str, Any]], path: Path) -> Iterator[Markup]:

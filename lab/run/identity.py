@@ -17,7 +17,7 @@ from lab.run.errors import UserError
 from lab.run.sources import Files, changes
 
 CHECKPOINTS = ("checkpoint.pkl", "previous.pkl")
-UNSET = "not there"
+UNSET = "not set"
 
 
 def run_name(config: Any) -> str:

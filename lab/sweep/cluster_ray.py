@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lab.sweep.entry import Entry, Job
 
 CONNECT_SECONDS = 5.0
-NO_CLUSTER = "set RAY_ADDRESS, or make this machine one: ray start --head; LAUNCHER=local trains without"
+NO_CLUSTER = "set RAY_ADDRESS, or start one here: ray start --head; LAUNCHER=local needs none"
 
 
 class Ray:

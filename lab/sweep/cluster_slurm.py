@@ -72,8 +72,8 @@ class Slurm:
             self.running[name] = executor.submit(_job, job.packed(), run_dir), run_dir, log_start
         except (RuntimeError, OSError, subprocess.SubprocessError) as error:
             why = (str(error).strip().splitlines() or [type(error).__name__])[-1]
-            raise UserError(f"sbatch refused a job: {why}; SBATCH_PARTITION and the like say what to ask for, "
-                            "JOBS how many jobs may be in the queue") from None  # fmt: skip
+            raise UserError(f"sbatch refused a job: {why}; SBATCH_PARTITION and the like change what jobs request, "
+                            "JOBS limits how many are in the queue") from None  # fmt: skip
 
     def wait(self, seconds: float) -> list[tuple[str, str]]:
         deadline = time.monotonic() + max(seconds, POLL_SECONDS)
@@ -101,7 +101,7 @@ class Slurm:
             except (OSError, subprocess.SubprocessError):
                 left.append(job.job_id)
         if left:
-            print(f"could not cancel jobs, please run: scancel {' '.join(left)}", file=sys.stderr)
+            print(f"cannot cancel jobs; run: scancel {' '.join(left)}", file=sys.stderr)
         deadline = time.monotonic() + GRACE_SECONDS
         while not all(job.done() for job in jobs) and time.monotonic() < deadline:
             time.sleep(0.1)

@@ -116,7 +116,7 @@ def rebuild(kinds: Sequence[type], values: dict[str, Any], path: Path) -> Any:
 def _build(kind: type, values: dict[str, Any], path: Path) -> Any:
     types = get_type_hints(kind)
     if unknown := values.keys() - {field.name for field in dataclasses.fields(kind)}:
-        raise UserError(f"{path} has unknown settings, {', '.join(unknown)}: no run that can be watched has them")
+        raise UserError(f"{path} has unknown settings, {', '.join(unknown)}; such a run cannot be watched")
     nested = {name: _build(types[name], value, path) for name, value in values.items() if isinstance(value, dict)}
     return kind(**values | nested)
 

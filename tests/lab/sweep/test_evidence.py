@@ -124,7 +124,7 @@ def test_what_is_not_run_says_its_price_and_what_quick_cannot_decide_is_not_plan
     told = {claim.id: (scale_of(claim, v), ours_of(v)) for claim, v in priced(coins, evidence.judge(coins))}
     assert told["coins-1"] == (said, f"6 runs, about {hours} core-hours"), "ten, or five, times as many steps"
     assert "coins-1" not in [gap.claim.id for gap in gaps(house)]
-    with pytest.raises(ValueError, match="no claims are called nothing"):
+    with pytest.raises(ValueError, match="unknown claims: nothing"):
         planned_from(coins.claims, full=["nothing"])
 
 
@@ -180,7 +180,7 @@ def test_what_other_experiments_have_is_not_trained_again(house, capsys):
     shutil.rmtree(house.runs)  # as if they had been another machine's
     capsys.readouterr()
     assert main(["evidence", "coins", "--jobs", "1"], house) == 0
-    assert "coins compare: 3 runs are committed runs of other experiments" in capsys.readouterr().out
+    assert "coins compare: 3 runs copied from other experiments" in capsys.readouterr().out
     trained = (house.runs / "trained.txt").read_text().split()
     assert len(trained) == 3 and all("fixed" in name for name in trained)
     assert [len(results.read(committed(house), name, "quick")) for name in ("compare", "fails")] == [6, 3]
