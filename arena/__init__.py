@@ -1,1 +1,1 @@
-"""The arena: every replay idea of this project, on common tasks, with agents that they can be joined with."""
+"""The arena: every replay idea of this project on common tasks, with every agent that it can be combined with."""

@@ -1,4 +1,4 @@
-"""Train, draw and judge the arena: the commands of the laboratory for a house of its own.
+"""Train, draw and judge the arena, with the commands of `python -m lab`.
 
 .venv/bin/python -m arena run replay --scale smoke
 """

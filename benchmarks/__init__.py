@@ -1,6 +1,6 @@
-"""Times the hot parts of the house against their peers, and weighs its memory: ``make bench``.
+"""Time the hot parts of the code against peers, and measure memory: ``make bench``.
 
-One thread, as in training: the variables below are read when numpy, torch and numba are loaded, so they are set first.
+One thread, as in training. numpy, torch and numba read the variables below when they are loaded, so they are set first.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Measure everything and write benchmarks/RESULTS.md: ``.venv/bin/python -m benchmarks``.
 
-``.venv/bin/python -m benchmarks minigrid training`` measures these topics only, and writes nothing.
+``.venv/bin/python -m benchmarks minigrid training`` measures only these topics, and writes nothing.
 """
 
 import importlib
@@ -42,7 +42,7 @@ HEADLINE = (
     ("ners", "ners", "rainbow per: gradient step"),
     ("ter", "training", "per: step"),
 )
-"""Training of each paper as its peers do it, too: paper, topic and row."""
+"""Training of each paper that peers also do: paper, topic and row."""
 PEERS = ("pfrl", "stable-baselines3")
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
@@ -52,9 +52,9 @@ def main(names: list[str]) -> None:
     """Measure the named topics, or all; print their tables."""
     for name in names:
         if name not in TOPICS:
-            raise UserError(f"unknown topic {name!r}: right are {', '.join(TOPICS)}")
+            raise UserError(f"unknown topic {name!r}; choose from: {', '.join(TOPICS)}")
     one_thread()
-    # All are imported before the first is measured: a missing package is found at once.
+    # Import all before measuring the first, so that a missing package is noticed at once.
     modules = {name: importlib.import_module(f"benchmarks.{name}") for name in names or TOPICS}
     sections = {}
     for name, module in modules.items():
@@ -69,7 +69,7 @@ def main(names: list[str]) -> None:
 
 
 def report(sections: dict[str, list[Row]]) -> str:
-    """All sections as the text of RESULTS.md."""
+    """Text of RESULTS.md, from all sections."""
     made = surroundings()
     machine, versions = made["machine"], made["versions"] | {peer: importlib.metadata.version(peer) for peer in PEERS}
     judged = [row for rows in sections.values() for row in rows if row.met is not None]

@@ -1,6 +1,6 @@
-"""The ant maze: a step of all episodes that a low level plays in lock-step, and of one through gymnasium's interface.
+"""The ant maze: time of a step of all episodes that a low level plays in lock-step, and through gymnasium's interface.
 
-The ants push at random. The peer is gymnasium's own ant, which also makes five steps of its simulator per action.
+Actions are random. The peer is gymnasium's own ant, which also takes five simulator steps per action.
 """
 
 from __future__ import annotations

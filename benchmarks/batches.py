@@ -1,4 +1,4 @@
-"""Making a batch: choosing the transitions, then gathering them and drawing their pictures."""
+"""Time to make a batch: choosing the transitions, then gathering them and drawing their pictures."""
 
 import numpy as np
 
@@ -36,13 +36,13 @@ def measure() -> list[Row]:
 
 
 def _one(trainer: Trainer, rng: np.random.Generator) -> tuple[float, float]:
-    """Seconds to choose a batch, and to gather and draw it. Priorities then change as they do in training."""
+    """Seconds to choose a batch, and to gather and draw it. Then priorities change, as in training."""
     begin = clock()
     batch = trainer.sampler.sample(trainer.config.batch_size)
     chosen = clock()
     assert batch is not None, "an episode has ended in the warm-up"
     trainer.memory.batch(batch[0])
     end = clock()
-    if trainer.config.method != "discor":  # whose networks would learn
+    if trainer.config.method != "discor":  # its networks would learn
         trainer.sampler.update(batch[0], {"td_error": rng.random(len(batch[0]))})
     return chosen - begin, end - chosen

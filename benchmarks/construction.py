@@ -1,9 +1,9 @@
-"""Training on the small construction task: an update, V-trace, and players on Ray.
+"""Training on the small construction task: time of an update, of V-trace, and with players on Ray.
 
 An update is 16 episodes of 40 steps and one gradient step. Rows with players on Ray are wall-clock time, as several
-processes are at work; they say something only where each has a core of its own.
+processes work; they are meaningful only if each has its own core.
 
-V-trace is compared with torchrl's where that is installed, players on Ray are measured where Ray is.
+V-trace is compared with torchrl's if that is installed; players on Ray are measured if Ray is.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def measure() -> list[Row]:
 
 
 def started(players: Players) -> Trainer:
-    """A trainer whose orders the players have."""
+    """A trainer that has sent its orders to the players."""
     trainer = Trainer(CONFIG)
     for order in trainer.orders:
         players.submit(order)
@@ -43,7 +43,7 @@ def started(players: Players) -> Trainer:
 
 
 def alone() -> list[Row]:
-    """One process that plays and learns."""
+    """Measure one process that plays and learns."""
     players = Alone(make_player(CONFIG))
     trainer = started(players)
 
@@ -65,7 +65,7 @@ def alone() -> list[Row]:
 
 
 def returns(module: str = "torchrl.objectives.value.functional") -> list[Row]:
-    """V-trace of a batch, and torchrl's, which must give the same numbers."""
+    """Measure V-trace of a batch beside torchrl's, which must give the same numbers."""
     rng, shape = np.random.default_rng(0), (16, 40)
     rewards, values, log_ratios = rng.normal(size=shape), rng.normal(size=(16, 41)), 0.3 * rng.normal(size=shape)
     ours: Callable = partial(vtrace, rewards, values, log_ratios, np.full(16, 40), 0.99)
@@ -91,7 +91,7 @@ def _as_torchrl(rewards: np.ndarray, values: np.ndarray, log_ratios: np.ndarray)
 
 
 def on_ray() -> list[Row]:
-    """The learner with players in other processes; what the players would do without it is not its pace."""
+    """Measure the learner with players in other processes."""
     what = "impala-sr: update, {} players on Ray"
     if importlib.util.find_spec("ray") is None:
         return []

@@ -1,17 +1,17 @@
-"""Does the agent also learn a task that is not ours? FetchReach of gymnasium-robotics, with hindsight and without.
+"""Train on a task that is not ours: FetchReach of gymnasium-robotics, with and without hindsight.
 
     python -m benchmarks.fetch_reach [EPOCHS]
 
-Prints the success rate of 100 greedy episodes after every epoch (10,000 environment steps) and after the last one. No
-part of `make bench`: gymnasium-robotics 1.4.2 does not run on the MuJoCo that requirements.txt names (its Fetch tasks
-stop with an AssertionError on 3.12 and later), so that it needs an environment of its own:
+Prints the success rate of 100 greedy episodes after every epoch (10,000 environment steps), and a summary. Not part of
+`make bench`: gymnasium-robotics 1.4.2 does not run on the MuJoCo of requirements.txt (its Fetch tasks stop with an
+AssertionError on 3.12 and later), so it needs its own virtual environment:
 
     python -m venv fetch && fetch/bin/pip install -r requirements.txt gymnasium-robotics==1.4.2
     fetch/bin/pip uninstall -y mujoco mujoco-core mujoco-studio && fetch/bin/pip install mujoco==3.11.0
     fetch/bin/python -m benchmarks.fetch_reach
 
-Success here is being at the goal when the time is over; episodes never end early. Goals have three dimensions, so that
-IBS, whose grid has two, does not apply.
+Success means being at the goal when time runs out; episodes never end early. Goals have three dimensions, so IBS, whose
+grid has two, does not apply.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from lab.run.errors import UserError, guard
 from papers.bias_reduced_her.train import Config, Trainer
 
 ENV = "FetchReach-v4"
-VARIANTS = {  # the paper's agent has no penalty on actions, HER's own code has
+VARIANTS = {  # the paper's agent has no penalty on actions; HER's own code does
     "her, action penalty 1": dict(method="her", action_penalty=1.0),
     "none, action penalty 1": dict(method="none", action_penalty=1.0),
     "her": dict(method="her"),
@@ -38,7 +38,7 @@ PACKAGE, MUJOCO = "gymnasium-robotics==1.4.2", "mujoco==3.11.0"
 
 @guard
 def main(arguments: list[str]) -> None:
-    """Train every variant, one after the other, and print how often it succeeds."""
+    """Train the variants one after another, and print their success rates."""
     epochs = _epochs(arguments)
     register()
     torch.set_num_threads(1)
@@ -51,14 +51,14 @@ def main(arguments: list[str]) -> None:
 
 def _epochs(arguments: list[str]) -> int:
     if len(arguments) > 1 or not all(a.isdecimal() and int(a) > 0 for a in arguments):
-        raise UserError(f"one number of epochs at most, 1 or more, not {' '.join(arguments)!r}")
+        raise UserError(f"give at most one number of epochs, 1 or more, not {' '.join(arguments)!r}")
     return int(arguments[0]) if arguments else EPOCHS
 
 
 def register() -> None:
-    """Make the tasks of gymnasium-robotics known to gymnasium. UserError where they are missing or do not start."""
+    """Register gymnasium-robotics's tasks with gymnasium. UserError if they are missing or do not start."""
     try:
-        with contextlib.redirect_stderr(io.StringIO()):  # it warns of its tasks for hands
+        with contextlib.redirect_stderr(io.StringIO()):  # it warns about its hand tasks
             import gymnasium_robotics
     except ImportError:
         raise UserError(f"fetch_reach needs gymnasium-robotics: pip install {PACKAGE}") from None
@@ -70,7 +70,7 @@ def register() -> None:
 
 
 def train(config: Config, name: str) -> float:
-    """Train as `config` says and print a line per epoch, which begins with `name`; returns the last success rate."""
+    """Train as `config` says, print a line per epoch that begins with `name`, and return the last success rate."""
     with contextlib.redirect_stdout(io.StringIO()):  # the size of its memory
         trainer = Trainer(config)
     success = 0.0

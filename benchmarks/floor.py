@@ -1,4 +1,4 @@
-"""The arithmetic floor: how long an update would take if nothing but its sums of products cost time."""
+"""The arithmetic floor: how long an update would take if only its sums of products cost time."""
 
 from collections.abc import Callable
 
@@ -9,10 +9,10 @@ from benchmarks.timing import clock
 
 
 def layer_flops(network: nn.Module, frame_shape: tuple[int, int, int]) -> list[int]:
-    """Floating point operations of each convolution and linear layer for one frame (height, width, channels), forward;
-    no channels: tile codes.
+    """Floating-point operations of each convolution and linear layer for one frame (height, width, channels), forward;
+    0 channels: tile codes.
 
-    A product and its sum count as two; biases, activations and everything else as none.
+    A product and its sum count as two operations; biases, activations and everything else as none.
     """
     flops: list[int] = []
 
@@ -30,10 +30,10 @@ def layer_flops(network: nn.Module, frame_shape: tuple[int, int, int]) -> list[i
 
 
 def update_flops(layers: list[int], batch: int, looks: int) -> int:
-    """Operations of one update by temporal differences, given those of each layer for one frame.
+    """Operations of one temporal-difference update, given those of each layer for one frame.
 
-    Forward for s costs 1, backward 2 (gradients of the weights and of the inputs; the first layer's inputs need none).
-    s' is seen ``looks`` times: double DQN chooses with one network and values with another.
+    Forward for s costs 1, backward 2 (gradients of weights and of inputs, but not of the first layer's inputs). s' is
+    evaluated ``looks`` times: double DQN chooses with one network and evaluates with another.
     """
     return batch * (3 * sum(layers) - layers[0] + looks * sum(layers))
 

@@ -1,6 +1,6 @@
-"""The goal tasks of Sibling Rivalry: a step of all rollouts of an update, and one step through gymnasium's interface.
+"""Sibling Rivalry's goal tasks: time of a step of all rollouts of an update, and through gymnasium's interface.
 
-All rows play episodes of 50 steps in which every legal action is equally likely.
+All rows play episodes of 50 steps in which all legal actions are equally likely.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def random_rollouts(task: GoalTask, rng: np.random.Generator) -> Rollouts:
 
 
 def _batched(task: GoalTask, rollouts: Rollouts, look: bool) -> Callable[[], float]:
-    """A task for `interleaved`: microseconds per step of one rollout, of all steps of `rollouts` again.
+    """A task for `interleaved`: microseconds per step of one rollout, repeating all steps of `rollouts`.
 
-    look: with all that is computed of the state after the step to go on.
+    look: also compute everything that the next step needs from the new state.
     """
     rng, goals = np.random.default_rng(1), rollouts.goals
     steps = [(rollouts.states[:, t].copy(), rollouts.actions[:, t].copy()) for t in range(task.max_steps)]
@@ -80,7 +80,7 @@ def _batched(task: GoalTask, rollouts: Rollouts, look: bool) -> Callable[[], flo
 
 
 def _through_gymnasium(env: gymnasium.Env) -> Callable[[], float]:
-    """A task for `interleaved`: microseconds per step, resets and the choice of actions not counted."""
+    """A task for `interleaved`: microseconds per step, without resets and the choice of actions."""
     task: GoalTask = env.unwrapped.task  # type: ignore[attr-defined]
 
     def action(info: dict, rng: np.random.Generator):

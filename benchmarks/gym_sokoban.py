@@ -1,10 +1,10 @@
 """Our Sokoban beside the original, gym-sokoban 0.0.6: ``.venv/bin/python -m benchmarks.gym_sokoban [--levels N]``.
 
-Prints one table. What must be equal -- reverse play, steps, rewards and pictures on the same rooms -- is counted; what
-is random -- the levels -- is compared by statistics, each with its z-score. Exit code 1 if something differs.
+Prints one table. What must be equal (reverse play, steps, rewards and pictures on the same rooms) is counted; what is
+random (the levels) is compared by statistics, each with its z-score. Exit code 1 if anything differs.
 
-The original is taken from where it is installed, or downloaded; it is never a requirement. Its own imports of `gym`,
-`pkg_resources` and `imageio`, which its rules do not need, are answered by stand-ins.
+The original is used if it is installed, or else downloaded; it is never a requirement. Its imports of `gym`,
+`pkg_resources` and `imageio`, which its rules do not need, get stand-ins.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ NAME, VERSION = "gym-sokoban", "0.0.6"
 CONFIGURATIONS = [((5, 5), 1), ((5, 5), 2), ((6, 6), 1), ((6, 6), 2), ((6, 6), 3), ((7, 7), 1), ((7, 7), 2)]
 """(shape, boxes): those that the TER paper trains on."""
 TRIES = 4  # rooms of score 0 after which an attempt at a level fails
-BATCHES = 50  # of our levels: how much the number of distinct ones scatters
-PLAYED = 5  # batches of them that are described and played
+BATCHES = 50  # of our levels, for the spread of the number of distinct ones
+PLAYED = 5  # batches that are described and played
 LIMIT = 4.0  # |z| above which two samples count as different
 
 
@@ -73,7 +73,7 @@ def original() -> Original | None:
 
 
 def load(place: str) -> Original:
-    """The package from a folder or a wheel, both of which Python imports from, without running its `__init__` files."""
+    """Load the package from a folder or a wheel (Python imports from both), without running its `__init__` files."""
     packages = {name: ModuleType(name) for name in ("gym_sokoban", "gym_sokoban.envs")}
     for name, module in packages.items():
         module.__path__ = [f"{place}/{name.replace('.', '/')}"]
@@ -91,13 +91,13 @@ def load(place: str) -> Original:
 
 
 def seed_original(seed: int) -> None:
-    """The package draws from Python's and NumPy's global generators."""
+    """Seed Python's and NumPy's global generators, from which the package draws."""
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
 
 
 def their_level(peer: Original, shape: tuple[int, int], boxes: int) -> tuple[np.ndarray, np.ndarray, dict] | None:
-    """One attempt: fixed matrix, state matrix and where each target's box is; None if it failed."""
+    """One attempt at a level: fixed matrix, state matrix and the place of each target's box; None if it failed."""
     try:
         return peer.rooms.generate_room(shape, num_steps=levels.default_walk(shape), num_boxes=boxes, tries=TRIES)
     except (RuntimeError, RuntimeWarning):
@@ -114,7 +114,7 @@ def their_env(peer: Original, shape: tuple[int, int], boxes: int, fixed: np.ndar
 
 
 def codes_of(fixed: np.ndarray, state: np.ndarray) -> np.ndarray:
-    """The package's two matrices as one in our codes. Its generator writes every box as if it were off its target."""
+    """Convert the package's two matrices to one in our codes. Its generator marks every box as off its target."""
     codes = state.astype(np.uint8)
     target = fixed == levels.TARGET
     codes[target & (codes == levels.BOX)] = levels.BOX_ON_TARGET
@@ -126,7 +126,7 @@ def codes_of(fixed: np.ndarray, state: np.ndarray) -> np.ndarray:
 
 
 def reverse_play_is_equal(peer: Original, shape: tuple[int, int], boxes: int) -> bool | None:
-    """Level and score of one of the package's rooms; None if it has too few cells."""
+    """Whether level and score of one of the package's rooms are equal; None if the room has too few cells."""
     try:
         room = peer.rooms.room_topology_generation(shape, levels.TURN, levels.default_walk(shape))
         room = peer.rooms.place_boxes_and_player(room, boxes, second_player=False)
@@ -147,12 +147,12 @@ class Episode(NamedTuple):
 
 
 def play_both(env: Sokoban, theirs: Any, actions: list[int]) -> Episode:
-    """One episode of the same actions in both, from the level in which `theirs` stands."""
+    """Play one episode with the same actions in both, from the level that is set in `theirs`."""
     env.reset(options={"level": codes_of(theirs.room_fixed, theirs.room_state)})
     steps = equal = 0
     for action in actions:
         picture, reward, terminated, truncated, info = env.step(action)
-        # The package's action 0 does nothing, and is left out in ours.
+        # The package's action 0 does nothing; ours does not have it.
         tiny, their_reward, done, their_info = theirs.step(action + 1, observation_mode="tiny_rgb_array")
         steps += 1
         equal += bool(
@@ -169,7 +169,7 @@ def play_both(env: Sokoban, theirs: Any, actions: list[int]) -> Episode:
 
 
 def enlarged(tiny: np.ndarray) -> np.ndarray:
-    """Nearest neighbour to the observation's size: source = floor(i * cells / 84)."""
+    """Enlarge to the observation's size by nearest neighbour: source = floor(i * cells / 84)."""
     rows, columns = (np.arange(PIXELS) * cells // PIXELS for cells in tiny.shape[:2])
     return tiny[rows[:, None], columns]
 
@@ -184,9 +184,9 @@ class Sample:
     attempts: int = 0
     failed: int = 0
     floor: list[int] = field(default_factory=list)
-    """Cells that are no wall, of each level."""
+    """Number of cells that are not walls, per level."""
     distance: list[int] = field(default_factory=list)
-    """Steps (Manhattan) from boxes to targets in all, each box with the target that makes it least."""
+    """Total Manhattan distance of boxes from targets, under the best assignment."""
     solved: int = 0
     """Levels that a random policy solved."""
 
@@ -197,7 +197,7 @@ class Sample:
 
 
 def our_attempt(rng: np.random.Generator, shape: tuple[int, int], boxes: int) -> np.ndarray | None:
-    """One attempt as the package counts them: it fails after too few cells, or the fourth room of score 0."""
+    """One attempt as the package counts it: it fails with too few cells, or at the fourth room of score 0."""
     for _ in range(TRIES):
         level, result, _ = levels.try_once(rng, *shape, boxes, levels.default_walk(shape))
         if result == levels._MADE:
@@ -215,9 +215,9 @@ def of_two_rates(hits: int, of: int, their_hits: int, their_of: int) -> float:
 
 
 def of_two_histograms(ours: list[int], theirs: list[int]) -> float:
-    """How seldom two samples of one distribution differ by so much (chi-square), as the z-score of that chance.
+    """z-score for the chance that two samples of one distribution differ this much (chi-square).
 
-    Neighbouring values are taken together until each sample would have 5 of them.
+    Neighbouring values are pooled until each sample would have 5 of them.
     """
     counts = [collections.Counter(sample) for sample in (ours, theirs)]
     enough = 5 * (len(ours) + len(theirs)) / min(len(ours), len(theirs))
@@ -237,7 +237,7 @@ def of_two_histograms(ours: list[int], theirs: list[int]) -> float:
 
 
 def of_many(value: float, others: list[int]) -> float:
-    """z-score of one count that was drawn like `others`, which are taken to scatter by at least 0.5."""
+    """z-score of one count drawn like `others`, whose standard deviation is taken as at least 0.5."""
     return float((np.mean(others) - value) / (max(np.std(others, ddof=1), 0.5) * math.sqrt(1 + 1 / len(others))))
 
 
@@ -245,7 +245,7 @@ def of_many(value: float, others: list[int]) -> float:
 
 
 class Line(NamedTuple):
-    """One line of the table. z: None for what must be equal, of which then `ours` and `theirs` are counts."""
+    """One line of the table. z: None for what must be equal; `ours` and `theirs` are then counts."""
 
     levels: str
     what: str
@@ -266,7 +266,7 @@ COLUMNS = ["levels", "what", "ours", "original", "z", "same"]
 
 
 def compare(peer: Original, shape: tuple[int, int], boxes: int, n: int) -> list[Line]:
-    """One configuration: n rooms taken apart, n of the package's levels played in both, statistics of the levels."""
+    """Compare one configuration: reverse play of n rooms, n of the package's levels played in both, statistics."""
     seed_original(n)
     rng, policy, env = np.random.default_rng(n), np.random.default_rng(n + 1), Sokoban(shape, boxes)
     rooms = [equal for _ in range(n) if (equal := reverse_play_is_equal(peer, shape, boxes)) is not None]
@@ -340,7 +340,7 @@ def _means(ours: list[int], theirs: list[int]) -> tuple[str, str, float]:
 
 
 def table(lines: list[Line]) -> str:
-    """The lines as an aligned Markdown table."""
+    """Aligned Markdown table of the lines."""
     rows = [COLUMNS, *(line.cells() for line in lines)]
     widths = [max(map(len, column)) for column in zip(*rows)]
     rows.insert(1, ["-" * width for width in widths])

@@ -1,11 +1,11 @@
-"""Training on Hand: time of an environment step, acting, hindsight, replay and updates included, against
-Stable-Baselines3's DDPG with its HerReplayBuffer; and of one update, by kernels and by PyTorch.
+"""Training on Hand: time per environment step, including acting, hindsight, replay and updates, against
+Stable-Baselines3's DDPG with its HerReplayBuffer; and time of one update, by kernels and by PyTorch.
 
 Both play the same task, 16 episodes side by side, make 40 gradient steps of batch 64 per 800 environment steps, and
-have three hidden layers of 64, the same optimiser, step size and discount, and 4 virtual goals per real transition. We
-replay by priority, scale the inputs, normalise the critic's layers and clip the gradients, which the peer does not; and
-we store virtual transitions when an episode ends, which it makes when a batch is drawn. It moves its targets with every
-gradient step, we with every 40.
+have three hidden layers of 64, the same optimiser, step size and discount, and 4 virtual goals per real transition.
+Unlike the peer, we replay by priority, scale the inputs, normalise the critic's layers and clip the gradients; and we
+store virtual transitions when an episode ends, while it creates them when a batch is drawn. It moves its targets after
+every gradient step, we after every 40.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from papers.bias_reduced_her.train import Config, Trainer
 from papers.bias_reduced_her.worlds.tasks import TASKS
 
 try:
-    with contextlib.redirect_stderr(io.StringIO()):  # gym, which it looks for, prints that it has a successor
+    with contextlib.redirect_stderr(io.StringIO()):  # gym, if installed, announces its successor
         import stable_baselines3 as sb3
         from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.noise import NormalActionNoise, VectorizedActionNoise
@@ -52,7 +52,7 @@ def measure() -> list[Row]:
     trainers = {method: warmed_up(method) for method in METHODS}
     ours = {method: _ours(trainer) for method, trainer in trainers.items()}
     peers = {
-        # As many real transitions as ours has room for, and the optimiser that we use, which is faster than its own.
+        # As many real transitions as ours has room for, and our optimiser, which is faster than its own.
         "SB3": _peer(config, config.capacity // (1 + config.k), {"fused": True}),
         "SB3, its defaults": _peer(config, config.capacity, {}),
     }
@@ -85,7 +85,7 @@ def measure() -> list[Row]:
 
 
 def _updates(trainer: Trainer) -> dict[str, Callable[[], float]]:
-    """Tasks for `interleaved`: microseconds per update by the kernels and by PyTorch, of the same batches."""
+    """Tasks for `interleaved`: microseconds per update by the kernels and by PyTorch, on the same batches."""
     shape, action = trainer.memory["inputs"].shape, trainer.memory["action"].shape
     fast, plain = FastDDPG(shape[1], action[1]), DDPG(shape[1], action[1])
     drawn = [trainer.sampler.sample(trainer.config.batch_size) for _ in range(UPDATES)]
@@ -97,7 +97,7 @@ def _updates(trainer: Trainer) -> dict[str, Callable[[], float]]:
 
 
 def warmed_up(method: str, steps: int = WARMUP) -> Trainer:
-    """A trainer with the paper's settings whose memory holds `steps` environment steps, not yet trained."""
+    """An untrained trainer with the paper's settings whose memory holds `steps` environment steps."""
     with contextlib.redirect_stdout(io.StringIO()):  # the size of its memory
         trainer = Trainer(Config(env=ENV, method=method))  # type: ignore[arg-type]
     explore, seed = partial(trainer.agent.explore, epsilon=1.0, rng=trainer.exploration), 0
@@ -109,7 +109,7 @@ def warmed_up(method: str, steps: int = WARMUP) -> Trainer:
 
 
 def _epoch(trainer: Trainer) -> Callable[[], float]:
-    """A task for `interleaved`: seconds of an epoch with an evaluation."""
+    """A task for `interleaved`: seconds per epoch, including an evaluation."""
 
     def task() -> float:
         begin = clock()
@@ -124,7 +124,8 @@ def _epoch(trainer: Trainer) -> Callable[[], float]:
 def _ours(trainer: Trainer) -> Callable[[], float]:
     """A task for `interleaved`: microseconds per environment step of CYCLES training cycles.
 
-    A cycle is 16 episodes, at most 800 steps: success ends an episode; the updates are then spread over fewer steps.
+    A cycle is 16 episodes of at most 800 steps in all. Success ends an episode; the updates are then spread over fewer
+    steps.
     """
 
     def task() -> float:
@@ -137,7 +138,7 @@ def _ours(trainer: Trainer) -> Callable[[], float]:
 
 
 def _peer(config: Config, capacity: int, adam: dict[str, Any]) -> Callable[[], float]:
-    """The same of Stable-Baselines3; `adam` are arguments of its optimiser."""
+    """The same for Stable-Baselines3. adam: arguments of its optimiser."""
     n = config.episodes
     env = make_vec_env(lambda: gymnasium.make(TASKS[ENV], disable_env_checker=True), n)
     n_actions = len(env.action_space.low)  # type: ignore[attr-defined]
@@ -157,7 +158,7 @@ def _peer(config: Config, capacity: int, adam: dict[str, Any]) -> Callable[[], f
 
 
 def _where(trainer: Trainer) -> str:
-    """Microseconds per environment step of the parts of a step, in their order, and how often it learnt."""
+    """Microseconds per environment step of each part of a step, in order, and updates per step."""
     parts: list[tuple[Any, str, str]] = [
         (trainer, "play", "playing"), (trainer, "store", "hindsight and storing"),
         (trainer.sampler, "sample", "drawing"), (trainer.memory, "get", "gathering"),
@@ -176,9 +177,9 @@ def _where(trainer: Trainer) -> str:
 
 
 def operations(trainer: Trainer) -> float:
-    """Floating point operations per environment step that no implementation can do without: acting, and its updates.
+    """Floating-point operations per environment step that no implementation can avoid: acting, and its updates.
 
-    A product and its sum count as two; biases, activations, normalisation and the optimiser as none.
+    A product and its sum count as two operations; biases, activations, normalisation and the optimiser as none.
     """
     config, agent = trainer.config, trainer.agent
     updates = config.updates / CYCLE_STEPS
@@ -195,13 +196,13 @@ def update_operations(agent: DDPG) -> int:
     joined: Any = agent.critic.layers[1]  # where the action joins
     action_weights = agent.n_actions * joined.out_features
     targets = sum(actor) + sum(critic)
-    critic_step = 3 * sum(critic) - critic[0]  # nothing asks for the gradient of the input
-    # From Q back to the action; the observation has none here either, nor in the actor.
+    critic_step = 3 * sum(critic) - critic[0]  # the gradient of the input is not needed
+    # From Q back to the action; the observation's gradient is not needed here either, nor in the actor.
     back_to_action = sum(critic[2:]) + 2 * action_weights
     actor_step = sum(critic) + back_to_action + 3 * sum(actor) - actor[0]
     return targets + critic_step + actor_step
 
 
 def _operations(layers: Iterable[nn.Module]) -> list[int]:
-    """Those of each linear layer for one input, forward."""
+    """Operations of each linear layer for one input, forward."""
     return [2 * layer.weight.numel() for layer in layers if isinstance(layer, nn.Linear)]

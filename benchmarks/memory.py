@@ -1,6 +1,6 @@
-"""Memory: a million transitions of a task of tiles with every structure that TER keeps for them.
+"""Memory of a million transitions of a tile task, with every structure that TER keeps for them.
 
-Each measurement has a process of its own, two at a time.
+Each measurement runs in its own process, two at a time.
 """
 
 import multiprocessing
@@ -14,10 +14,10 @@ from benchmarks.rows import Row
 
 STATUS = Path("/proc/self/status")  # Linux only; nothing is measured elsewhere
 STEPS = 1_000_000
-MINIGRID = "SimpleCrossing-Hard"  # of its seven tasks the one with the most states
+MINIGRID = "SimpleCrossing-Hard"  # the one with the most states of its seven tasks
 SOKOBAN = "7x7-2"  # likewise
-PEER_STEPS = 20_000  # pfrl is weighed with fewer and scaled up: a million frames may not fit
-UPDATES = 100  # after the memory is full: activations, gradients and the optimiser's moments count, too
+PEER_STEPS = 20_000  # pfrl is measured with fewer and scaled up, as a million frames may not fit
+UPDATES = 100  # after the memory is full, so that activations, gradients and the optimiser's moments count
 LIMIT = 1.5  # GB resident
 
 
@@ -52,7 +52,7 @@ def _row(task: str, ours: dict[str, float], peer: dict[str, float]) -> Row:
 
 
 def resident(key: str = "VmRSS") -> float:
-    """Bytes of this process in memory: now (VmRSS), or at most so far (VmHWM)."""
+    """Resident bytes of this process: now (VmRSS), or the peak so far (VmHWM)."""
     lines = dict(line.split(":", 1) for line in STATUS.read_text().splitlines())
     return int(lines[key].split()[0]) * 1024.0
 

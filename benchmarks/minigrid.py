@@ -1,6 +1,6 @@
-"""MiniGrid tasks: a step with its picture and with codes alone, many games in one call, and a reset.
+"""MiniGrid tasks: time of a step with its picture and with codes only, of many games in one call, and of a reset.
 
-The peers are minigrid's own game, without any observation, and with the picture that its wrapper draws.
+The peers are minigrid's own game, without any observation and with the picture that its wrapper draws.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,9 @@ def measure() -> list[Row]:
 
 
 def _measure(task: str) -> list[Row]:
-    """The same levels and actions for all: ours, the game alone, and the picture that minigrid itself draws."""
+    """Measure ours, the game alone, and minigrid's own picture, all on the same levels and actions."""
     ours, codes = MiniGridTask(task), MiniGridTask(task, observation="codes")
-    game = MiniGridTask(task).game  # makes no partial view, which nobody would read
+    game = MiniGridTask(task).game  # without the partial view, which is not used
     make_game, arguments, n_actions = TASKS[task]
     stock = RGBImgObsWrapper(make_game(**arguments), tile_size=TILE)
     steps = {"picture": ours, "codes": codes, "game": game, "stock": stock}
@@ -46,7 +46,7 @@ def _measure(task: str) -> list[Row]:
 
 
 def _steps(env: Any, n_actions: int) -> Callable[[], float]:
-    """A task for `interleaved`: microseconds per step under a random policy, resets not counted."""
+    """A task for `interleaved`: microseconds per step under a random policy, without resets."""
     rng = np.random.default_rng(0)
     env.reset(seed=0)
 

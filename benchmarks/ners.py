@@ -1,13 +1,13 @@
 """NERS: steps of SAC, TD3 and Rainbow against their arithmetic floors, the first two against Stable-Baselines3 and the
 third against pfrl; gradient steps as kernels against those of PyTorch; what the samplers add; prioritised draws; Atari.
 
-A step of SAC or TD3 is one of the environment, on Hopper, with its gradient step: playing, storing, drawing, learning,
-telling the sampler. The peers' networks, batches, step sizes and memories have the sizes of ours. Evaluations, and what
-samplers learn from them, are left out: there is one in 1,000 steps.
+A step of SAC or TD3 is one environment step on Hopper with its gradient step: playing, storing, drawing, learning,
+updating the sampler. The peers' networks, batches, step sizes and memories have the sizes of ours. Evaluations, and
+what samplers learn from them, are left out: there is one in 1,000 steps.
 
-Rainbow is compared with its prioritised replay, as pfrl has it; so are duelling, noisy and distributional networks,
-double Q-learning and returns of 20 steps. The peer gets our network: its own has no version of this size, and ours is
-the faster one (see Convolutions in papers/ners/agents/rainbow.py). Both learn from stored frames of random pixels.
+Rainbow is compared with all its parts, as pfrl has them: prioritised replay, duelling, noisy and distributional
+networks, double Q-learning and 20-step returns. The peer gets our network: its own has no version of this size, and
+ours is faster (see Convolutions in papers/ners/agents/rainbow.py). Both learn from stored frames of random pixels.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from papers.ners.samplers.batch import Batch
 from papers.ners.samplers.samplers import Settings
 
 try:
-    with contextlib.redirect_stderr(io.StringIO()):  # gym, which it looks for, prints that it has a successor
+    with contextlib.redirect_stderr(io.StringIO()):  # gym, if installed, announces its successor
         import stable_baselines3 as sb3
 except ImportError as error:
     missing = error.name or "stable_baselines3"
@@ -57,14 +57,14 @@ OURS: dict[str, dict[str, Any]] = {
 STEP_LIMIT = 1 / 2  # of Stable-Baselines3: twice its steps per second
 GRADIENT_LIMITS = {128: 0.6, 256: 0.7}  # by the size of the batch, of PyTorch's
 PER_LIMIT = 1.03  # of RANDOM's step
-NERS_LIMIT = 1.15  # of RANDOM's step, with the released code's widths, which are those of quick
+NERS_LIMIT = 1.15  # of RANDOM's step, with the released code's widths, which quick uses
 TREE_LIMIT = 100.0  # us
 GAME_LIMIT = 1_000.0  # us
 MEMORY_LIMIT = 1.0  # GB
 WARMUP = 1_000
 """Random steps before the first round."""
 STORED = 250_000
-"""Transitions in a memory when the first round begins: those of the random steps over and over. Half of a run's."""
+"""Transitions in a memory when the first round begins: the random steps, repeated. Half of a run's."""
 STEPS, ROUNDS = 50, 9
 PRIORITIES, DRAWN = 1_000_000, 256
 GAMES, GAME_STEPS = ("Pong", "Seaquest"), 200
@@ -81,7 +81,7 @@ def measure() -> list[Row]:
 
 
 def continuous() -> list[Row]:
-    """Ours and the peers take turns, so that any two of them can be compared."""
+    """Measure ours and the peers in turns, so that any two can be compared."""
     trainers = {name: make_trainer(**settings) for name, settings in OURS.items()}
     peers = {agent: make_peer(agent, {"fused": True}) for agent in ("sac", "td3")}
     defaults = {agent: make_peer(agent, {}) for agent in ("sac", "td3")}
@@ -153,7 +153,7 @@ def _update(agent: Any, batches: Iterable[Batch]) -> None:
 
 
 def make_trainer(**settings: Any) -> train.Trainer:
-    """One of ours about to learn, with STORED transitions."""
+    """Our trainer with STORED transitions, ready to learn."""
     with contextlib.redirect_stdout(io.StringIO()):  # the size of its memory
         trainer = train.Trainer(train.Config(ENV, random_steps=WARMUP, **settings))
     advance(trainer, WARMUP)
@@ -166,7 +166,7 @@ def make_trainer(**settings: Any) -> train.Trainer:
 
 
 def make_peer(agent: str, adam: dict[str, Any]) -> Any:
-    """Stable-Baselines3's learner with as much to do as ours has; `adam` are arguments of its optimisers."""
+    """Stable-Baselines3's learner with the same amount of work as ours. adam: arguments of its optimisers."""
     config, env = train.Config(ENV), make_env(ENV)
     actions: Any = env.action_space
     still = np.zeros(actions.shape)
@@ -204,27 +204,27 @@ def learn(peer: Any, steps: int) -> None:
 
 
 def operations(trainer: train.Trainer) -> float:
-    """Floating point operations of the matrix products of an environment step; a product and its sum count as two."""
+    """Floating-point operations of an environment step's matrix products; a product and its sum count as two."""
     agent, config = trainer.agent, trainer.config
     actor, critics = _weights(agent.actor), _weights(agent.critics)
     n_states, n_actions = trainer.memory["state"].shape[1], trainer.memory["action"].shape[1]
     targets = sum(actor) + sum(critics)
-    critic_step = 3 * sum(critics) - critics[0]  # forwards, gradients of weights, and of inputs but the first
-    # The critics say how Q changes with the action; how it changes with the state is not asked for.
+    critic_step = 3 * sum(critics) - critics[0]  # forward, gradients of weights, and of all inputs but the first
+    # The critics give the gradient of Q with respect to the action, but not to the state.
     slope = sum(critics) + sum(critics[1:]) + critics[0] * n_actions / (n_states + n_actions)
     actor_step = 3 * sum(actor) - actor[0] + slope
-    if config.agent == "td3":  # asks the first critic alone, and not every time
+    if config.agent == "td3":  # uses only the first critic, and not at every step
         actor_step = (actor_step - slope / 2) / config.policy_delay
     return config.batch_size * (targets + critic_step + actor_step) + sum(actor)  # acting sees one state
 
 
 def scoring_operations(trainer: train.Trainer) -> float:
-    """The same of the scores of a batch: forwards of NERS's three networks."""
+    """The same for the scores of a batch: forward through NERS's three networks."""
     return trainer.config.batch_size * sum(_weights(trainer.sampler.network))
 
 
 def _weights(network: nn.Module) -> list[int]:
-    """Operations of each linear layer for one input, forward; of stacked ones, for all members."""
+    """Operations of each linear layer for one input, forward; for stacked layers, of all members."""
     return [2 * weight.numel() for name, weight in network.named_parameters() if name.endswith("weight")]
 
 
@@ -241,7 +241,7 @@ def _scoring(trainer: train.Trainer) -> Callable[[], float]:
 
 
 def _repeated(array: np.ndarray, n: int) -> np.ndarray:
-    """The first n rows of the array again and again."""
+    """The rows of the array, repeated to n rows."""
     return np.resize(array, (n, *array.shape[1:]))
 
 
@@ -249,12 +249,12 @@ def _repeated(array: np.ndarray, n: int) -> np.ndarray:
 
 
 def draws() -> list[Row]:
-    """As PER and NERS draw: one from each of equal parts of the sum of priorities."""
+    """Measure draws as in PER and NERS: one from each of n equal parts of the sum of priorities."""
     rng = np.random.default_rng(0)
     sampler = PrioritizedSampler(PRIORITIES, rng, 0.5, 0.4, beta_steps=10**9, epsilon=0.0, clip=None, stratified=True)
     sampler.tree.set_many(np.arange(PRIORITIES), rng.uniform(0.05, 1.0, PRIORITIES))
     scores = rng.uniform(0.05, 1.0, DRAWN)
-    drawn = cycle([sampler.sample(DRAWN)[0] for _ in range(500)])  # others each time: caches are as cold as in training
+    drawn = cycle([sampler.sample(DRAWN)[0] for _ in range(500)])  # new ones each time: caches cold as in training
     us = interleaved(
         {
             "sample": per_call(lambda: sampler.sample(DRAWN), 200),
@@ -272,7 +272,7 @@ def draws() -> list[Row]:
 
 
 def games() -> list[Row]:
-    """A random policy plays; the emulator alone plays the same actions and makes no pictures."""
+    """Measure a random policy; the emulator alone plays the same actions without making pictures."""
     tasks = {}
     for name in GAMES:
         for what, play in (("ours", play_game), ("emulator", emulate)):
@@ -308,13 +308,13 @@ def emulate(game: Atari, actions: Iterable[int]) -> None:
 
 
 def rainbow() -> list[Row]:
-    """Gradient steps on Alien, which has all 18 actions."""
+    """Measure gradient steps on Alien, which has all 18 actions."""
     random, per, ners = (make_rainbow(method) for method in ("random", "per", "ners"))
     learners = {"random": random.learn, "per": per.learn, "ners": ners.learn, "pfrl": make_pfrl_rainbow()}
     tasks = {name: per_call(learn, UPDATES) for name, learn in learners.items()}
     results = interleaved({**tasks, "rate": matmul_rate()}, ROUNDS)
     agent, batch, rate = random.agent, random.config.batch_size, results["rate"]
-    flops = update_flops(rainbow_layers(agent.online), batch, looks=2)  # both networks see the next states
+    flops = update_flops(rainbow_layers(agent.online), batch, looks=2)  # both networks evaluate the next states
     parts = [
         (random.memory, "batch", "gathering frames"), (agent, "targets", "targets"),
         (agent.adam, "step", "Adam"), (agent, "update", "all of the update"),
@@ -336,7 +336,7 @@ def rainbow() -> list[Row]:
 
 
 def make_rainbow(method: str) -> train_rainbow.Trainer:
-    """Rainbow with FRAMES transitions of random pixels: what an update costs does not depend on what they show."""
+    """Rainbow with FRAMES transitions of random pixels; the cost of an update does not depend on their content."""
     with contextlib.redirect_stdout(io.StringIO()):  # the size of its memory
         trainer = train_rainbow.Trainer(train_rainbow.Config("Alien", method))
     pictures = np.random.default_rng(0).integers(256, size=(64, *trainer.memory.state().shape[1:]), dtype=np.uint8)
@@ -348,12 +348,12 @@ def make_rainbow(method: str) -> train_rainbow.Trainer:
             trainer.sampler.add(slot)
         if lost:
             trainer.memory.reset(pictures[0])
-    trainer.agent.act(trainer.memory.state())  # draws noise for the weights: at first it is 0
+    trainer.agent.act(trainer.memory.state())  # draws the weights' noise, which is 0 at first
     return trainer
 
 
 class PeerNetwork(nn.Module):
-    """Our network with the answers that pfrl expects; it draws new noise once per gradient step."""
+    """Our network with the outputs that pfrl expects; it draws new noise once per gradient step."""
 
     def __init__(self, config: train_rainbow.Config, n_actions: int):
         super().__init__()
@@ -362,14 +362,14 @@ class PeerNetwork(nn.Module):
         self.support = torch.linspace(-config.v_max, config.v_max, config.atoms)
 
     def forward(self, stacks: torch.Tensor) -> Any:
-        if torch.is_grad_enabled():  # the look that is learnt from, which comes first
+        if torch.is_grad_enabled():  # the pass that is learnt from, which comes first
             self.network.resample(torch.default_generator)
         probabilities = torch.softmax(self.network(stacks), dim=2)
         return pfrl.action_value.DistributionalDiscreteActionValue(probabilities, self.support)
 
 
 def make_pfrl_rainbow() -> Callable[[], object]:
-    """A gradient step of pfrl's Rainbow with as much to do as ours has, on FRAMES transitions of random pixels."""
+    """A gradient step of pfrl's Rainbow with the same work as ours, on FRAMES transitions of random pixels."""
     config, n_actions = train_rainbow.Config("Alien", "per"), 18
     network = PeerNetwork(config, n_actions)
     buffer = pfrl.replay_buffers.PrioritizedReplayBuffer(
@@ -391,7 +391,7 @@ def make_pfrl_rainbow() -> Callable[[], object]:
 
 
 def rainbow_layers(network: Network) -> list[int]:
-    """Floating point operations of each layer for one state, forward; the noise of the weights counts as nothing."""
+    """Floating-point operations of each layer for one state, forward; the weights' noise counts as none."""
     convolutions = network.convolutions
     side = 84 // convolutions.size
     first = 2 * convolutions.first.weight.numel() * side**2
@@ -403,7 +403,7 @@ def rainbow_layers(network: Network) -> list[int]:
 # ---- where the time goes ---------------------------------------------------------------------------------------------
 
 Part = tuple[Any, str, str]
-"""An object, the name of its method, and what to call that."""
+"""An object, the name of its method, and a label."""
 
 
 def _agent_parts(trainer: train.Trainer) -> list[Part]:
@@ -419,7 +419,7 @@ def _peer_parts(peer: Any) -> list[Part]:
 
 
 def _sampler_parts(sampler: Any) -> list[Part]:
-    """What is asked of a sampler during training; of NERS also what that consists of."""
+    """The calls of a sampler during training; for NERS, also their parts."""
     parts = [
         (sampler, "add", "new transitions"), (sampler, "sample", "drawing"), (sampler, "update", "telling the sampler"),
         (sampler, "episode", "ends of episodes"),
@@ -430,7 +430,7 @@ def _sampler_parts(sampler: Any) -> list[Part]:
 
 
 def _where(play: Callable[[], object], steps: int, parts: list[Part]) -> str:
-    """Microseconds per step that are spent in methods of objects; a call of `play` is so many steps."""
+    """Microseconds per step spent in some objects' methods; a call of `play` makes `steps` steps."""
     calls = max(1, UPDATES // steps)
     with contextlib.ExitStack() as stack:
         watches = [(text, stack.enter_context(Stopwatch(owner, method))) for owner, method, text in parts]

@@ -1,9 +1,9 @@
-"""Do our SAC and TD3 learn what others' do? Both beside Stable-Baselines3's with equal settings, on Hopper-v5.
+"""Learning curves of our SAC and TD3 beside Stable-Baselines3's, with equal settings, on Hopper-v5.
 
     .venv/bin/python -m benchmarks.ners_curves [PICTURE]
 
-Trains 3 seeds of each for 30,000 steps, writes the curves into one picture (benchmarks/ners_curves.png), and beside it
-the numbers (.csv) and a page with the means (.md). About 40 minutes; no part of `make bench`, which times.
+Trains 3 seeds of each for 30,000 steps, draws the curves in one picture (benchmarks/ners_curves.png), and writes the
+numbers (.csv) and a page with the means (.md) beside it. About 40 minutes; not part of `make bench`, which only times.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ PICTURE = Path("benchmarks/ners_curves.png")
 OURS, PEER = "ours", "Stable-Baselines3"
 LOOKS = {OURS: BLUE, PEER: VERMILLION}
 LAST = 5
-"""Measurements at the end of a run whose mean is its final score."""
+"""A run's final score is the mean of this many measurements at its end."""
 PAGE = """# SAC and TD3 beside Stable-Baselines3's
 
 Written by `.venv/bin/python -m benchmarks.ners_curves`; do not edit. {env}, {steps:,} steps, {seeds} seeds of each;
@@ -56,14 +56,14 @@ learns and the other does not, not small differences.
 """
 
 Policy = Callable[[np.ndarray], np.ndarray]
-"""A state -> the action without noise."""
+"""State -> action without noise."""
 
 
 @guard
 def main(arguments: list[str]) -> None:
-    """Train all and draw their curves."""
+    """Train all learners and draw their curves."""
     if len(arguments) > 1:
-        raise UserError(f"one picture at most, not {' '.join(arguments)!r}")
+        raise UserError(f"give at most one picture, not {' '.join(arguments)!r}")
     picture = Path(arguments[0]) if arguments else PICTURE
     peers = library()
     one_thread()
@@ -83,9 +83,9 @@ def main(arguments: list[str]) -> None:
 
 
 def library() -> Any:
-    """Stable-Baselines3, or one line that says how to get it."""
+    """Stable-Baselines3, or a UserError that says how to install it."""
     try:
-        with contextlib.redirect_stderr(io.StringIO()):  # gym, which it looks for, prints that it has a successor
+        with contextlib.redirect_stderr(io.StringIO()):  # gym, if installed, announces its successor
             import stable_baselines3
     except ImportError as error:
         missing = error.name or "stable_baselines3"
@@ -94,12 +94,12 @@ def library() -> Any:
 
 
 def settings(agent: str, seed: int) -> train.Config:
-    """What both have: the room's defaults, with independent draws."""
+    """Settings of both learners: the room's defaults, with independent draws."""
     return train.Config(ENV, "random-iid", agent, seed, STEPS, capacity=STEPS)
 
 
 def ours(agent: str, seed: int) -> Iterator[tuple[int, Policy]]:
-    """Train; after every EVERY steps, the number of steps and the policy."""
+    """Train ours; after every EVERY steps, yield the number of steps and the policy."""
     with contextlib.redirect_stdout(io.StringIO()):  # the size of its memory
         trainer = train.Trainer(settings(agent, seed))
     while trainer.t < STEPS:
@@ -109,7 +109,7 @@ def ours(agent: str, seed: int) -> Iterator[tuple[int, Policy]]:
 
 
 def theirs(sb3: Any, agent: str, seed: int) -> Iterator[tuple[int, Policy]]:
-    """The same of the peer."""
+    """The same for the peer."""
     c, env = settings(agent, seed), make_env(ENV)
     actions: Any = env.action_space
     still = np.zeros(actions.shape)
@@ -146,7 +146,7 @@ def score(policy: Policy) -> float:
 
 
 def page(frame: pd.DataFrame, picture: str) -> str:
-    """Markdown: final scores and those of all of training, and their differences; `picture`: its file's name."""
+    """Markdown with final scores, scores over all of training, and differences. picture: name of its file."""
     steps = np.sort(frame["step"].unique())
     lines = [["agent", "mean return", *LOOKS, "difference"]]
     for agent, title in AGENTS.items():
@@ -163,13 +163,13 @@ def page(frame: pd.DataFrame, picture: str) -> str:
 
 
 def said(estimate: Estimate, sign: str = "") -> str:
-    """An estimate with its interval."""
+    """Format an estimate with its interval."""
     low, high = estimate.interval()
     return f"{number(estimate.value, sign)} [{number(low, sign)}, {number(high, sign)}]"
 
 
 def draw(frame: pd.DataFrame, picture: Path) -> None:
-    """Curves of both, a panel for each agent."""
+    """Draw the curves of both, one panel per agent."""
     note = (
         f"{ENV}: mean and SD over {frame['seed'].nunique()} seeds, single seeds thin; uniform replay, equal settings; "
         f"scores: {STARTS} fixed starts without noise"

@@ -1,4 +1,4 @@
-"""The packages that are only measured against, or one clear line that says how to get them."""
+"""Packages needed only as peers of measurements, or one clear line that says how to install them."""
 
 import contextlib
 import io
@@ -6,7 +6,7 @@ import io
 from lab.run.errors import UserError
 
 try:
-    with contextlib.redirect_stderr(io.StringIO()):  # gym, which pfrl imports, prints that it has a successor
+    with contextlib.redirect_stderr(io.StringIO()):  # gym, imported by pfrl, announces its successor
         import pfrl
         import pfrl.collections.prioritized
 except ImportError as error:

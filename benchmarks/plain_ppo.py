@@ -1,9 +1,9 @@
-"""PPO with Sibling Rivalry on the point maze as a reader of the paper would write it in plain PyTorch: a peer of ours.
+"""PPO with Sibling Rivalry on the point maze, as a reader of the paper would write it in plain PyTorch: a peer of ours.
 
-The same algorithm as papers/sibling_rivalry/train.py, but for means over one pool of rollouts and Adam's epsilon where
-PyTorch has it, with nothing done for speed: the collision rule in NumPy for all points at once, a Beta distribution
-object per step, advantages in a loop over episodes, the optimiser as PyTorch sets it up. A test checks that both turn
-the same rollouts into the same weights, when ours has one pool and that optimiser, too.
+The same algorithm as papers/sibling_rivalry/train.py, except for means over one pool of rollouts and PyTorch's place of
+Adam's epsilon, and without optimisations: the collision rule in NumPy for all points at once, a Beta distribution
+object per step, advantages in a loop over episodes, PyTorch's default optimiser. A test checks that both turn the same
+rollouts into the same weights if ours, too, has one pool and that optimiser.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ ROLLOUTS, STEPS, EPOCHS, MINIBATCHES = 80, 50, 4, 4
 LR, ADAM_EPS = 1e-3, 1e-3
 CLIP, VALUE_WEIGHT, ENTROPY, LAMBDA, EPSILON = 0.2, 0.5, 0.025, 0.98, 5.0
 REACH, TOLERANCE = 0.95, 0.15
-BACKOFF = 0.01  # how far a wall throws a point back, at most
-EDGE = 1e-6  # actions stay so far within the unit interval, at whose ends their density may be 0
+BACKOFF = 0.01  # largest distance by which a wall throws a point back
+EDGE = 1e-6  # distance of actions from the ends of the unit interval, where their density may be 0
 
 
 def mlp(n_in: int, n_out: int) -> nn.Sequential:
@@ -34,7 +34,7 @@ def mlp(n_in: int, n_out: int) -> nn.Sequential:
 
 
 def walls_of(task: PointMaze) -> np.ndarray:
-    """Whether there is a wall: bool [2, width + 1, height + 1], at the left (0) and at the lower (1) side of a cell."""
+    """Walls at the left (0) and lower (1) sides of cells: bool [2, width + 1, height + 1]."""
     walls = np.zeros((2, task.width + 1, task.height + 1), bool)
     for begin, end in task.walls():
         x, y = (begin + 0.5).astype(int)
@@ -43,14 +43,14 @@ def walls_of(task: PointMaze) -> np.ndarray:
 
 
 def move(points: np.ndarray, displacements: np.ndarray, backoff: np.ndarray, walls: np.ndarray) -> np.ndarray:
-    """Where points float64 [n, 2] end up that slide along the walls they hit.
+    """Move points float64 [n, 2], which slide along the walls that they hit.
 
     backoff: [n, 2] in [0, 1], how far a wall across each dimension throws a point back, in units of BACKOFF.
-    walls: of :func:`walls_of`.
+    walls: from :func:`walls_of`.
     """
     points, rest = points.copy(), np.clip(displacements, -REACH, REACH)
     rows = np.arange(len(points))
-    while rest.any():  # each turn takes a dimension from every point, or is its last
+    while rest.any():  # each pass uses up a dimension of every point, or is its last
         line = np.floor(points + 0.5) + np.sign(rest) / 2  # the next border between cells, in each dimension
         share = np.full_like(points, np.inf)  # of `rest`, until there
         np.divide(line - points, rest, out=share, where=rest != 0)
@@ -75,7 +75,7 @@ def move(points: np.ndarray, displacements: np.ndarray, backoff: np.ndarray, wal
 
 @dataclass
 class Played:
-    """The rollouts of an update; what lies behind the end of a rollout means nothing."""
+    """The rollouts of an update; entries after a rollout's end are meaningless."""
 
     states: np.ndarray
     """float64 [n, STEPS + 1, 2]"""
@@ -92,9 +92,9 @@ class Played:
 
 
 class PlainRivalry:
-    """Policy, critic, optimiser, and the world that they learn in: starts and goals are those of `task`.
+    """Policy, critic, optimiser and environment; starts and goals come from `task`.
 
-    Actions and mini-batches are drawn by PyTorch's own generator, which `seed` sets.
+    Actions and mini-batches are drawn by PyTorch's global generator, which `seed` sets.
     """
 
     def __init__(self, task: PointMaze, seed: int):
@@ -113,7 +113,7 @@ class PlainRivalry:
         return Beta(alpha, beta)
 
     def play(self, starts: np.ndarray, goals: np.ndarray) -> Played:
-        """All rollouts side by side; those that have reached their goals play on until the last has, to no effect."""
+        """Play all rollouts side by side; those that have reached their goals play on, without effect."""
         n = len(starts)
         states = np.zeros((n, STEPS + 1, 2))
         states[:, 0] = starts
@@ -135,7 +135,7 @@ class PlainRivalry:
         return Played(states, goals, units, log_probs, lengths, reached)
 
     def learn(self, played: Played) -> None:
-        """Rewards, advantages, and all gradient steps of an update."""
+        """Compute rewards and advantages, and make all gradient steps of an update."""
         states, goals, lengths = played.states, played.goals, played.lengths
         n = len(goals)
         ends = np.where(played.reached[:, None], goals, states[np.arange(n), lengths])
@@ -159,7 +159,7 @@ class PlainRivalry:
         self.descend(inputs[used], played.units[used], played.log_probs[used], normalised, returns)
 
     def descend(self, inputs: Tensor, units: Tensor, old: Tensor, advantages: Tensor, returns: Tensor) -> None:
-        """EPOCHS times MINIBATCHES gradient steps on the transitions [m, ...]."""
+        """Make EPOCHS times MINIBATCHES gradient steps on the transitions [m, ...]."""
         size = len(inputs) // MINIBATCHES
         for _ in range(EPOCHS):
             for batch in torch.randperm(len(inputs)).split(size)[:MINIBATCHES]:
@@ -175,7 +175,7 @@ class PlainRivalry:
 
 
 def rivalry(ends: np.ndarray, goals: np.ndarray, reached: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Anti-goals [n, 2], rewards [n], and which rollouts are learnt from [n]; 2 i and 2 i + 1 are siblings."""
+    """Anti-goals [n, 2], rewards [n], and whether each rollout is learnt from [n]; 2 i and 2 i + 1 are siblings."""
     anti_goals = ends.reshape(-1, 2, 2)[:, ::-1].reshape(-1, 2)
     to_goal = np.linalg.norm(ends - goals, axis=1)
     apart = np.linalg.norm(ends - anti_goals, axis=1)

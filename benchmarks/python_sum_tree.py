@@ -26,7 +26,7 @@ class PythonSumTree:
             node //= 2
 
     def find(self, prefix_sum: float) -> int:
-        """The item in whose slice of the cumulative priorities ``prefix_sum`` in [0, total) lies."""
+        """The item whose slice of the cumulative priorities contains ``prefix_sum``, which is in [0, total)."""
         node = 1
         while node < self.width:
             node *= 2

@@ -1,13 +1,13 @@
-"""ReF-ER: V-RACER's gradient step against its arithmetic floor, and DDPG and NAF against DDPG of Stable-Baselines3.
+"""ReF-ER: V-RACER's gradient step against its arithmetic floor, and DDPG and NAF against Stable-Baselines3's DDPG.
 
-V-RACER's memory is filled with episodes of random numbers, as long as those of MuJoCo tasks whose agent falls now and
-then, sizes as HalfCheetah's; what a gradient step costs does not depend on what they say. A step is all that
-training does for it: drawing, the network both ways, divergence, correction of stored returns, counting far-policy
-samples, Adam.
+V-RACER's memory is filled with episodes of random numbers, of HalfCheetah's sizes, as long as in MuJoCo tasks whose
+agent sometimes falls; the cost of a gradient step does not depend on their values. A step includes everything that
+training does for it: drawing, the network forward and backward, divergence, correction of stored returns, counting
+far-policy samples, Adam.
 
-Both DDPGs play HalfCheetah with a gradient step per environment step, with networks, batches, Adam (fused), target
-updates and memories of the same sizes. NAF, which Stable-Baselines3 does not have, plays beside its DDPG with NAF's
-batches: one network learns here, actor and critic there.
+Both DDPGs play HalfCheetah with one gradient step per environment step, and with networks, batches, Adam (fused),
+target updates and memories of the same sizes. NAF, which Stable-Baselines3 lacks, is compared with its DDPG at NAF's
+batch size: NAF trains one network, DDPG an actor and a critic.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from papers.ref_er.memory.episode import Episode
 from papers.ref_er.train import Config, Trainer, batch_size
 
 try:
-    with contextlib.redirect_stderr(io.StringIO()):  # gym, which it looks for, prints that it has a successor
+    with contextlib.redirect_stderr(io.StringIO()):  # gym, if installed, announces its successor
         import stable_baselines3 as sb3
 except ImportError as error:
     missing = error.name or "stable_baselines3"
@@ -40,7 +40,7 @@ CORRECTION_LIMIT = 400.0  # us
 STEP_LIMIT = 0.35  # of Stable-Baselines3
 UPDATES, STEPS, ROUNDS = 100, 200, 9
 WARMUP = 5_000
-"""Steps that agents play before the first round: batches are then drawn from as many."""
+"""Steps that agents play before the first round; batches are then drawn from these."""
 
 
 def measure() -> list[Row]:
@@ -128,7 +128,7 @@ def play_and_learn(trainer: Trainer, steps: int) -> None:
 
 
 def make_peer(adam: dict[str, Any], batch_size: int = 128) -> Any:
-    """Stable-Baselines3's DDPG with as much to do as ours has; `adam` are arguments of its optimisers."""
+    """Stable-Baselines3's DDPG with the same amount of work as ours. adam: arguments of its optimisers."""
     peer = sb3.DDPG(
         "MlpPolicy", make_env(ENV), learning_rate=1e-4, buffer_size=2**18, learning_starts=WARMUP,
         batch_size=batch_size, tau=0.01, gamma=0.995, train_freq=1, gradient_steps=1, seed=0, device="cpu",
@@ -145,14 +145,14 @@ def learn(peer: Any, steps: int) -> None:
 
 
 def vracer_operations(trainer: Trainer) -> float:
-    """Floating point operations of the matrix products of a gradient step; a product and its sum count as two."""
+    """Floating-point operations of a gradient step's matrix products; a product and its sum count as two."""
     weights = [2 * p.numel() for p in trainer.agent.network.parameters() if p.dim() > 1]
-    return 256 * (3 * sum(weights) - weights[0])  # forwards, gradients of weights, and of inputs but the first
+    return 256 * (3 * sum(weights) - weights[0])  # forward, gradients of weights, and of all inputs but the first
 
 
 def ddpg_operations(trainer: Trainer) -> float:
-    """The same for DDPG and one environment step: two networks learn, the critic is also asked for the slope in the
-    action, and both targets are evaluated."""
+    """The same for DDPG and one environment step: two networks learn, the critic also gives the gradient with respect
+    to the action, and both targets are evaluated."""
     networks = trainer.agent.actor, trainer.agent.critic
     actor, critic = ([2 * p.numel() for p in network.parameters() if p.dim() > 1] for network in networks)
     learnt = 3 * (sum(actor) + sum(critic)) - actor[0] - critic[0]
@@ -171,7 +171,7 @@ def _per_step(play: Any) -> Any:
 
 
 def _where(update: Any, parts: list[tuple[Any, str, str]]) -> str:
-    """Microseconds per call of `update` that are spent in methods of objects."""
+    """Microseconds per call of `update` spent in some objects' methods."""
     with contextlib.ExitStack() as stack:
         watches = [(text, stack.enter_context(Stopwatch(owner, method))) for owner, method, text in parts]
         for _ in range(UPDATES):

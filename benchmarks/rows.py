@@ -1,4 +1,4 @@
-"""One measured line, and the table of them."""
+"""Measured rows, and tables of them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Row:
-    """Ours beside a peer that was measured in the same run, in the same unit."""
+    """Our value beside a peer's, measured in the same run and unit."""
 
     what: str
     ours: float
@@ -15,20 +15,20 @@ class Row:
     peer: float | None = None
     peer_name: str = ""
     limit: float | None = None
-    """Largest value that meets the target; None where no target was set."""
+    """Largest value that meets the target; None without a target."""
     judged: Literal["ours", "ratio", "ours - peer"] = "ratio"
-    """Which value the limit is for."""
+    """The value to which the limit applies."""
     note: str = ""
     """Where the time or memory goes."""
 
     @property
     def ratio(self) -> float | None:
-        """ours / peer: below 1 is better than the peer."""
+        """ours / peer; below 1, ours is better."""
         return None if self.peer is None else self.ours / self.peer
 
     @property
     def value(self) -> float:
-        """What the target judges. ValueError without a peer, unless it judges ours alone."""
+        """The value that the target judges. ValueError without a peer, unless it judges ours alone."""
         if self.judged == "ours":
             return self.ours
         if self.peer is None:
@@ -40,7 +40,7 @@ class Row:
         return None if self.limit is None else self.value <= self.limit
 
     def cells(self) -> list[str]:
-        """The row as the texts of its columns, see :data:`COLUMNS`."""
+        """Texts of the row's columns, see :data:`COLUMNS`."""
         unit = "" if self.judged == "ratio" else f" {self.unit}"
         target = met = ""
         if self.limit is not None:
@@ -58,21 +58,21 @@ COLUMNS = ["what", "ours", "peer", "ratio", "target", "met"]
 
 
 def number(value: float) -> str:
-    """Three digits, and no exponent: 0.0123, 1.23, 12.3, 123, 1,234."""
+    """Format with three digits and no exponent: 0.0123, 1.23, 12.3, 123, 1,234."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}" if abs(value) >= 1e-4 or value == 0 else f"{value:.6f}"
 
 
 def table(rows: Iterable[Row]) -> str:
-    """The rows as a Markdown table that is also aligned for a terminal; their notes as a list below it."""
+    """Markdown table of the rows, aligned so that terminals show it well, with their notes as a list below."""
     rows = list(rows)
     notes = [f"- {row.what}: {row.note}" for row in rows if row.note]
     return "\n".join([aligned([COLUMNS, *(row.cells() for row in rows)]), *([""] if notes else []), *notes])
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Lines of cells, the heads first, as a Markdown table with columns of even width."""
+    """Markdown table of lines of cells, header first, with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*lines)]
     rule = ["-" * width for width in widths]
     texts = [[cell.ljust(width) for cell, width in zip(line, widths)] for line in (lines[0], rule, *lines[1:])]
@@ -85,7 +85,7 @@ FLOOR = "arithmetic floor"
 def summary(sections: dict[str, list[Row]], headline: Iterable[tuple[str, str, str]]) -> str:
     """One line for each (paper, section, what): ours beside its first peer, and as a multiple of its floor.
 
-    StopIteration when the section does not compare `what` with a peer, or not with the floor.
+    StopIteration if the section does not compare `what` with both a peer and the floor.
     """
     lines = [["paper", "what", "ours", "peer", "ours / peer", "ours / floor"]]
     for paper, section, what in headline:

@@ -1,13 +1,13 @@
 """Training PPO with Sibling Rivalry on the point maze: against the same algorithm in plain PyTorch (plain_ppo.py), and
 against the PPO of Stable-Baselines3.
 
-An epoch is 50 updates, each of 80 episodes and 16 gradient steps. Updates of the first epoch are timed and scaled up:
-nobody reaches the goal then, so that every episode has its full 50 steps.
+An epoch is 50 updates, each of 80 episodes and 16 gradient steps. Updates of the first epoch are timed and scaled up;
+no episode reaches the goal then, so each has its full 50 steps.
 
-Stable-Baselines3 plays 16 copies of the same maze for 250 steps each, which are as many transitions, and makes as many
-gradient steps, with hidden layers of the same sizes. It is given observation and goal as one vector. Its actions are
-Gaussian, which is cheaper than our Beta, and its critic sees no anti-goal; on the other hand it learns from every
-episode, clips gradients, measures how far the policy moves, and values the states in which episodes were cut off.
+Stable-Baselines3 plays 16 copies of the same maze for 250 steps each, which gives as many transitions, and makes as
+many gradient steps, with hidden layers of the same sizes. It gets observation and goal as one vector. Its Gaussian
+actions are cheaper than our Beta, and its critic sees no anti-goal; on the other hand, it learns from every episode,
+clips gradients, measures how far the policy moves, and evaluates the states in which episodes were cut off.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from lab.run.errors import UserError
 from papers.sibling_rivalry.train import Config, Trainer, of_task
 
 try:
-    with contextlib.redirect_stderr(io.StringIO()):  # gym, which it looks for, prints that it has a successor
+    with contextlib.redirect_stderr(io.StringIO()):  # gym, if installed, announces its successor
         import stable_baselines3 as sb3
         from stable_baselines3.common.vec_env import DummyVecEnv
 except ImportError as error:
@@ -40,7 +40,7 @@ except ImportError as error:
 
 EPOCH_LIMIT = 6.0  # s
 STEP_LIMIT = 1 / 5  # of Stable-Baselines3: five times its steps per second
-UPDATES, ROUNDS = 4, 9  # 40 updates with the round that is thrown away: less than an epoch
+UPDATES, ROUNDS = 4, 9  # 40 updates with the discarded round: less than an epoch
 PEER_ENVS = 16
 
 
@@ -107,7 +107,7 @@ def _per_update(update: Callable[[], object]) -> Callable[[], float]:
 
 
 def _where(update: Callable[[], object], steps: int, parts: Iterable[tuple[Any, str, str]]) -> str:
-    """Microseconds per environment step that an update, of `steps` steps, spends in methods of objects."""
+    """Microseconds per environment step that an update of `steps` steps spends in some objects' methods."""
     with ExitStack() as stack:
         watches = [(text, stack.enter_context(Stopwatch(owner, method))) for owner, method, text in parts]
         for _ in range(UPDATES):
@@ -116,11 +116,11 @@ def _where(update: Callable[[], object], steps: int, parts: Iterable[tuple[Any, 
 
 
 def operations(trainer: Trainer, kept: float) -> float:
-    """Floating point operations per environment step that no implementation can do without, full episodes assumed.
+    """Floating-point operations per environment step that no implementation can avoid, assuming full episodes.
 
-    The policy sees each state once, to act. States of rollouts that are learnt from, a share `kept`, are seen once by
-    the critic and then, in every pass, by both, forwards and backwards. A product and its sum count as two; biases,
-    activations, densities and the optimiser as none.
+    The policy sees each state once, to act. States of rollouts that are learnt from, a share `kept`, pass once through
+    the critic and then, in every epoch, through both networks, forward and backward. A product and its sum count as two
+    operations; biases, activations, densities and the optimiser as none.
     """
     networks = trainer.agent.policy, trainer.agent.critic
     policy, critic = ([2 * p.numel() for p in network.parameters() if p.dim() > 1] for network in networks)
@@ -133,7 +133,7 @@ def operations(trainer: Trainer, kept: float) -> float:
 
 
 class FlatGoalEnv(gymnasium.ObservationWrapper):
-    """Observation and goal as one vector: for the peer, faster than a dictionary and than gymnasium's own wrappers."""
+    """Observation and goal as one vector, which the peer handles faster than a dictionary or gymnasium's wrappers."""
 
     def __init__(self, env: gymnasium.Env):
         super().__init__(env)
@@ -146,7 +146,7 @@ class FlatGoalEnv(gymnasium.ObservationWrapper):
 
 
 def make_peer(config: Config, adam: dict[str, Any]) -> Any:
-    """Stable-Baselines3's PPO with as much to do as ours has; `adam` are arguments of its optimiser."""
+    """Stable-Baselines3's PPO with the same amount of work as ours. adam: arguments of its optimiser."""
     transitions, settings = config.rollouts * point_maze().max_steps, of_task(config, point_maze())
 
     def make() -> gymnasium.Env:
@@ -161,5 +161,5 @@ def make_peer(config: Config, adam: dict[str, Any]) -> Any:
 
 
 def learn(peer: Any, steps: int) -> None:
-    """Play `steps` environment steps, those of one update, and make the update."""
+    """Play the `steps` environment steps of one update, and make the update."""
     peer.learn(steps, reset_num_timesteps=False, log_interval=None)  # None: no log

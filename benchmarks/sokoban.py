@@ -1,7 +1,7 @@
-"""Sokoban: a step with its picture and with codes alone, new levels included; many games; the making of a level.
+"""Sokoban: time of a step with its picture and with codes only, including new levels; of many games; of making a level.
 
-The original is gym-sokoban 0.0.6 with its picture of one pixel per cell, which NumPy enlarges to 84x84. Where it
-cannot be downloaded, its rows are left out.
+The original is gym-sokoban 0.0.6 with its picture of one pixel per cell, which NumPy enlarges to 84x84. If it cannot be
+downloaded, its rows are left out.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def measure() -> list[Row]:
 
 
 def _steps(peer: Original | None, shape: tuple[int, int], boxes: int) -> list[Row]:
-    """A random policy on ever new levels: ours with pictures and with codes, side by side, and the original."""
+    """Measure a random policy on new levels: ours with pictures, with codes and side by side, and the original."""
     env, codes = Sokoban(shape, boxes), Sokoban(shape, boxes, observation="codes")
     env.reset(seed=0)
     tasks = {
@@ -129,7 +129,7 @@ def _make_original(peer: Original, shape: tuple[int, int], boxes: int) -> Callab
 
 
 def _original_level(peer: Original, shape: tuple[int, int], boxes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Fixed and state matrix of the first attempt that succeeds."""
+    """Fixed matrix and state matrix of the first attempt that succeeds."""
     while (made := their_level(peer, shape, boxes)) is None:
         pass
     return made[:2]

@@ -70,7 +70,7 @@ def _pfrl(priorities: np.ndarray, new: np.ndarray) -> Callable[[], None]:
     values = new.tolist()
 
     def call() -> None:
-        indices, _ = tree.prioritized_sample(BATCH, remove=True)  # without repeats; gone until they are set again
+        indices, _ = tree.prioritized_sample(BATCH, remove=True)  # without repeats; removed until they are set again
         for index, value in zip(indices, values):
             tree[index] = value
 

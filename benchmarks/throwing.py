@@ -1,4 +1,4 @@
-"""Ball-throwing tasks: a step of the physics alone, one through gymnasium's interface, and one of many in lock-step."""
+"""Ball throwing: time of a step of the physics alone, through gymnasium's interface, and of many in lock-step."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ SIDE_BY_SIDE = 16
 
 
 def measure() -> list[Row]:
-    """All rows play episodes of Hand under a random policy."""
+    """Measure episodes of Hand under a random policy."""
     env = gymnasium.make("envs:Hand-v1", disable_env_checker=True)
     actions = np.random.default_rng(0).uniform(-1, 1, (EPISODES, MAX_STEPS, 3)).astype(np.float32)
     starts = np.array([env.reset(seed=seed)[0]["observation"] for seed in range(EPISODES)], float)

@@ -1,7 +1,7 @@
-"""Double DQN on tile codes, per environment step: kernels, and the literal forms that they stand in for.
+"""Double DQN on tile codes, per environment step: kernels, and the literal forms that they replace.
 
-Both trainers have the settings of `quick`, the same world, memory and methods' settings. The literal one has PyTorch's
-double DQN and TER on nested hash tables.
+Both trainers have the settings of `quick`, and the same environment, memory and method settings. The literal one uses
+double DQN in PyTorch and TER on nested hash tables.
 """
 
 from functools import partial
@@ -43,7 +43,7 @@ def measure() -> list[Row]:
 
 
 def warmed_up(env: str, method: str, literal: bool = False) -> Trainer:
-    """A trainer that has filled a part of its memory at random, and acts by its network."""
+    """A trainer that has filled part of its memory at random, and acts by its network."""
     world = MINIGRID if env in MINIGRID.tasks else SOKOBAN_WORLD
     config = world.script.Config(env=env, method=method, **world.budget.quick | dict(epsilon_steps=WARMUP))
     with mock.patch.object(methods, "on_codes", lambda c: not literal):
@@ -54,7 +54,7 @@ def warmed_up(env: str, method: str, literal: bool = False) -> Trainer:
 
 
 def operations(trainer: Any) -> float:
-    """Floating point operations per environment step of PyTorch's form: acting, and its share of an update."""
+    """Floating-point operations per environment step of the PyTorch form: acting, and a share of an update."""
     config, (rows, columns) = trainer.config, trainer.world.env.grid_shape
     layers = layer_flops(trainer.agent.q, (rows, columns, 0))
     update = update_flops(layers, config.batch_size, looks=2)

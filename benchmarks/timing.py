@@ -1,6 +1,6 @@
 """Fair clocks on a machine whose speed drifts: ours and the peer take turns, and medians are compared.
 
-The clock is the processor time of this process, so that other programs on the machine do not count.
+The clock is this process's processor time, so other programs on the machine do not count.
 """
 
 import gc
@@ -10,10 +10,10 @@ from time import process_time as clock
 
 
 def interleaved(tasks: dict[str, Callable[[], float]], rounds: int) -> dict[str, float]:
-    """Median over the rounds of what each task returns; in every round each task runs once, in this order.
+    """Median over the rounds of what each task returns; every round runs each task once, in this order.
 
-    A first round is thrown away: caches are cold then and kernels may still be compiled. The garbage collector does not
-    walk what exists already, otherwise each task would pay for the data structures of all the others.
+    A first round is discarded, as caches are cold and kernels may still be compiled. The garbage collector ignores
+    existing objects; otherwise each task would pay for the data structures of all the others.
     """
     gc.collect()
     gc.freeze()
@@ -28,7 +28,7 @@ def interleaved(tasks: dict[str, Callable[[], float]], rounds: int) -> dict[str,
 
 
 def per_call(function: Callable[[], object], calls: int, units: int = 1) -> Callable[[], float]:
-    """A task for :func:`interleaved`: microseconds per call, or per unit where a call does several."""
+    """A task for :func:`interleaved`: microseconds per call, or per unit if a call does several."""
 
     def task() -> float:
         begin = clock()
@@ -40,7 +40,7 @@ def per_call(function: Callable[[], object], calls: int, units: int = 1) -> Call
 
 
 class Stopwatch:
-    """Adds up the ``seconds`` spent in a method of a live object, within a ``with`` statement."""
+    """Add up the ``seconds`` spent in a method of a live object, within a ``with`` statement."""
 
     def __init__(self, owner: object, method: str):
         self.owner, self.method = owner, method

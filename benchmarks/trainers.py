@@ -1,4 +1,4 @@
-"""Learners of TER's paper in the state in which most of a run is spent: warmed up, acting by the network."""
+"""Learners of the TER paper in the state in which they spend most of a run: warmed up, acting by the network."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ ROOM = "7x7-2"
 
 @cache
 def warmed_up(method: str, world: str = "minigrid") -> Trainer:
-    """A trainer with the paper's settings (a memory of a million) whose warm-up is over; made once."""
+    """A trainer with the paper's settings (a memory of a million) after its warm-up; cached."""
     if world == "minigrid":
         trainer = make(minigrid.Trainer, minigrid.Config(env=ENV, method=method))
     else:

@@ -1,7 +1,7 @@
-"""Training: time of an environment step, its share of acting, replay and updates included, against pfrl's double DQN.
+"""Training time per environment step, including acting, replay and updates, against pfrl's double DQN.
 
-Both have the same network, optimiser, loss, batch and update interval. pfrl's world is a stub that costs nothing: it
-hands out float32 frames that were drawn beforehand, few enough to stay in the processor's cache.
+Both have the same network, optimiser, loss, batch and update interval. pfrl's environment is a stub that costs nothing:
+it returns float32 frames drawn beforehand, few enough to stay in the processor's cache.
 """
 
 from collections.abc import Callable
@@ -55,7 +55,7 @@ def measure() -> list[Row]:
 
 
 def _sokoban() -> list[Row]:
-    """The same on Sokoban, batch 32, beside the operations alone: pfrl has no world to compare it in."""
+    """The same on Sokoban, batch 32, against the arithmetic floor alone, as there is no stub for pfrl."""
     trainers = {method: warmed_up(method, "sokoban") for method in METHODS}
     tasks = {
         name: per_call(partial(train, trainer, SOKOBAN_STEPS), 1, SOKOBAN_STEPS) for name, trainer in trainers.items()
@@ -72,7 +72,7 @@ def _sokoban() -> list[Row]:
 
 
 def _where(trainer: Trainer, steps: int = STEPS) -> str:
-    """Microseconds per environment step of the parts of a step, in their order."""
+    """Microseconds per environment step of each part of a step, in order."""
     parts: list[tuple[Any, str, str]] = [
         (trainer, "interact", "acting and the world"), (trainer.sampler, "sample", "the method's choice"),
         (trainer.memory, "batch", "drawing"), (trainer.agent, "targets", "targets"),
@@ -85,7 +85,7 @@ def _where(trainer: Trainer, steps: int = STEPS) -> str:
 
 
 def _operations(trainer: Trainer) -> float:
-    """Floating point operations per environment step that no implementation can do without: acting, and its updates."""
+    """Floating-point operations per environment step that no implementation can avoid: acting, and its updates."""
     config, shape = trainer.config, trainer.world.env.observation_space.shape
     layers = layer_flops(trainer.agent.q, shape)
     update = update_flops(layers, config.batch_size, looks=2)
@@ -132,7 +132,7 @@ def _pfrl(name: str) -> Callable[[], None]:
 
 
 def _frames() -> list[np.ndarray]:
-    """Pictures from a random policy, as pfrl takes them: float32 (3, 40, 40) in [0, 1]."""
+    """Pictures from a random policy in pfrl's format: float32 (3, 40, 40) in [0, 1]."""
     env = MiniGridTask(ENV)
     rng = np.random.default_rng(0)
     frame, _ = env.reset(seed=0)

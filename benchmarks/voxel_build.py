@@ -1,6 +1,6 @@
-"""The construction task: a step of many episodes in lock-step, with and without the agents' pictures, and of one.
+"""The construction task: time of a step of many episodes in lock-step, with and without pictures, and of a single one.
 
-All rows play whole episodes in which every action is equally likely.
+All rows play whole episodes in which all actions are equally likely.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The swimmer's flow: a step of the solver with cylinder and swimmer, an action through gymnasium; and a gradient step
-of the recurrent V-RACER that learns from it, beside PyTorch's LSTM, both directions, on as many windows.
+"""The swimmer's flow: time of a solver step with cylinder and swimmer, and of an action through gymnasium; and of a
+gradient step of the recurrent V-RACER that learns from it, beside forward and backward of PyTorch's LSTM on as many
+windows.
 
-Swimmers are put back to where they started before they leave.
+Swimmers are put back to their start before they leave the domain.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from papers.ref_er.recurrent.recurrent import LSTM, WindowMemory
 from papers.ref_er.refer import ReFER
 
 GRIDS = {16: 1e6 / 3000, 32: None}
-"""Cells per diameter, and the most microseconds that a step may take: 3,000 steps per second."""
+"""Cells per diameter -> most microseconds that a step may take: 3,000 steps per second."""
 STEPS, ACTIONS, UPDATES, ROUNDS = 50, 3, 3, 9
 BATCH, WINDOW, CELLS, N_STATES, N_ACTIONS = 256, 16, 32, 14, 3
 
@@ -74,7 +75,7 @@ def action(world: WakeFlow) -> Callable[[], None]:
 
 
 def updates() -> tuple[Callable[[], object], Callable[[], object]]:
-    """A gradient step of ours, and both directions of PyTorch's layers on as many windows."""
+    """Our gradient step, and forward and backward of PyTorch's layers on as many windows."""
     rng, memory = np.random.default_rng(0), WindowMemory(4096, N_STATES, N_ACTIONS, 400, 0.995, length=WINDOW)
     while memory.n < 4096:
         n = int(rng.integers(20, 400))

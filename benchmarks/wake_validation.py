@@ -1,13 +1,13 @@
-"""Does the flow of envs/wake/flow.py behave as fluids do? Cases with known answers, at several grids.
+"""Validate the flow of envs/wake/flow.py: cases with known answers, on several grids.
 
     .venv/bin/python -m benchmarks.wake_validation [--cells 16 32] [--courant 0.4] [--out benchmarks/wake_validation]
 
-Writes a table (.md) and a picture (.png); some 5 minutes at 16 and 32 cells per diameter. The cases:
+Writes a table (.md) and a picture (.png); about 5 minutes at 16 and 32 cells per diameter. The cases:
 
 - the benchmark "DFG 2D-2" (Schaefer and Turek 1996): a cylinder in a channel with friction at its walls, Re 100;
 - a cylinder at Re 100 in a wide stream;
 - the D-section cylinder of the swimmer's task, which has no reference: its grids must agree;
-- the swimmer's ellipse, pushed in fluid at rest: acceleration against that with the added mass of inviscid theory.
+- the swimmer's ellipse, pushed in fluid at rest: its acceleration beside that with inviscid theory's added mass.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from lab.run.threads import one_thread
 
 OUT = Path("benchmarks/wake_validation")
 CHANNEL, WIDE = (14.0, 4.1), (24, 16)
-"""Length and width of the two Re-100 cases, in diameters. DFG's channel is 22 long; what is cut off lies behind."""
+"""Length and width of the two Re-100 cases, in diameters. DFG's channel is 22 long; ours lacks its far end."""
 DURATION, SETTLED = {"channel": 60.0, "wide": 130.0, "half disc": 80.0}, 0.6
-"""Times D / U of a case, and the share of it after which is measured."""
+"""Duration of a case in D / U, and the share of it after which measurement begins."""
 REFERENCES = {
     "DFG 2D-2: Strouhal number": (0.295, 0.305),
     "DFG 2D-2: largest drag coefficient": (3.22, 3.24),
@@ -41,7 +41,7 @@ REFERENCES = {
     "cylinder, Re 100: Strouhal number": (0.164, 0.167),
     "cylinder, Re 100: mean drag coefficient": (1.33, 1.36),
 }
-"""Ranges in the literature; of the cylinder, in an unbounded stream."""
+"""Ranges in the literature; for the cylinder, in an unbounded stream."""
 
 
 class Forces(NamedTuple):
@@ -57,9 +57,9 @@ class Forces(NamedTuple):
 
 
 def strouhal(forces: Forces) -> float:
-    """Periods per time, by the lift's upward passages through its mean, one after each time that it was far below.
+    """Periods per unit of time: counts the lift's upward crossings of its mean, one per excursion far below it.
 
-    UserError where there are none.
+    UserError if there are none.
     """
     lift = forces.lift - forces.lift.mean()
     upward = np.flatnonzero((lift[:-1] < 0) & (lift[1:] >= 0))
@@ -67,14 +67,14 @@ def strouhal(forces: Forces) -> float:
     _, first = np.unique(np.searchsorted(lows, upward), return_index=True)
     up = upward[first]
     if len(up) < 2:
-        raise UserError("no vortices are shed: take a longer case or a larger Reynolds number")
+        raise UserError("no vortices are shed: use a longer case or a larger Reynolds number")
     share = lift[up] / (lift[up] - lift[up + 1])
     passages = forces.time[up] + share * (forces.time[up + 1] - forces.time[up])
     return float((len(up) - 1) / (passages[-1] - passages[0]))
 
 
 def shed(flow: Flow, obstacle: Obstacle, duration: float) -> Forces:
-    """Let vortices be shed, after a kick behind the obstacle; coefficients are for U = D = 1."""
+    """Simulate vortex shedding after a kick behind the obstacle; coefficients are for U = D = 1."""
     i, j = round((obstacle.place[0] + 0.7) / flow.h), round(obstacle.place[1] / flow.h)
     n = round(0.25 / flow.h)
     flow.v[j - n : j + n, i : i + 2 * n] = KICK
@@ -83,7 +83,7 @@ def shed(flow: Flow, obstacle: Obstacle, duration: float) -> Forces:
 
 
 def channel(cells: int, courant: float) -> Forces:
-    """DFG 2D-2: a parabola with a mean of 1 flows in, friction at the walls; coefficients are for that mean."""
+    """DFG 2D-2: parabolic inflow with a mean of 1, friction at the walls; coefficients are for that mean."""
     width = CHANNEL[1]
     ny = round(width * cells)
     h = width / ny
@@ -106,9 +106,9 @@ def d_section(cells: int, courant: float, reynolds: float) -> tuple[Forces, Flow
 
 
 def acceleration(cells: int, axis: int) -> float:
-    """Mean acceleration over 0.05 of a time unit by a unit force along x, y or turning, as a share of that in theory.
+    """Mean acceleration over 0.05 time units by a unit force along x or y or a unit torque, as a share of theory's.
 
-    Added masses are those of an ellipse in an inviscid fluid (Lamb 1932, Art. 71); friction, which is real, slows too.
+    Added masses are those of an ellipse in an inviscid fluid (Lamb 1932, Art. 71); our fluid also has friction.
     """
     a, b = HALF_AXES
     area, n, duration = math.pi * a * b, 8, 0.05
@@ -124,7 +124,7 @@ def acceleration(cells: int, axis: int) -> float:
 
 
 def measured(cells: int, courant: float, reynolds: float) -> tuple[dict[str, float], dict[str, Forces], Flow]:
-    """Every number of a grid, the forces of each case, and the D-section's last flow."""
+    """All numbers of a grid, the forces of each case, and the D-section's last flow."""
     section, flow = d_section(cells, courant, reynolds)
     forces = {"channel": channel(cells, courant), "wide": wide(cells, courant), "half disc": section}
     late = {name: values.settled() for name, values in forces.items()}
@@ -144,7 +144,7 @@ def measured(cells: int, courant: float, reynolds: float) -> tuple[dict[str, flo
 
 
 def off(value: float, reference: tuple[float, float]) -> str:
-    """How far from the range's nearer end: "in range", "+3.1 %"."""
+    """Distance from the range's nearer end: "in range", "+3.1 %"."""
     low, high = reference
     if low <= value <= high:
         return "in range"
@@ -152,7 +152,7 @@ def off(value: float, reference: tuple[float, float]) -> str:
 
 
 def page(numbers: dict[int, dict[str, float]], courant: float) -> str:
-    """The table as Markdown."""
+    """The page, with the table, as Markdown."""
     grids = list(numbers)
     lines = [["quantity", "literature", *(f"D/{cells}" for cells in grids)]]
     for what in numbers[grids[0]]:
@@ -178,7 +178,7 @@ its channel: its Strouhal number is above the 0.2 or so of an unbounded stream.
 
 
 def draw(forces: dict[int, dict[str, Forces]], flow: Flow, out: Path) -> None:
-    """Drag and lift in the last 10 time units of each case, and the D-section's vorticity on the finest grid."""
+    """Draw drag and lift in the last 10 time units of each case, and the D-section's vorticity on the finest grid."""
     canvas, axes = new_figure(
         2, 2, "The swimmer's flow: drag (above) and lift coefficients, and vorticity", size=(4.2, 2.7)
     )
@@ -214,7 +214,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--cells", type=int, nargs="+", default=[16, 32], help="per diameter; several grids are compared"
     )
-    parser.add_argument("--reynolds", type=float, default=400.0, help="of the D-section; that of the task is 400")
+    parser.add_argument("--reynolds", type=float, default=400.0, help="of the D-section; the task's is 400")
     parser.add_argument("--courant", type=float, default=COURANT, help="time step times largest velocity over h")
     parser.add_argument("--out", type=Path, default=OUT, help="path of table and picture, without an ending")
     options = parser.parse_args(arguments)

@@ -1,1 +1,1 @@
-"""Runs, sweeps, results, statistics, figures and claims: the lab that every paper uses."""
+"""The lab that all papers share: runs, sweeps, results, statistics, figures and claims."""

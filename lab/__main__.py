@@ -1,7 +1,7 @@
 """Train, draw and judge the papers; compare and merge what was trained.
 
-What a machine trains stays below runs/, tables and pictures included: the last digits differ from one processor to the
-next, and the committed evidence must not change because somebody tried the code. `collect` and `evidence` change it.
+What a machine trains stays below runs/, tables and pictures included: the last digits differ between processors, and
+trying the code must not change the committed evidence. Only `collect` and `evidence` change it.
 
 Exit codes: 0, 1 when runs failed or were refused, 2 for a mistake in the command or in a file, 130 after Ctrl-C.
 """
@@ -27,7 +27,7 @@ Directory = Annotated[Path, arg(metavar="DIR")]
 
 @dataclass(frozen=True, kw_only=True)
 class _Selection:
-    """Which runs of a figure are meant."""
+    """Which runs of a figure to use."""
 
     scale: str = "quick"
     """smoke, quick or full; in some papers also long, between the last two."""
@@ -41,7 +41,7 @@ class _Selection:
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """Where runs are trained and lie."""
+    """Where runs are trained and kept."""
 
     device: str = "cpu"
     """cpu, cuda or cuda:N."""
@@ -74,7 +74,7 @@ class _Training(_Place):
         launcher = check("launcher", self.launcher)
         check("jobs", "" if self.jobs is None else str(self.jobs))
         if self.device != "cpu" and launcher == "local":  # a cluster has its own devices
-            from lab.run.settings import check_device  # loads torch, of no use to the commands that do not train
+            from lab.run.settings import check_device  # loads torch, which only training needs
 
             check_device(self.device)
         return {
@@ -88,7 +88,7 @@ class _Training(_Place):
 
 @dataclass(frozen=True)
 class List:
-    """Papers and their figures."""
+    """List papers and their figures."""
 
     def __call__(self, house: House) -> int:
         for paper in house.papers().values():
@@ -122,8 +122,8 @@ class Run(_Training, _Selection):
                 commands.check_scale(scale, paper, name)
             choice = paper.headline if self.headline else dict.fromkeys(named or paper.figures, every)
             wanted[paper] = {name: some for name, some in choice.items() if commands.has_scale(scale, paper, name)}
-        # Longest first, so that the last minutes of `make reproduce` do not wait for one long run; else in the order
-        # of the experiments, so that a sweep that is stopped early has whole comparisons.
+        # Longest first, so that `make reproduce` does not end by waiting for one long run; else in the order of the
+        # experiments, so that a sweep stopped early has whole comparisons.
         status = commands.run(wanted, **self.chosen(), **self.sweeping(), longest_first=self.headline)
         if status <= 1 and scale != "smoke" and not self.headline:  # `make reproduce` has a table
             for paper, choice in wanted.items():
@@ -248,7 +248,7 @@ def choose_papers(house: House, name: str) -> list[Paper]:
 
 
 def read_command(words: Sequence[str], module: str = "lab") -> Any:
-    """The command that `words` say to `python -m module`: an instance of one of COMMANDS. UserError for a mistake."""
+    """Parse the `words` after `python -m module` into an instance of one of COMMANDS. UserError for a mistake."""
     if words and not words[0].startswith("-"):
         words = [choose("command", words[0], [kind.__name__.lower() for kind in COMMANDS]), *words[1:]]
     kinds: Any = Union[tuple(Annotated[kind, FlagCreatePairsOff] for kind in COMMANDS)]  # noqa: UP007
@@ -259,7 +259,7 @@ def read_command(words: Sequence[str], module: str = "lab") -> Any:
 def main(argv: Sequence[str] | None = None, house: House | None = None, module: str = "lab") -> int:
     """Run one command; returns the exit code. A user's mistake is one line on stderr and SystemExit(2).
 
-    module: whose command line it is, for its help.
+    module: its name in the help.
     """
     return read_command(sys.argv[1:] if argv is None else argv, module)(house or House())
 

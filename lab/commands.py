@@ -17,20 +17,20 @@ Wanted = Callable[[Any], bool]
 
 
 def has_scale(scale: str, paper: Paper, *figures: str) -> bool:
-    """Whether the paper, or figures of it, have runs at a scale, or need none."""
+    """Whether a paper, or some of its figures, has runs at a scale or needs none."""
     names = {name for figure in figures for name in paper.figures[figure].experiments} if figures else paper.experiments
     return not names or any(paper.experiments[name](scale) for name in names)
 
 
 def check_scale(scale: str, paper: Paper, *figures: str) -> None:
-    """UserError where they have none."""
+    """Raise UserError unless `has_scale`."""
     if not has_scale(scale, paper, *figures):
         right = ", ".join(one for one in SCALES if has_scale(one, paper, *figures))
         raise UserError(f"{' '.join(map(plain, [paper.name, *figures]))} has no scale {scale}; choose from: {right}")
 
 
 def with_scale(papers: Sequence[Paper], scale: str) -> list[Paper]:
-    """Those of the papers that have runs at a scale; UserError where none has."""
+    """The papers that have runs at a scale; UserError if none has."""
     found = [paper for paper in papers if has_scale(scale, paper)]
     if not found and len(papers) > 1:
         raise UserError(f"no paper has a scale {scale}")
@@ -42,9 +42,9 @@ def with_scale(papers: Sequence[Paper], scale: str) -> list[Paper]:
 def entries_of(
     paper: Paper, wanted: Choice | None, scale: str, device: str = "cpu", seeds: Sequence[int] | None = None
 ) -> Entries:
-    """Experiment -> its wanted entries (None: all), configs moved to `device` where they have such a field.
+    """Experiment -> its wanted entries (None: all), with configs moved to `device` if they have such a field.
 
-    seeds: train every wanted method, task and setting with these instead of the seeds that the experiment names.
+    seeds: use these instead of the experiment's own, for every wanted method, task and setting.
     """
     choices: dict[str, list[Wanted]] = {name: [every] for name in paper.experiments} if wanted is None else {}
     for figure, choice in (wanted or {}).items():
@@ -67,7 +67,7 @@ def _reseeded(entries: Iterable[Any], seeds: Sequence[int]) -> list[Any]:
 
 
 def placed(entry: Any, device: str) -> Any:
-    """The run on a device, where its settings name one."""
+    """The run moved to a device, if its settings name one."""
     if device == "cpu" or not hasattr(entry.config, "device"):
         return entry
     return dataclasses.replace(entry, config=dataclasses.replace(entry.config, device=device))
@@ -76,10 +76,10 @@ def placed(entry: Any, device: str) -> Any:
 def run(
     wanted: Mapping[Paper, Choice], *, scale: str, seeds: Sequence[int] | None, device: str, stale: str, **sweeping: Any
 ) -> int:
-    """Train what the wanted figures need, once each, in one sweep; draw them, all below runs/. Returns the exit code.
+    """Train the wanted figures' runs, each once, in one sweep, and draw the figures below runs/; returns the exit code.
 
-    A failed run leaves the rest alone: the other runs are collected, and figures and verdicts say what is missing.
-    stale and sweeping: how they are trained; see lab.sweep.sweep.sweep.
+    A failed run does not affect the rest: the others are collected, and figures and verdicts say what is missing.
+    stale, sweeping: see lab.sweep.sweep.sweep.
     """
     from lab.sweep.prices import Prices
     from lab.sweep.sweep import sweep
@@ -108,10 +108,10 @@ def run(
 
 
 def collect(paper: Paper, entries: Entries, scale: str, stale: str = "again") -> tuple[list[Path], list[str]]:
-    """Bring the finished runs of each experiment into the paper's results; returns the files there are now and a line,
-    shown on stderr, too, for every run that is refused.
+    """Collect each experiment's finished runs into the paper's results; returns the files that exist now, and a line
+    for every refused run, which is also shown on stderr.
 
-    Committed results are merged with, and shared among experiments; a machine's own are a function of its runs.
+    Committed results are merged and shared among experiments; a machine's own results depend on its runs alone.
     """
     from lab.judge import collecting
 
@@ -131,19 +131,19 @@ def collect(paper: Paper, entries: Entries, scale: str, stale: str = "again") ->
 
 
 def share(paper: Paper, scale: str, wanted: Iterable[str] | None = None) -> None:
-    """Let experiments (None: all) have the committed runs of the paper's other ones, and of other scales, that are
-    theirs, too; one line for each that has got some."""
+    """Give experiments (None: all) those of their runs that are committed under another experiment of the paper or at
+    another scale; prints a line for each experiment that gets some."""
     from lab.judge import collecting
     from lab.judge.results import EVIDENCE
 
     everything = {(name, at): of_it for at in EVIDENCE for name, of_it in entries_of(paper, None, at).items()}
     for name in paper.experiments if wanted is None else wanted:
         if brought := collecting.share(name, scale, everything[name, scale], everything, paper.results):
-            print(f"{paper.name} {name}: {len(brought)} runs are committed runs of other experiments or scales")
+            print(f"{paper.name} {name}: {len(brought)} runs copied from other experiments or scales")
 
 
 def draw(paper: Paper, figures: Iterable[str], scale: str) -> None:
-    """Draw `figures` from the results at `scale`; one line for each, also for one whose results are not there."""
+    """Draw `figures` from the results at `scale`; prints a line for each, even if its results are missing."""
     from lab.judge.results import MissingData, Results
 
     for name in figures:
@@ -158,7 +158,7 @@ def draw(paper: Paper, figures: Iterable[str], scale: str) -> None:
 
 
 def redraw(paper: Paper, scale: str | None) -> None:
-    """Draw every figure at `scale`, or each at the scales that have results for it; pictures without data at quick."""
+    """Draw every figure at `scale`, or each at all scales that have its results; pictures without data, at quick."""
     for each in [scale] if scale else SCALES:
         there = {path.stem for path in paper.results.glob(f"{each}/*.csv")}
         needs = {name: set(figure.experiments) for name, figure in paper.figures.items()}
@@ -168,7 +168,7 @@ def redraw(paper: Paper, scale: str | None) -> None:
 
 
 def print_verdicts(paper: Paper, figures: Iterable[str]) -> None:
-    """Print what became of the claims about `figures`."""
+    """Print the verdicts on the claims about `figures`."""
     from lab.judge.claims import judged_text
 
     wanted = {plain(figure) for figure in figures}
@@ -176,8 +176,8 @@ def print_verdicts(paper: Paper, figures: Iterable[str]) -> None:
 
 
 def claim_pages(house: House) -> tuple[dict[Path, str], dict[str, Any]]:
-    """RESULTS.md, each paper's VERDICTS.md and README.md with its table: their texts, and the verdicts. Of a machine's
-    own results (not `house.committed`) all lie below runs/, without a README.md."""
+    """Texts of RESULTS.md, each paper's VERDICTS.md and README.md with its table; and the verdicts. For a machine's own
+    results (not `house.committed`), all lie below runs/, and there is no README.md."""
     from lab.judge import markdown
     from lab.sweep.prices import priced
 
@@ -188,7 +188,7 @@ def claim_pages(house: House) -> tuple[dict[Path, str], dict[str, Any]]:
 
 
 def write_claims(house: House, *, show: bool = False) -> None:
-    """Write the pages of verdicts; `show` prints what could be judged."""
+    """Write the pages of verdicts; `show` also prints the claims that could be judged."""
     from lab.judge.claims import judged_text
     from lab.judge.results import write_if_changed
 
@@ -205,6 +205,6 @@ def write_claims(house: House, *, show: bool = False) -> None:
 
 
 def shown(path: Path) -> str:
-    """Short form of a path for a message: relative to the working directory where it lies below it."""
+    """Path for a message: relative to the working directory if it lies below it."""
     relative = os.path.relpath(path)
     return str(path) if relative.startswith("..") else relative

@@ -1,8 +1,8 @@
-"""What the options of `make` and of the lab's command lines may be.
+"""Valid values of the options of `make` and of the lab's command lines.
 
-`make` asks before it installs anything, so this file needs nothing but Python:
+`make` checks them before it installs anything, so this file needs nothing but Python:
 
-    python3 -m lab.options SCALE=quick JOBS=two      says what is wrong with the first that is wrong
+    python3 -m lab.options SCALE=quick JOBS=two      prints the first mistake
 """
 
 import re
@@ -29,11 +29,11 @@ PATTERNS = {
     "n": (r"[1-9]\d*", "a number of runs to kill, 1 or more"),
     "seed": (r"\d*", "a number of 0 or more, the seed by which `make torture` chooses runs and moments to kill"),
 }
-"""Option -> how it is written, and in words. An empty value means the default."""
+"""Option -> its pattern, and the pattern in words. An empty value means the default."""
 
 
 def check(name: str, text: str) -> str:
-    """The value `text` of an option; UserError where it is none."""
+    """Return the value `text` of an option; UserError if it is not valid."""
     if name in CHOICES:
         return choose(name, text, CHOICES[name])
     pattern, right = PATTERNS[name]

@@ -1,5 +1,5 @@
-"""The papers there are, and where their things lie. A paper is a folder of papers/ whose evidence/ has experiments.py,
-figures.py and claims.py; none is listed anywhere."""
+"""The papers, and where their files lie. A paper is any folder of papers/ whose evidence/ has experiments.py,
+figures.py and claims.py; there is no list of them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Choice = Mapping[str, Callable[[Any], bool]]
 
 
 def every(entry: Any) -> bool:
-    """Wants every entry of an experiment."""
+    """Choose every entry of an experiment."""
     return True
 
 
 @dataclass(frozen=True)
 class House:
-    """Where things lie. Tests build one around papers of their own."""
+    """Where things lie. Tests build their own, around toy papers."""
 
     package: str = "papers"  # importable package that holds the papers
     root: Path = ROOT  # of README.md and RESULTS.md
@@ -37,7 +37,7 @@ class House:
     committed: bool = True  # results and figures of the papers' evidence/; else this machine's own, below `runs`
 
     def papers(self) -> dict[str, Paper]:
-        """Every folder of `package` that has the three files of a paper, by name."""
+        """Name -> every folder of `package` that has a paper's three files."""
         folders = [Path(folder) for folder in importlib.import_module(self.package).__path__]
         found = [path for folder in folders for path in sorted(folder.iterdir())]
         papers = [Paper(self, path) for path in found if all((path / "evidence" / file).is_file() for file in FILES)]
@@ -46,7 +46,7 @@ class House:
 
 @dataclass(frozen=True)
 class Paper:
-    """One room. Its modules are imported when they are asked for: `list` need not load torch."""
+    """A paper's room. Its modules are imported when needed, so `list` does not load torch."""
 
     house: House
     folder: Path
@@ -76,7 +76,7 @@ class Paper:
 
     @cached_property
     def headline(self) -> Choice:
-        """Figures that `make reproduce` draws, with those of their runs that it trains; all where none are named."""
+        """Figures that `make reproduce` draws, and which of their runs it trains; default: all."""
         return getattr(self._module("experiments"), "HEADLINE", dict.fromkeys(self.figures, every))
 
     @cached_property
@@ -89,12 +89,12 @@ class Paper:
 
     @cached_property
     def summary(self) -> Any:
-        """Sentences about the verdicts, each with those that it rests on; see lab.judge.claims.summary."""
+        """Sentences about the verdicts, each with the verdicts behind it; see lab.judge.claims.summary."""
         return getattr(self._module("claims"), "SUMMARY", {})
 
     @property
     def verdicts(self) -> Path:
-        """The page of its verdicts."""
+        """Page of its verdicts."""
         return self.folder / "VERDICTS.md" if self.house.committed else self.house.runs / f"verdicts/{self.name}.md"
 
     def picture(self, figure: str, scale: str) -> Path:
@@ -111,12 +111,12 @@ def judge(paper: Paper) -> list[tuple[Any, Any]]:
 
 
 def plain(name: str) -> str:
-    """Spelling in which names are compared: lower case, with hyphens, as in Make targets."""
+    """Normalise a name for comparison: lower case, with hyphens, as in Make targets."""
     return name.lower().replace("_", "-")
 
 
 def choose(kind: str, name: str, valid: Iterable[str]) -> str:
-    """The member of `valid` called `name`; `-`, `_` and case are one. UserError lists the right ones."""
+    """Return the member of `valid` called `name`, ignoring case and `-` versus `_`. UserError lists the valid ones."""
     byplain = {plain(right): right for right in valid}
     if plain(name) in byplain:
         return byplain[plain(name)]

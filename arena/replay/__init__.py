@@ -1,1 +1,1 @@
-"""Replay ideas of different families side by side: what comes next, how much it counts, under which goal."""
+"""Replay ideas of different families side by side: what is replayed next, how much it counts, under which goal."""

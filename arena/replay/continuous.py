@@ -1,4 +1,4 @@
-"""SAC of the NERS room with any sampler, on tasks whose states and actions are vectors."""
+"""The NERS room's SAC with any sampler, on tasks whose states and actions are vectors."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from papers.ners.agents.sac import LR, SAC
 from papers.ners.samplers.batch import Batch
 
 TOLD = frozenset({"td_error", "target"})
-"""Signals of the loop itself."""
+"""Signals that the loop provides itself."""
 PROVIDES = TOLD | {"step", "target_td_error", "episode", "evaluation", "errors", "ratio", "divergence"}
 HIDDEN = (64, 64)
-"""Units of the networks: small ones, so that a run takes a minute."""
+"""Units of the networks, kept small so that a run takes a minute."""
 
 
 class SACTrainer(train.Trainer):
@@ -52,7 +52,7 @@ class SACTrainer(train.Trainer):
         return self.memory["state"].shape[1]
 
     def statistics(self) -> dict[str, float]:
-        """With every STATISTICS_EVERY-th evaluation, and the last: scores, and what the sampler did; else nothing."""
+        """Scores, and what the sampler did, at every STATISTICS_EVERY-th evaluation and the last; otherwise empty."""
         if self.evaluations % train.STATISTICS_EVERY and self.t < self.config.steps:
             return {}
         return self.scores() | self.sampler.metrics()
@@ -67,7 +67,7 @@ class SACTrainer(train.Trainer):
         )
 
     def targets_of(self, slots: np.ndarray) -> np.ndarray:
-        """With the noise that the agent draws next: it will draw it again."""
+        """Targets with the noise that the agent draws next; its generator is rewound, so it draws the same again."""
         state = self.agent.noise.get_state()
         y = self.agent.targets(self.batch(slots, np.ones(len(slots), np.float32)))
         self.agent.noise.set_state(state)
@@ -86,7 +86,7 @@ class SACTrainer(train.Trainer):
 
 
 class ReferTrainer(SACTrainer):
-    """SAC under ReF-ER's rules: the agent is told which transitions it learns from."""
+    """A run of SAC under ReF-ER's rules: the agent is told from which transitions it learns."""
 
     agent_class = ReferSAC
 
@@ -96,5 +96,5 @@ class ReferTrainer(SACTrainer):
 
     def _rollout(self, start: int, rng: np.random.Generator | None = None) -> float:
         total = super()._rollout(start, rng)
-        self.agent.last = None  # what it did in an evaluation is no behaviour of training
+        self.agent.last = None  # actions of an evaluation are not training behaviour
         return total

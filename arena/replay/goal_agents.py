@@ -1,7 +1,7 @@
-"""The two agents of the hindsight room, with any sampler: double DQN that flips bits, DDPG that throws a ball.
+"""The hindsight room's two agents with any sampler: double DQN for bit flipping, DDPG for ball throwing.
 
-Without hindsight, each episode enters the memory step by step in the order of time. With it, virtual transitions
-follow, which belong to no order: ideas that read steps cannot be joined with hindsight here (ideas.py).
+Without hindsight, each episode enters the memory step by step, in temporal order. With it, virtual transitions follow,
+which have no order, so ideas that read steps cannot be combined with hindsight here (ideas.py).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from papers.bias_reduced_her import train, train_bitflip
 from papers.bias_reduced_her.agents.ddpg import Batch
 
 TOLD = frozenset({"td_error"})
-"""Signals of the loops themselves."""
+"""Signals that the loops provide themselves."""
 PROVIDES = TOLD | {"step", "target", "target_td_error", "episode", "evaluation", "errors", "goals"}
 
 
 class GoalTrainer:
-    """What both share, beside their room's trainer. The return of an evaluation is the share of successes."""
+    """What both trainers add to their room's. The return of an evaluation is the share of successes."""
 
     config: Any
     memory: Any
@@ -88,8 +88,8 @@ class BitFlipTrainer(GoalTrainer, train_bitflip.Trainer):
 
 
 class ThrowTrainer(GoalTrainer, train.Trainer):
-    """A run on a ball-throwing task. What it says of transitions is by the running averages of the critic's
-    normalisation; the TD errors of its loop are by the batch's, as the update computes them."""
+    """A run on a ball-throwing task. What samplers ask for is computed with the running averages of the critic's
+    normalisation; the TD errors of the loop use the batch's averages, as the update computes them."""
 
     def __init__(self, config: Any, join: Join):
         super().__init__(config)

@@ -1,7 +1,7 @@
-"""The replay ideas of the arena by name, each with one setting for all tasks: the default of the paper that it is from.
+"""The arena's replay ideas by name, each with one setting for all tasks: the default of its paper.
 
-An idea is joined with an agent by `make`, which gets the agent's trainer. What an idea needs and an agent does not give
-makes the pair impossible: `refusal` says so in a line.
+An idea's `make` joins it with an agent, given the agent's trainer. A pair is impossible if the idea needs something
+that the agent does not provide; `refusal` says so in one line.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from papers.ter.replay.graph import RandomProjection, TransitionGraph
 from papers.ter.topological import TER
 
 CANDIDATES = 20_000
-"""IER looks for pivots among so many; only the memory of Hand is larger."""
+"""Transitions among which IER looks for pivots; only Hand's memory is larger."""
 FAMILIES = ("order", "weight", "relabel", "forget")
 NEEDED = {
     "targets": "a learner that accepts the targets of the sampler",
@@ -42,15 +42,15 @@ NEEDED = {
     **dict.fromkeys(("ratio", "divergence"), "a policy whose actions have a density, as those stored had"),
     "goals": "a task with goals and its compute_reward",
 }
-"""What the needs are that some agent here does not meet."""
+"""Descriptions of the needs that some agent here does not meet."""
 
 
 @dataclass(frozen=True)
 class Joining:
-    """What the maker of an idea gets.
+    """What an idea's `make` gets.
 
-    one: the agent's trainer (`joined.Learner`), complete but for its sampler. huber_delta: where its loss bends;
-    None where it is the square. seen: what NERS and ERO read.
+    one: the agent's trainer (`joined.Learner`), complete except for its sampler. huber_delta: where its Huber loss
+    bends; None for a squared loss. seen: what NERS and ERO read.
     """
 
     one: Any
@@ -63,19 +63,19 @@ class Joining:
 
     @functools.cached_property
     def rng(self) -> np.random.Generator:
-        """Of the draws of batches."""
+        """Generator that draws batches."""
         return self.streams.numpy("replay")
 
     @property
     def annealed(self) -> dict[str, Any]:
-        """Beta of importance weights reaches 1 at the end of training; TD errors are not clipped."""
+        """Settings: beta of importance weights reaches 1 at the end of training; TD errors are not clipped."""
         return {"beta_steps": max(self.one.updates, 1), "clip": None}
 
 
 @dataclass(frozen=True)
 class Idea:
-    """kind: its sampler. make: joins it. relabel: the hindsight room's name of the kind of hindsight that relabels what
-    is stored; "none": nothing is."""
+    """kind: its sampler. make: joins it. relabel: hindsight that relabels what is stored, by the hindsight room's name;
+    "none" without."""
 
     family: str
     text: str
@@ -93,7 +93,7 @@ def _per(j: Joining) -> PrioritizedSampler:
 
 
 def _rank(j: Joining) -> Sampler:
-    # alpha 0.7, beta 0.5: their Table 3 for the variant by rank
+    # alpha 0.7, beta 0.5: their Table 3, rank-based variant
     return RankBasedSampler(j.one.capacity, j.rng, 0.7, 0.5, beta_steps=max(j.one.updates, 1))
 
 
@@ -144,7 +144,7 @@ def _refer(j: Joining) -> Sampler:
 
 
 class _Relabelled(UniformSampler):
-    """Stands for what a relabeller needs, whatever samples underneath."""
+    """Declares what a relabeller needs, whichever sampler is underneath."""
 
     needs = frozenset({"goals"})
 
@@ -178,7 +178,7 @@ IDEAS: dict[str, Idea] = {
 
 
 def refusal(name: str, env: str, agent: str, provided: frozenset[str]) -> str:
-    """Why the idea cannot be joined with the agent of the task `env`, which gives what `provided` says; "": it can."""
+    """Say why the idea cannot be joined with the agent of task `env`, which gives `provided`; "" if it can."""
     lacking = missing(IDEAS[name].kind, provided)
     if not lacking:
         return ""

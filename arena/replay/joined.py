@@ -1,8 +1,8 @@
-"""Between an agent and any sampler: what the sampler needs and the agent's loop does not say is found out here.
+"""Adapter between an agent and any sampler: computes what the sampler needs and the agent's loop does not provide.
 
-The loops of the rooms tell their samplers little more than TD errors. What else an idea reads (steps, targets, what the
-target network says, reward and time) follows from the memory and the networks, just before the update. A meter counts
-what is replayed, for all samplers alike.
+The rooms' loops tell their samplers little more than TD errors. Whatever else an idea reads (steps, targets, the target
+network's values, reward and time) is computed from the memory and the networks just before the update. A meter counts
+what is replayed, in the same way for all samplers.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from common.replay.trail import FOLLOWS, Trail
 
 
 class Learner(Protocol):
-    """What an agent's trainer can say of transitions in given slots [n]. Nothing that it says changes the agent."""
+    """What an agent's trainer can say about the transitions in given slots [n]. Asking does not change the agent."""
 
     def step_of(self, slot: int, last: bool) -> Step:
-        """The transition in a slot; last: it is the last one of its episode, as far as that must be known."""
+        """The transition in a slot; last: whether it is the last of its episode, where that matters."""
 
     def targets_of(self, slots: np.ndarray) -> np.ndarray:
         """Today's targets y, float32 [n]."""
 
     def q_of(self, slots: np.ndarray) -> np.ndarray:
-        """Q(s, a), float32 [n], or [2, n] where there are two critics."""
+        """Q(s, a), float32 [n], or [2, n] with two critics."""
 
     def target_q_of(self, slots: np.ndarray) -> np.ndarray:
         """The same by the target network."""
 
 
 def td_errors(learner: Learner, slots: np.ndarray) -> np.ndarray:
-    """|y - Q(s, a)| of the transitions in `slots` [n], the mean over critics: what LaBER asks of large batches."""
+    """|y - Q(s, a)| of the transitions in `slots` [n], averaged over critics; LaBER and IER read it."""
     return _size(learner.targets_of(slots) - learner.q_of(slots))
 
 
@@ -47,11 +47,11 @@ def _size(errors: np.ndarray) -> np.ndarray:
 
 
 class Seen:
-    """What NERS and ERO read of transitions: reward and time step of each and, where states and actions are vectors,
-    these. The time step is the share of the time limit.
+    """What NERS and ERO read: each transition's reward and time step and, if they are vectors, its states and action.
+    The time step is given as a share of the time limit.
 
-    horizon: time limit in steps. memory, fields: the ring, and its fields with state, action and next state; None
-    where there are no vectors: then only the samplers' few features can be used.
+    horizon: time limit in steps. memory, fields: the ring, and its fields with state, action and next state; without
+    vectors None, and only the samplers' few features can be used.
     """
 
     def __init__(self, capacity: int, horizon: int, memory: Ring | None = None, fields: Sequence[str] = ()):
@@ -83,7 +83,7 @@ class Seen:
 class Joined(Sampler):
     """A sampler as the agent of `learner` sees it.
 
-    told: signals that the agent's own loop gives to `update`. seen: is told of every step, too.
+    told: signals that the agent's own loop passes to `update`. seen: receives every step, too.
     """
 
     def __init__(self, sampler: Sampler, learner: Learner, capacity: int, told: frozenset[str], seen: Seen | None):
@@ -106,7 +106,7 @@ class Joined(Sampler):
         self.sampler.add(index, step)
 
     def extend(self, indices: np.ndarray) -> None:
-        """As `add`, for the slots `indices` [n]: all steps of one episode in their order, where steps are read."""
+        """As `add`, for the slots `indices` [n]; if steps are read, these are one whole episode in its order."""
         self.meter.add(indices)
         if not self._reads_steps and hasattr(self.sampler, "extend"):
             self.sampler.extend(indices)
@@ -149,7 +149,7 @@ class Joined(Sampler):
         self.sampler.synced()
 
     def metrics(self) -> dict[str, float]:
-        """The meter's, and what the sampler says of itself."""
+        """Metrics of the meter and of the sampler."""
         return self.meter.metrics() | self.sampler.metrics()
 
     def probabilities(self) -> np.ndarray | None:

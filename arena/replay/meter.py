@@ -1,4 +1,4 @@
-"""What a sampler does, whichever it is: how often it replays what, how old that is, how even its choice is."""
+"""Measure what any sampler does: how often it replays what, how old that is, how even its choice is."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import numpy as np
 
 
 class Meter:
-    """Follows the transitions through the slots of a memory, and the draws. A *window* ends with `metrics`."""
+    """Track the transitions in a memory's slots, and the draws. A *window* ends with each call of `metrics`."""
 
     def __init__(self, capacity: int):
         self.number = np.full(capacity, -1)
-        """Of the transition in each slot, counted as they came."""
+        """Number of the transition in each slot, in order of arrival."""
         self.times = np.zeros(capacity, np.int64)
         """How often the transition in each slot has been replayed."""
         self.added = self.draws = self.ever = 0
-        """Transitions stored so far, replays so far, and transitions that were replayed at least once."""
+        """Transitions stored so far, replays so far, and transitions replayed at least once."""
         self._forget_window()
 
     def _forget_window(self) -> None:
@@ -22,13 +22,13 @@ class Meter:
         self._age = self._share = 0.0
 
     def add(self, slots: np.ndarray) -> None:
-        """New transitions came into `slots` [n], in this order."""
+        """Record new transitions in `slots` [n], in this order."""
         self.number[slots] = self.added + np.arange(len(slots))
         self.times[slots] = 0
         self.added += len(slots)
 
     def draw(self, slots: np.ndarray, weights: np.ndarray) -> None:
-        """The transitions in `slots` [n] are replayed, and their losses weighted by `weights` [n]."""
+        """Record a replay of the transitions in `slots` [n], whose losses are weighted by `weights` [n]."""
         numbers = self.number[slots]
         different, counts = np.unique(slots, return_counts=True)
         self.ever += int((self.times[different] == 0).sum())
@@ -40,10 +40,10 @@ class Meter:
         self._share += float(w.sum() ** 2 / max(len(w) * np.square(w).sum(), 1e-300))
 
     def metrics(self) -> dict[str, float]:
-        """Of all training: ``replays``, replays per stored transition, and ``replayed``, the share of transitions ever
-        replayed. Of the window, which ends: ``age``, the mean number of transitions that came after a replayed one;
-        ``entropy`` of the empirical law of what was replayed, in nats; ``weighed``, the effective size of a batch under
-        its weights as a share of it, 1 where all weights are equal. {} when nothing was replayed in the window."""
+        """Since the start: ``replays``, replays per stored transition, and ``replayed``, the share of transitions ever
+        replayed. Over the window, which ends here: ``age``, the mean number of transitions newer than a replayed one;
+        ``entropy`` of the empirical distribution of replays, in nats; ``weighed``, the effective size of a weighted
+        batch as a share of its size, 1 if all weights are equal. {} if nothing was replayed in the window."""
         if not self._drawn:
             return {}
         numbers = np.concatenate(self._drawn)

@@ -1,8 +1,8 @@
-"""SAC under the rules of ReF-ER: how likely each stored action is now decides what its transition may teach.
+"""SAC under ReF-ER's rules: a transition is learnt from only if its action is still likely enough.
 
-Behaviour is a Gaussian before its tanh, and was uniform during the random steps at the beginning. Rule 1 takes far
-transitions out of the losses of critics and actor; Rule 2 adds the divergence of the policy from the behaviour to the
-actor's loss. Draws are uniform. The learning rate is not annealed, and the temperature's loss is left as it is.
+The behaviour policy is a Gaussian before its tanh, and uniform during the random steps at the beginning. Rule 1 removes
+far transitions from the losses of critics and actor; Rule 2 adds the policy's divergence from the behaviour to the
+actor's loss. Draws are uniform. The learning rate is not annealed, and the temperature's loss is unchanged.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from papers.ners.samplers.batch import Batch, Signals, signals_of
 from papers.ref_er.refer import ReFER
 
 EDGE = 1.0 - 1e-6
-"""Largest size of an action that is traced back through tanh."""
+"""Largest size of an action whose tanh is inverted; larger ones are clipped."""
 LARGEST = 20.0
-"""Of the logarithm of an importance weight, on either side: beyond, the transition is far in any case."""
+"""Bound on the size of an importance weight's logarithm; beyond it, the transition is far in any case."""
 
 
 class Behaviour(UniformSampler):
-    """Uniform draws, and of every transition by which behaviour its action was taken.
+    """Uniform draws, and a record of the behaviour policy that took each transition's action.
 
-    It is told after every update how likely the actions are by the policy of today, and moves beta of Rule 2 on.
+    After every update, it receives the current policy's importance weights, and anneals beta of Rule 2.
     """
 
     needs = frozenset({"step", "ratio", "divergence"})
@@ -45,7 +45,7 @@ class Behaviour(UniformSampler):
         """Whether the action was drawn uniformly from [-1, 1]."""
         self.rho = np.ones(capacity)
         self.batch = np.empty(0, np.int64)
-        """Slots of the batch that is being learnt from."""
+        """Slots of the current batch."""
         agent.behaviour = self
 
     def add(self, index: int, step: Step | None = None) -> None:
@@ -60,11 +60,11 @@ class Behaviour(UniformSampler):
         self.agent.last = None
 
     def look_at(self, slots: np.ndarray) -> None:
-        """The agent is about to learn from `slots` [n]."""
+        """Note that the agent is about to learn from `slots` [n]."""
         self.batch = slots
 
     def found(self, rho: np.ndarray) -> None:
-        """Importance weights [n] of the batch by the policy of today."""
+        """Store the batch's importance weights [n] under the current policy."""
         self.rho[self.batch] = rho
         self.refer.anneal(self.stored)
         far = self.stored - int(self.refer.near(self.rho[: self.stored]).sum())
@@ -76,7 +76,7 @@ class Behaviour(UniformSampler):
 
 
 class ReferSAC(SAC):
-    """SAC that keeps the distribution of its last action, and follows both rules."""
+    """SAC that records the distribution of its last action, and follows both rules."""
 
     behaviour: Behaviour
 
@@ -84,7 +84,7 @@ class ReferSAC(SAC):
         super().__init__(n_states, n_actions, **settings)
         self.n_actions = n_actions
         self.last: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
-        """Of the action taken last: before its tanh, mean, logarithm of the deviation; None for one not its own."""
+        """Last action before its tanh, with mean and log standard deviation; None if the agent did not choose it."""
 
     def act(self, state: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
         if rng is None:
@@ -96,17 +96,17 @@ class ReferSAC(SAC):
         return np.tanh(u)
 
     def likelihood(self, state: Tensor) -> tuple[Tensor, Tensor]:
-        """Of the batch's transitions [n], whose states are `state` [n, s]: the logarithm of pi(a|s) / mu(a|s), and
-        what falls with the divergence KL(mu || pi): for a Gaussian mu the divergence itself, for the uniform one
-        -log pi(a|s), whose mean over actions drawn by mu is the divergence up to a constant."""
+        """For the batch's transitions [n] with states `state` [n, s]: log pi(a|s) / mu(a|s), and a term that falls with
+        KL(mu || pi). For a Gaussian mu it is the divergence itself; for the uniform mu it is -log pi(a|s), whose mean
+        over actions drawn from mu is the divergence up to a constant."""
         b = self.behaviour
         u, old_mean, old_log_std = (torch.from_numpy(x[b.batch]) for x in (b.before_tanh, b.mean, b.log_std))
         random = torch.from_numpy(b.random[b.batch])
         mean, log_std = self.actor(state).chunk(2, dim=1)
         log_std = log_std.clamp(*LOG_STD)
         new = _log_normal(u, mean, log_std)
-        slope = 2.0 * (math.log(2.0) - u - torch.nn.functional.softplus(-2.0 * u)).sum(dim=1)  # of tanh, its logarithm
-        uniform = -self.n_actions * math.log(2.0) + slope  # density of u where a = tanh u is uniform
+        slope = 2.0 * (math.log(2.0) - u - torch.nn.functional.softplus(-2.0 * u)).sum(dim=1)  # log slope of tanh
+        uniform = -self.n_actions * math.log(2.0) + slope  # log density of u if a = tanh u is uniform
         old = torch.where(random, uniform, _log_normal(u, old_mean, old_log_std))
         variance_ratio = (2.0 * (old_log_std - log_std)).exp()
         squares = ((old_mean - mean) * (-log_std).exp()).square()

@@ -1,7 +1,7 @@
-"""The tasks of the arena. A task fixes its agent, the agent's settings and how long a run is.
+"""The arena's tasks. A task fixes its agent, the agent's settings and the length of a run.
 
-Lengths were set by what a run with uniform replay costs, see README.md. Where a setting is not given here, the default
-of the agent's room holds.
+Lengths were chosen by the cost of a run with uniform replay, see README.md. Settings not given here have the defaults
+of the agent's room.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ BUDGETS = ("smoke", "quick")
 
 @dataclass(frozen=True)
 class Agent:
-    """One kind of agent.
+    """A kind of agent.
 
-    train, replay_bytes: of its room. provides: what it gives to samplers; told: the signals among it that its
-    loop tells by itself. unit: what a step of a run is.
+    train, replay_bytes: its room's functions. provides: what it gives to samplers; told: those of the signals that its
+    loop passes on itself. unit: what a step of a run is.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Agent:
     unit: str = "step"
 
     def steps(self, config: Any) -> int:
-        """How many a run has."""
+        """Number of steps of a run."""
         if self.unit == "step":
             return config.steps
         return config.epochs * config.cycles * config.episodes
@@ -62,8 +62,8 @@ DDPG = Agent(
 
 @dataclass(frozen=True)
 class Task:
-    """trainer: makes a run of a room's config and a join. config: the room's, at quick. smoke: what differs there.
-    score: the metric by which ideas are compared."""
+    """trainer: makes a run from a room's config and a join. config: the room's, at quick. smoke: settings that differ
+    at smoke. score: the metric by which ideas are compared."""
 
     agent: Agent
     trainer: Callable[[Any, tile_dqn.Join], Any]
@@ -73,14 +73,14 @@ class Task:
 
 
 KNOWN = "normalized_return_known"
-"""Return on the levels that were trained on, few of which are learnt in a minute; 0 to 1."""
+"""Return, 0 to 1, on the levels of training, few enough to be learnt in a minute."""
 SMALL_DQN: dict[str, Any] = dict(
     steps=480, capacity=400, warmup=160, epsilon_steps=300, target_interval=100, eval_every=240, eval_episodes=3
 )
 
 
 def _tiles(config: Any, steps: int, **changed: Any) -> Any:
-    """Schedules in shares of the run: nothing is forgotten, exploration falls over half of it, ten evaluations."""
+    """Set schedules as shares of the run: nothing is forgotten, exploration decays over half of it, ten evaluations."""
     usual: dict[str, Any] = dict(
         method="uer", steps=steps, capacity=steps, warmup=steps // 20, epsilon_steps=steps // 2, target_interval=500,
         eval_every=steps // 10, eval_episodes=20, network="codes", scale_output=True, batch_size=32,
@@ -89,13 +89,13 @@ def _tiles(config: Any, steps: int, **changed: Any) -> Any:
 
 
 def _crossing(env: str, steps: int) -> Task:
-    """The loss bends at the largest return: with the bend at 1 nobody learns a crossing in such a time."""
+    """The Huber loss bends at the largest return; with the bend at 1, no agent learns a crossing in this time."""
     config = dqn.Config(env, huber_delta=float(MiniGridTask(env).max_steps))
     return Task(DQN, tile_dqn.TileTrainer, _tiles(config, steps), SMALL_DQN, "normalized_return")
 
 
 def _sac(env: str, steps: int) -> Any:
-    """Scores every 1,000 steps, for the first time when the random steps are over."""
+    """Scores come every 1,000 steps, first at the end of the random steps."""
     return sac.Config(
         env, "random-iid", "sac", steps=steps, random_steps=1_000, capacity=steps, batch_size=64, eval_every=200,
         score_starts=3,
@@ -129,7 +129,7 @@ TASKS: dict[str, Task] = {
 
 
 def room_config(env: str, idea: str, seed: int, steps: int | None, budget: str) -> Any:
-    """The config of the agent's room for a run of the arena. steps: None takes the task's."""
+    """Config of the agent's room for a run of the arena. steps: None takes the task's."""
     task = TASKS[env]
     config = replace(task.config, seed=seed, **(task.smoke if budget == "smoke" else {}))
     if task.agent.unit == "episode":
@@ -142,7 +142,7 @@ def room_config(env: str, idea: str, seed: int, steps: int | None, budget: str) 
 
 
 def make(env: str, idea: str, config: Any) -> Any:
-    """A run of the task's agent with the idea; config: as `room_config` gives it."""
+    """Create the task's trainer with the idea; config: from `room_config`."""
     task = TASKS[env]
     trainer = continuous.ReferTrainer if idea == "refer" else task.trainer
 

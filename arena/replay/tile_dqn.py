@@ -1,4 +1,4 @@
-"""Double DQN of the TER room on worlds made of tiles, with any sampler: MiniGrid, Sokoban and the chain of states."""
+"""The TER room's double DQN with any sampler, on environments made of tiles: MiniGrid, Sokoban and NChain."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from papers.ter.worlds.sokoban import Sokoban
 from papers.ter.worlds.tiles import TileWorld
 
 TOLD = frozenset({"td_error", "q"})
-"""Signals of the loop itself."""
+"""Signals that the loop provides itself."""
 PROVIDES = TOLD | {"step", "target", "target_td_error", "episode", "evaluation", "values", "errors", "targets"}
 
 Join = Callable[[Any], Sampler]
-"""Makes the sampler of a trainer that is complete but for it."""
+"""Makes the sampler of a trainer that is otherwise complete."""
 
 
 class TileTrainer(train.Trainer):
-    """A run on MiniGrid or another world of tiles."""
+    """A run on MiniGrid or another environment of tiles."""
 
     def __init__(self, config: Any, join: Join, make_world: type[TileWorld] = MiniGrid):
         super().__init__(config, make_world)
-        self.sampler = join(self)  # in the place of the one that the room has made
+        self.sampler = join(self)  # replaces the room's
 
     @property
     def capacity(self) -> int:
@@ -81,11 +81,11 @@ SokobanTrainer = functools.partial(TileTrainer, make_world=Sokoban)
 
 
 class TileChain(NChain):
-    """NChain as a row of tiles: 1 where the agent is, 0 elsewhere. In `info`: ``tiles``, which are the observation, and
-    ``success`` at the end."""
+    """NChain as a row of tiles: 1 where the agent is, 0 elsewhere. `info` has ``tiles``, which are the observation, and
+    ``success``, true at the end of the chain."""
 
     tiles = np.zeros((2, 8, 8, 3), np.uint8)
-    """Pictures of the tile codes; the network on tile codes counts them alone."""
+    """Pictures of the tile codes; the network on codes uses only their number."""
 
     def __init__(self, n: int):
         super().__init__(n)

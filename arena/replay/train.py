@@ -1,9 +1,9 @@
-"""Train the agent of a task with one of the replay ideas, and measure how well it does and what the idea replays.
+"""Train a task's agent with one of the replay ideas; measure how well it does and what the idea replays.
 
     .venv/bin/python -m arena.replay.train --env NChain-20 --idea ter --seed 0
 
-The ideas are in ideas.py, the tasks with their agents in tasks.py. Loop, world and networks are those of the agent's
-own room; the sampler is put in between (joined.py), and counted by a meter that is the same for all (meter.py).
+The ideas are in ideas.py, the tasks with their agents in tasks.py. Loop, environment and networks are those of the
+agent's room; joined.py puts the sampler in between, and meter.py measures all samplers alike.
 """
 
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ from lab.run.settings import Count, check
 
 @dataclass(frozen=True)
 class Config:
-    """Every setting of a run. The agent's settings are the task's, an idea's are the same on all tasks."""
+    """Every setting of a run. The task fixes the agent's settings; an idea's are the same on all tasks."""
 
     env: Literal[tuple(TASKS)] = "NChain-20"  # type: ignore[valid-type]
-    """Task, which fixes the agent."""
+    """Task; it fixes the agent."""
     idea: Literal[tuple(IDEAS)] = "uniform"  # type: ignore[valid-type]
     """Replay idea."""
     seed: int = 0
@@ -31,10 +31,10 @@ class Config:
     steps: Count | None = None
     """Length of the run in environment steps or, on tasks with goals, episodes; None takes the task's."""
     budget: Literal[BUDGETS] = "quick"  # type: ignore[valid-type]
-    """Settings of the task: those of the comparison, or tiny ones that only prove the wiring."""
+    """Settings of the task: those of the comparison, or tiny ones that only test the wiring."""
 
     def check(self) -> None:
-        """Raise UserError for a pair that cannot be joined, and for what the agent's room rejects."""
+        """Raise UserError for a pair that cannot be joined, and for settings that the agent's room rejects."""
         agent = TASKS[self.env].agent
         if why := refusal(self.idea, self.env, agent.name, agent.provides):
             raise UserError(why)
@@ -42,7 +42,7 @@ class Config:
 
     @property
     def method(self) -> str:
-        """What the laboratory calls a run after."""
+        """Label of the run in names and results."""
         return self.idea
 
 
@@ -51,13 +51,13 @@ def _room(config: Config):
 
 
 def replay_bytes(config: Config) -> int:
-    """Memory [bytes] of the full replay: a sweep adds up its runs before it starts them. NChain's is less than it
-    says, which is that of a larger grid."""
+    """Memory [bytes] of the full replay, which a sweep adds up before it starts. For NChain it is too high: that of a
+    larger grid."""
     return TASKS[config.env].agent.replay_bytes(_room(config))
 
 
 def main(config: Config, run_dir: Path, **options: Any) -> dict:
-    """Train in ``run_dir``, or go on there; returns the summary. See `lab.run.runs.execute`."""
+    """Train in ``run_dir``, or resume there; returns the summary. See `lab.run.runs.execute`."""
     check(config)
     task, room = TASKS[config.env], _room(config)
     return execute(

@@ -1,5 +1,5 @@
 """Claims of the papers, checked against results: a Claim's check reads tidy data and returns a Verdict. Most checks are
-data, see lab/judge/comparisons.py; the others are functions. lab/judge/markdown.py writes the pages."""
+data (see lab/judge/comparisons.py), the others functions. lab/judge/markdown.py writes the pages."""
 
 import functools
 import re
@@ -16,22 +16,22 @@ from lab.judge.verdicts import LEVEL, MARGIN, MIN_SEEDS, STATUSES, Verdict, fals
 
 KINDS = ("paper", "own", "surrogate", "wiring")
 HOLDS = {"reproduced": "holds", "not reproduced": "does not hold"}
-"""What is said of a surrogate, which speaks neither for nor against the paper."""
-NAMED = 3  # claims that a sentence about a paper names at most
+"""Words for a verdict in a surrogate, which speaks neither for nor against the paper."""
+NAMED = 3  # most claims that a sentence about a paper names
 
 
 @dataclass(frozen=True)
 class Claim:
     """One checkable statement. `check` may raise MissingData: the claim is then "not run".
 
-    kind: "paper" for what the paper says, in its words and at its budget or at one chosen before the data were seen;
-    "own" for what only we ask, or choose afterwards; "wiring" for what holds by construction. surrogate: what runs at
-    quick have in place of what the claim is about, such as a smaller world; judged on them, it is of the kind
-    "surrogate" and speaks neither for nor against the paper. counted_with: id of the claim whose runs and question
-    this one repeats; it is not counted again. scale: the smallest at which its runs are planned. scales: those at which
-    it can be judged, if not all: `long` says little about levels and times. reads: the experiments that hold its runs,
-    "a+b" where they are two, if they are not just those of its figure. tasks: those (`Entry.env`) that it is about, if
-    not all. headline: what the paper's abstract and introduction promise, named before any verdict was seen.
+    kind: "paper" for what the paper says, in its words, at its budget or one chosen before the data were seen; "own"
+    for our own questions and post hoc choices; "wiring" for what holds by construction. surrogate: what quick runs use
+    in place of the claim's subject, such as a smaller environment; a claim judged on them is of the kind "surrogate"
+    and speaks neither for nor against the paper. counted_with: id of the claim whose runs and question this one
+    repeats; it is not counted again. scale: the smallest at which its runs are planned. scales: those at which it can
+    be judged, if not all: `long` says little about levels and times. reads: the experiments with its runs ("a+b" for
+    two), if they are not those of its figure. tasks: those (`Entry.env`) that it is about, if not all. headline: what
+    the paper's abstract and introduction promise, named before any verdict was seen.
     """
 
     id: str
@@ -58,13 +58,13 @@ class Claim:
 
     @property
     def counts(self) -> bool:
-        """Whether it is counted among the paper's claims."""
+        """Whether it counts among the paper's claims."""
         return self.kind == "paper" and not self.counted_with
 
 
 def judge_of(claim: Claim, root: Path, room: str) -> tuple[str, str]:
-    """What judges it: a file below the repository, `root`, and a function. Of a claim that is data, the file of the
-    room's folder, `room`, that holds it; of a lambda, no name."""
+    """What judges a claim: a file, relative to the repository's `root`, and a function. For a claim that is data, the
+    file in the room's folder, `room`, that holds it, and no function; for a lambda, no function."""
     function: Any = claim.check
     if isinstance(function, Compare) and function.judge is None:
         files = sorted((root / room / "evidence").glob("claims*.py"))
@@ -79,35 +79,34 @@ def judge_of(claim: Claim, root: Path, room: str) -> tuple[str, str]:
 
 
 def planned_from(claims: Iterable[Claim], headline: Collection[str] = (), **ids: Iterable[str]) -> list[Claim]:
-    """The claims, some marked as headline claims, and some with the smallest scale that can decide them, by its name:
-    full=["fig5"]. ValueError for an unknown id."""
+    """Mark some claims as headline claims, and give some the smallest scale that can decide them, as full=["fig5"].
+    ValueError for an unknown id."""
     claims, scales = list(claims), {one: scale for scale, some in ids.items() for one in some}
     if unknown := {*headline, *scales} - {claim.id for claim in claims}:
-        raise ValueError(f"no claims are called {', '.join(sorted(unknown))}")
+        raise ValueError(f"unknown claims: {', '.join(sorted(unknown))}")
     return [replace(c, scale=scales.get(c.id, c.scale), headline=c.id in headline) for c in claims]
 
 
 def evaluate(claims: Iterable[Claim], results: Results) -> list[tuple[Claim, Verdict]]:
-    """Each claim with its verdict, from one of its scales: that at which most of its parts were run, of several the
-    best.
+    """Judge each claim at one of its scales: the one at which most of its parts were run, or the best of several such.
 
-    Data that are not there make it "not run"; any other error is a bug, and raised. ValueError when two have one id.
+    Missing data make it "not run"; any other error is a bug and raised. ValueError if two claims share an id.
     """
     found: dict[str, tuple[Claim, Verdict]] = {}
     for claim in claims:
         if claim.id in found:
-            raise ValueError(f"two claims are called {claim.id}")
+            raise ValueError(f"two claims have the id {claim.id}")
         verdicts = [_check(claim, reader) for reader in results.apart if reader.scales[0] in claim.scales]
         verdicts = verdicts or [Verdict("not run", note=f"not judged at {' or '.join(results.scales)}")]
         best = max(verdicts, key=lambda verdict: verdict.run)
-        best = best if best.run else verdicts[-1]  # of what was not run, the least that is missing
+        best = best if best.run else verdicts[-1]  # if nothing was run, the scale that lacks least
         found[claim.id] = claim, best
         if claim.surrogate and best.scale == "quick":
             note = "; ".join(filter(None, [claim.surrogate, best.note]))
             found[claim.id] = replace(claim, kind="surrogate"), replace(best, note=note)
     for claim, _ in found.values():
         if claim.counted_with and claim.counted_with not in found:
-            raise ValueError(f"{claim.id} is counted with {claim.counted_with}, which is no claim")
+            raise ValueError(f"{claim.id} is counted with {claim.counted_with}, which is not a claim")
     return list(found.values())
 
 
@@ -124,7 +123,7 @@ ByPaper = Mapping[str, list[tuple[Claim, Verdict]]]
 
 
 def _main(by_paper: ByPaper) -> ByPaper:
-    """The claims that are counted among the papers'; where no paper has any, as in a comparison of ours, our own."""
+    """The claims that count among the papers'; if no paper has any, as in a comparison of ours, our own."""
     kinds = ("paper",) if any(claim.counts for judged in by_paper.values() for claim, _ in judged) else ("own",)
     return {
         paper: [(claim, verdict) for claim, verdict in judged if claim.kind in kinds and not claim.counted_with]
@@ -133,15 +132,15 @@ def _main(by_paper: ByPaper) -> ByPaper:
 
 
 def threshold(by_paper: ByPaper) -> tuple[float, int, int]:
-    """The p value up to which comparisons of the papers' claims stay decided after Benjamini and Hochberg, how many
-    comparisons there are, and how many of them are decided without it."""
+    """(p value up to which comparisons of the papers' claims stay decided after Benjamini and Hochberg, number of
+    comparisons, number of those decided without the procedure)."""
     found = [part for judged in _main(by_paper).values() for _, verdict in judged for part in verdict.comparisons()]
     decided = sum(part.status in ("reproduced", "not reproduced") for part in found)
     return false_discovery_threshold(part.p for part in found if part.p is not None), len(found), decided
 
 
 def sentences(judged: Iterable[tuple[Claim, Verdict]]) -> list[str]:
-    """Three sentences on a paper, made of its verdicts: what holds here, what does not, what is open."""
+    """Three sentences on a paper's verdicts: what holds here, what does not, what is open."""
     counted = _main({"": list(judged)})[""]
     holds, partly, fails, undecided, unrun = (
         [claim.text for claim, verdict in counted if verdict.status == status] for status in STATUSES
@@ -157,12 +156,12 @@ def sentences(judged: Iterable[tuple[Claim, Verdict]]) -> list[str]:
 
 
 Written = Mapping[str, Mapping[str, Sequence[str]]]
-"""Sentences about verdicts, each with the verdicts that it rests on: status -> ids of claims."""
+"""Sentence about verdicts -> the verdicts on which it rests: status -> ids of claims."""
 
 
 def summary(judged: Iterable[tuple[Claim, Verdict]], written: Written) -> list[str]:
-    """The sentences that a room has written about its claims, numbers filled in ("{fig3.seeds}"); where one of the
-    verdicts that they rest on is another now, `sentences`."""
+    """The sentences that a room has written about its claims, with numbers filled in ("{fig3.seeds}"); `sentences` if
+    one of the verdicts behind them has changed."""
     judged = list(judged)
     found = {claim.id: verdict for claim, verdict in judged}
     rests = [(name, status) for each in written.values() for status, names in each.items() for name in names]
@@ -182,25 +181,25 @@ def _dear(claim: Claim, verdict: Verdict) -> bool:
 
 
 def status_of(claim: Claim, status: str) -> str:
-    """A verdict as it is said of a claim of this kind."""
+    """A verdict in words that suit the kind of claim."""
     if claim.kind == "surrogate":
         return f"{HOLDS.get(status, status)} in a surrogate"
     return status if claim.kind == "paper" else f"{status} ({claim.kind})"
 
 
 def ours_of(verdict: Verdict) -> str:
-    """Our number with its interval; of what was not run, its price."""
+    """Our number with its interval; the price if it was not run."""
     return f"{verdict.effect} {verdict.interval}".strip() or verdict.price
 
 
 def scale_of(claim: Claim, verdict: Verdict) -> str:
-    """At which scale it was judged; of what was not run, at which it could be."""
+    """Scale at which it was judged, or, if it was not run, could be."""
     return verdict.scale or {"long": "long or full", "full": "full only"}.get(claim.scale, claim.scale)
 
 
 def judged_text(by_paper: ByPaper, width: int = 110) -> str:
-    """The claims that could be judged, for a terminal of `width` columns: verdict, figure and claim, then the paper's
-    value, ours and what it rests on. Each paper's heading counts its claims by verdict."""
+    """Claims that could be judged, for a terminal of `width` columns: verdict, figure and claim, then the paper's
+    value, ours, seeds and steps. Each paper's heading counts its claims by verdict."""
     lines = []
     for paper, judged in by_paper.items():
         counts = Counter(verdict.status for _, verdict in judged)
@@ -230,7 +229,7 @@ EXPLANATION = """\
 
 
 def explanation(by_paper: ByPaper) -> str:
-    """What the verdicts mean, and how many of them are to be expected to be false; Markdown."""
+    """Markdown that explains the verdicts, and how many false ones to expect."""
     limit, n, decided = threshold(by_paper)
     own = n and all(claim.kind == "own" for judged in _main(by_paper).values() for claim, _ in judged)
     whose, false = "our own" if own else "the papers'", (1 - LEVEL) * n

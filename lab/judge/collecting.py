@@ -1,9 +1,9 @@
-"""Tidy results, written: finished runs of any machine become `<results>/<scale>/<experiment>.csv`.
+"""Write tidy results: finished runs of any machine become `<results>/<scale>/<experiment>.csv`.
 
-`collect` takes run directories, `share` what another experiment, or another scale, has of the same runs, `merge_trees`
-another tree. Beside each CSV lies `<experiment>.provenance.json`: where each run comes from.
+`collect` reads run directories, `share` the same runs in another experiment or at another scale, `merge_trees` another
+tree. Beside each CSV, `<experiment>.provenance.json` says where each run comes from.
 
-Who changes a tree holds the lock of its file `.lock`, so that two processes lose nothing of each other.
+A process that changes a tree holds the lock of its file `.lock`, so two processes lose none of each other's changes.
 """
 
 import csv
@@ -25,12 +25,12 @@ from lab.sweep.entry import Entry
 
 
 class Collected(NamedTuple):
-    """What `collect` has made of an experiment."""
+    """Outcome of `collect` for an experiment."""
 
     path: Path | None
-    """The file with its results; None: there are none."""
+    """File with its results; None if there are none."""
     refused: list[str]
-    """A line for every finished run that was skipped: which, and why."""
+    """A line for every finished run that was skipped, and why."""
 
 
 def collect(
@@ -45,11 +45,11 @@ def collect(
 ) -> Collected:
     """Merge the finished runs among `entries` into `<results_root>/<scale>/<experiment>.csv`.
 
-    Rows of runs that are in the file already stay, also where they are not in `runs_root` (other machines, deleted
-    runs). Refused are runs of other sources than today's (unless stale="keep"), with uncommitted changes, of an unknown
-    commit, and those that are in the file with other values.
-    own: a machine's own results, a function of the runs that are there: what was in the file does not count, and
-    uncommitted changes are welcome.
+    Rows already in the file stay, even if their runs are not in `runs_root` (other machines, deleted runs). A run is
+    refused if its sources are not today's (unless stale="keep"), if its code was not committed or its commit is
+    unknown, or if the file has other values for it.
+    own: collect a machine's own results, from its present runs alone: the file is written anew, and uncommitted code is
+    fine.
     """
     path, runs_root = csv_path(results_root, experiment, scale), Path(runs_root)
     directories: dict[str, Path] = {}
@@ -91,12 +91,12 @@ def collect(
 
 
 def _why_not(entry: Entry, runs_root: Path, content: dict[str, Any], own: bool, keep: bool) -> str:
-    """Why a finished run is no result; "" when it is one. content: of its config.json."""
+    """Say why a finished run is refused; "" if it is not. content: of its config.json."""
     reason = entry.state(runs_root).reason
     if reason and not keep:
         return f"it is stale, {reason}"
     if not own and any(attempt.get("commit", UNKNOWN) == UNKNOWN for attempt in attempts(content)):
-        return "nobody knows its commit"
+        return "its commit is unknown"
     if not own and any(attempt.get("dirty", True) for attempt in attempts(content)):
         return "its code was not committed"
     return ""
@@ -109,13 +109,12 @@ def share(
     others: Mapping[tuple[str, str], Iterable[Entry]],
     results_root: Path,
 ) -> list[str]:
-    """Bring into an experiment's results what it lacks and another experiment, or another scale, has: a run of the same
-    config, which is the same run under another label. Returns the labels of the runs that were brought, as
-    "method|env|seed".
+    """Copy missing runs into an experiment's results from other experiments or scales that have them: a run of the same
+    config is the same run under another label. Returns the labels of the copied runs, as "method|env|seed".
 
-    others: (experiment, scale) -> entries. Left alone are runs that today's code would not make, and entries that are
-    not `shared`. Where nothing was run at `scale` nothing comes from other scales: that a few runs are planned at both
-    does not mean that both were run.
+    others: (experiment, scale) -> entries. Runs that today's code would not make, and entries that are not `shared`,
+    are left alone. If nothing was run at `scale`, nothing is copied from other scales: a few runs planned at both do
+    not mean that both were run.
     """
     path = csv_path(results_root, experiment, scale)
     with _changing(Path(results_root)):
@@ -126,7 +125,7 @@ def share(
         for place in sorted(others, key=lambda place: (place[1] == scale, place), reverse=True):
             if place[1] == scale or found or old is not None:
                 wanted = [entry for entry in others[place] if run_name(entry.config) in names]
-                found = _of_today(*place, wanted, results_root) | found  # what is at this scale comes first, and counts
+                found = _of_today(*place, wanted, results_root) | found  # this scale comes first and wins
         brought, provenance = [], {}
         for entry in lacking:
             if (name := run_name(entry.config)) in found:
@@ -142,8 +141,8 @@ def share(
 def _of_today(
     experiment: str, scale: str, entries: list[Entry], results_root: Path
 ) -> dict[str, tuple[pd.DataFrame, dict[str, Any]]]:
-    """Name of the run -> its rows and where they come from, of those entries whose results there are and today's code
-    would make."""
+    """Run name -> its rows and their provenance, for entries whose results exist and are as today's code would make
+    them."""
     frame, found = read(results_root, experiment, scale) if entries else None, {}
     if frame is not None:
         provenance = read_provenance(csv_path(results_root, experiment, scale))
@@ -155,10 +154,10 @@ def _of_today(
 
 
 def merge_trees(source: Path, target: Path) -> list[Path]:
-    """Merge a results tree (`<scale>/<experiment>.csv`, from another machine say) into another; returns files written.
+    """Merge a results tree (`<scale>/<experiment>.csv`, say from another machine) into another; returns files written.
 
-    The rule of `collect`: rows are added, equal runs stay, a run with two different results is a UserError and then
-    nothing is written.
+    As in `collect`, rows are added and equal runs stay. A run with two different results raises UserError, and nothing
+    is written.
     """
     origins = sorted(Path(source).glob("*/*.csv"))
     if not origins:
@@ -186,7 +185,7 @@ def _labelled(rows: pd.DataFrame, experiment: str, scale: str, entry: Entry) -> 
 
 
 def _difference(old: pd.DataFrame, new: pd.DataFrame) -> str | None:
-    """First (step, metric) in which two copies of a run differ, in words; hours may differ. None: the same run."""
+    """Describe the first (step, metric) in which two copies of a run differ; None if only hours do."""
     first, second = ({(s, m): repr(v) for s, m, v in zip(f["step"], f["metric"], f["value"])} for f in (old, new))
     for step, metric in sorted(first.keys() | second.keys()):
         a, b = first.get((step, metric), "nothing"), second.get((step, metric), "nothing")
@@ -196,7 +195,7 @@ def _difference(old: pd.DataFrame, new: pd.DataFrame) -> str | None:
 
 
 def _merge(path: Path, sources: list[tuple[Path, pd.DataFrame]]) -> pd.DataFrame:
-    """All rows of `sources` (each with the file it comes from). Of two equal copies of a run, the first stays."""
+    """Merge the rows of `sources`, each given with its file. Of two equal copies of a run, the first stays."""
     runs: dict[tuple, tuple[Path, pd.DataFrame]] = {}
     for source, frame in sources:
         for run, rows in frame.groupby(["method", "env", "seed"], sort=False):
@@ -218,16 +217,16 @@ def _rows_of(frame: pd.DataFrame, entry: Entry) -> pd.DataFrame:
 
 @contextmanager
 def _changing(root: Path) -> Iterator[None]:
-    """The lock of a results tree: one process at a time reads, merges and writes. Waits for its turn."""
+    """Wait for a results tree's lock and hold it: one process at a time reads, merges and writes."""
     root.mkdir(parents=True, exist_ok=True)
     with FileLock(root / ".lock"):
-        for left in root.glob("*/*.tmp"):  # by a process that was killed while it wrote
+        for left in root.glob("*/*.tmp"):  # by a process killed while writing
             left.unlink(missing_ok=True)
         yield
 
 
 def read_provenance(path: Path) -> dict[str, Any]:
-    """Where the runs of a CSV come from, as "method|env|seed" -> provenance. UserError for a damaged file."""
+    """Provenance of a CSV's runs: "method|env|seed" -> provenance. UserError for a damaged file."""
     beside = path.with_suffix(".provenance.json")
     try:
         return dict(json.loads(beside.read_text(encoding="utf-8"))) if beside.exists() else {}

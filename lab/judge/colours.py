@@ -1,7 +1,7 @@
-"""Colours of methods, without a plotting library, so that what only names methods need not load one.
+"""Colours of methods, kept apart from plotting so that naming methods does not load a plotting library.
 
-Okabe and Ito (2008): colours that the colour-blind tell apart; their yellow, too pale for a line, is left out. Uniform
-replay, prioritised replay and a paper's own method have the same colour in all papers.
+Okabe and Ito's (2008) palette for the colour-blind, without its yellow, which is too pale for a line. Uniform replay,
+prioritised replay and a paper's own method have the same colour in all papers.
 """
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK = PALETTE = (

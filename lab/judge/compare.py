@@ -1,4 +1,4 @@
-"""Two runs, or two sets of seeds, side by side: where their settings differ, and their curves in one picture."""
+"""Compare two runs, or two sets of seeds: the settings that differ, and the curves in one picture."""
 
 import glob
 import io
@@ -21,7 +21,7 @@ COLUMNS = 3  # panels side by side
 
 @dataclass(frozen=True)
 class Side:
-    """Runs that differ in their seed alone. config: setting -> value, "a.b" for a setting within a setting."""
+    """Runs that differ only in their seeds. config: setting -> value, "a.b" for a nested setting."""
 
     name: str
     config: dict[str, Any]
@@ -30,9 +30,10 @@ class Side:
 
 
 def read_side(text: str) -> Side:
-    """What `text` names: a run directory, a pattern such as "runs/ter/*-uer-s*", or a name without "-s<seed>-<hash>".
+    """Read the runs that `text` names: a directory, a pattern such as "runs/ter/*-uer-s*", or a name without
+    "-s<seed>-<hash>".
 
-    Raises UserError when it names no run, runs with different settings, or a run without metrics.
+    Raises UserError if it names no run, runs with different settings, or a run without metrics.
     """
     first, *others = _directories(text)
     config = _config(first)
@@ -78,17 +79,16 @@ def _metrics(directory: Path) -> pd.DataFrame:
 
 
 def differences(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, Any, Any]]:
-    """(setting, value in a, value in b) where they differ; "-" where one has no such setting."""
+    """(setting, value in a, value in b) of settings that differ; "-" if one side has no such setting."""
     names = dict.fromkeys([*a, *b])
     return [(name, a.get(name, "-"), b.get(name, "-")) for name in names if repr(a.get(name)) != repr(b.get(name))]
 
 
 def compare(first: str, second: str, out: Path, *, metrics: str | None = None) -> None:
-    """Print where the settings of two runs (or sets of seeds) differ; draw the curves of common metrics to `out`.
+    """Print the settings in which two runs (or sets of seeds) differ; draw the curves of common metrics to `out`.
 
-    metrics: which, "a,b"; None: all that both have measured more than once, and where there is none, all. See
-    `read_side`. Raises UserError for what is no run, for metrics that not both have, and where they have none in
-    common.
+    metrics: names, "a,b"; None: all that both have measured more than once, or all if there are none. See `read_side`.
+    Raises UserError for something that is not a run, for metrics that one side lacks, and if none are in common.
     """
     sides = [read_side(text) for text in (first, second)]
     names, seeds = [side.name for side in sides], [", ".join(map(str, side.seeds)) for side in sides]

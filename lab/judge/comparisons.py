@@ -1,21 +1,21 @@
-"""Comparisons of runs: what the claims of all rooms are made of, as data.
+"""Comparisons of runs as data: the building blocks of all rooms' claims.
 
     ROOM.most("naf refer", ">", "naf er", of="fig3", on=TEN)
 
-is the check of a claim: of the runs of the experiment fig3, those of "naf refer" score above those of "naf er", in most
-of ten tasks. `Compare` holds it, `Runs.compare` judges it in one task, lab/judge/verdicts.py has the rules.
+checks a claim: in experiment fig3, the runs of "naf refer" score above those of "naf er" in most of ten tasks.
+`Compare` holds the check, `Runs.compare` judges it in one task, and lab/judge/verdicts.py has the rules.
 
-*Score.* One number per run, with how its differences are read: where one of the methods must learn (`gated`), whether
+*Score.* One number per run, and how differences are read: whether one of the methods must learn (`gated`), whether
 sizes are factors (`ratio`).
 
-*Signs.* ">" above and "<" below, by more than `margin` where one is given; ">=" not worse, "==" the same and "!=" apart
-need a margin: `margin`, or else a `share` of what the better side gained over its score before learning, a fifth; one
-method is not above another where the two are the same by that share. On the right stands a method or a number.
+*Signs.* ">" above and "<" below, by more than `margin` if given; ">=" not worse, "==" the same and "!=" apart need a
+margin: `margin`, or else a `share`, by default a fifth, of what the better side gained over its score before learning.
+A method does not count as above another if the two are the same by that share. The right side is a method or a number.
 
 *Parts.* `all` or `most` of the tasks `on` must agree, and in each task all (`each`) of several comparisons; `decisive`
 are those of a task's comparisons without which the rest says nothing.
 
-*Room.* What differs between papers is said once, in the room's `Room`.
+*Room.* What differs between papers is defined once, in the room's `Room`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from lab.judge.verdicts import (
 )
 
 TINY = 1e-12
-"""Smallest value of which a ratio is taken."""
+"""Smaller values are raised to this before a ratio is taken."""
 SIGNS: dict[str, Callable[[float], Rule]] = {
     ">": above,
     "<": lambda margin: below(-margin),
@@ -69,10 +69,10 @@ Measure = Callable[["Runs", str, str], np.ndarray]
 Judge = Callable[["Runs", str], Verdict]
 """Runs and a task -> a verdict; may raise MissingData."""
 Method = str | Callable[["Runs", str], str | Side]
-"""A method's label, or what finds it: from runs and a task its label, or label and another task."""
+"""A method's label, or a function that finds it: runs, task -> its label, or its label and another task."""
 Level = float | Callable[["Runs", str], float]
 Comparison = tuple[Method, str, Method | Level] | tuple[Method, str, Method | Level, "Score"]
-"""x, sign, y, and the score where it is not the claim's."""
+"""x, sign, y, and the score if it is not the claim's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,15 +81,15 @@ class Score:
 
     of: Measure
     gated: bool | Callable[[float], bool] = False
-    """Whether somebody must learn; a function of the estimate where that depends on it."""
+    """Whether one of the sides must learn; a function if that depends on the estimate."""
     ratio: bool = False
     """Compared by ratios of geometric means; sizes are factors."""
     show: Callable[[float], str] | None = None
-    """How numbers are printed: else with their sign, and ratios as "15.5x"."""
+    """Formats numbers; by default with their sign, and ratios as "15.5x"."""
     note: str | Callable[[np.ndarray, np.ndarray], str] = ""
-    """What is said of it; a function of both sides' scores, of one side's twice the same, where it depends on them."""
+    """A note for the verdict; or a function of both sides' scores (of the same scores twice for a single side)."""
     estimate: Callable[[np.ndarray, np.ndarray], Estimate] | None = None
-    """What is estimated from both sides' scores, if not the difference of their means."""
+    """Estimates from both sides' scores, if not the difference of their means."""
 
     def shown(self, value: float) -> str:
         if self.ratio:
@@ -97,7 +97,7 @@ class Score:
         return self.show(value) if self.show else number(value, "+")
 
     def scaled(self, values: np.ndarray) -> np.ndarray:
-        """On the scale on which differences are taken."""
+        """Transform to the scale on which differences are taken."""
         return np.log(np.maximum(values, TINY)) if self.ratio else values
 
 
@@ -113,8 +113,8 @@ def area(metric: str) -> Measure:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a claim is judged: a part of it. prefix: of all methods' labels. sides: those that are planned, if others
-    are no parts of the claim. missing: why it cannot be judged."""
+    """Where a part of a claim is judged. prefix: of all methods' labels. sides: the planned ones, if others are not
+    part of the claim. missing: why it cannot be judged."""
 
     name: str
     experiment: str
@@ -129,39 +129,39 @@ class Room:
     """How a room reads its runs."""
 
     score: Score
-    """By which methods are compared unless a claim says otherwise."""
+    """Compares methods, unless a claim names another score."""
     learning: Callable[[Runs, str, str], Learning]
-    """Whether a method learns a task, by the score before learning."""
+    """Whether a method learns a task, compared with the score before learning."""
     paired: Callable[[str, str], bool] = lambda x, y: True
-    """Whether runs of two methods with one seed share their random streams."""
+    """Whether runs of two methods with the same seed share their random streams."""
     label: Callable[[str], str] = str
-    """A method as verdicts print it."""
+    """A method's name in verdicts."""
     note: Callable[[Runs, Sequence[Side]], str] = lambda runs, sides: ""
-    """What is said of the runs of every comparison."""
+    """A note on the runs of a comparison."""
     steps: Callable[[Runs, Sequence[Side]], int] = lambda runs, sides: max(runs.steps(env, x) for x, env in sides)
     """Length of the runs of a comparison."""
     until: Callable[[str, str], Mapping[str, int]] = lambda experiment, scale: {}
-    """Tasks of an experiment at a scale -> steps after which its runs are not looked at."""
+    """Tasks of an experiment at a scale -> steps after which its runs are ignored."""
     places: Callable[[str, str], Iterable[Place]] | None = None
-    """The parts that claims about an experiment have at a scale; without it they have those that they name."""
+    """The parts of claims about an experiment at a scale; by default the tasks that they name."""
     rows: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
-    """Adds metrics that are made of others."""
+    """Adds metrics derived from others."""
 
     def runs(self, results: Results, experiment: str) -> Runs:
-        """The runs of an experiment, the same ones for claims that follow each other."""
+        """The runs of an experiment, cached for the claims that follow."""
         return Runs.of(results, experiment, self)
 
     def all(self, *what: Any, **how: Any) -> Compare:
-        """Check that a comparison, a judge, or each of several by name, holds in all tasks; see Compare."""
+        """Check that a comparison or a judge, or each of several by name, holds in all tasks; see Compare."""
         return Compare(self, what if len(what) > 1 else what[0], join="all", **how)
 
     def most(self, *what: Any, **how: Any) -> Compare:
-        """Check that it holds in most tasks."""
+        """The same, for most tasks."""
         return Compare(self, what if len(what) > 1 else what[0], join="most", **how)
 
 
 class Runs(scores.Runs):
-    """The runs of an experiment as a room reads them."""
+    """An experiment's runs, as a room reads them."""
 
     def __init__(self, results: Results, experiment: str, room: Room):
         super().__init__(results, experiment)
@@ -186,7 +186,7 @@ class Runs(scores.Runs):
         return self._learns[method, env]
 
     def sides(self, x: Method, y: Method | Level, env: str) -> tuple[list[Side], float | None]:
-        """The sides of a comparison in a task, and the number on its right if there is one."""
+        """The sides of a comparison in a task, and the number on its right, if any."""
         found: list[Any] = [one(self, env) if callable(one) else one for one in (x, y)]
         level = found.pop() if isinstance(found[1], (int, float)) else None
         pairs = [(one, env) if isinstance(one, str) else one for one in found]
@@ -196,10 +196,10 @@ class Runs(scores.Runs):
         self, x: Method, sign: str, y: Method | Level, env: str, by: Score | None = None, *,
         margin: float | Callable[[Any, Any], float] | None = None, share: float = MARGIN,
     ) -> Verdict:  # fmt: skip
-        """What a comparison says of one task; the module's docstring has the signs and sizes.
+        """Judge a comparison in one task; the module's docstring explains signs and sizes.
 
-        margin: a factor for ratios; a function of both sides' scores where it depends on them. ValueError for a sign
-        that needs a margin where there is neither one nor a gate.
+        margin: a factor for ratios; or a function of both sides' scores. ValueError if the sign needs a margin, and
+        there is neither a margin nor a gate.
         """
         by, (sides, level), offset = by or self.room.score, self.sides(x, y, env), 0.0
         values = [by.of(self, *side) for side in sides]
@@ -231,12 +231,12 @@ class Runs(scores.Runs):
         return gated(verdict, **learnt) if learnt else verdict
 
     def decide(self, estimate: Estimate, rule: Rule, sides: Sequence[Side], note: str = "", **how: Any) -> Verdict:
-        """The verdict of a rule on an estimate from the runs of these sides."""
+        """Apply a rule to an estimate from the runs of these sides."""
         note = "; ".join(filter(None, [self.room.note(self, sides), note]))
         return decide(estimate, rule, steps=self.room.steps(self, sides), scale=self.scale, note=note, **how)
 
     def sides_learn(self, sides: Sequence[Side]) -> dict[str, Learning]:
-        """Side, as verdicts name it, -> whether it learns: what `gated` asks for."""
+        """Side, as verdicts name it -> whether it learns; for `gated`."""
         methods = {method for method, _ in sides}
         name = self.room.label if len(methods) == len(sides) else None  # else one method on two tasks
         return {name(method) if name else env: self.learns(method, env) for method, env in sides}
@@ -244,17 +244,17 @@ class Runs(scores.Runs):
 
 @dataclass(frozen=True, eq=False)
 class Compare:
-    """The check of a claim, as data: called with results, it gives the verdict."""
+    """The check of a claim, as data: called with results, it returns the verdict."""
 
     room: Room
     what: Comparison | Judge | Mapping[str, Comparison | Judge]
-    """What must hold in a task: a comparison, or what a function says, or several of these by name."""
+    """What must hold in a task: a comparison, a function's verdict, or several of these by name."""
     of: str | Sequence[str]
-    """The experiment, "a+b" for two that are read as one; of a room that has `places`, also several, each for itself,
-    of results at one scale."""
+    """The experiment, "a+b" for two that are read as one; in a room with `places`, also several separate ones, if the
+    results are of one scale."""
     on: str | Sequence[str] | Mapping[str, str | Sequence[str]] | None = None
-    """The tasks: parts of the claim; a single name for a claim without parts; by scale where they depend on it. Of a
-    room that has `places`: which of them, by task or name; all where nothing is said."""
+    """The tasks, which are the parts of the claim; a single name for a claim without parts; by scale if they depend on
+    it. In a room with `places`: which of them, by task or name; default: all."""
     by: Score | None = None
     join: str = "all"
     each: str = "all"
@@ -289,7 +289,7 @@ class Compare:
         return runs
 
     def _parts(self, place: Place, results: Results) -> Mapping[str, Comparison | Judge]:
-        """What must hold at a place, without comparisons of methods that are not planned there."""
+        """What must hold at a place, leaving out comparisons of methods that are not planned there."""
         parts = self.what if isinstance(self.what, Mapping) else {"": self.what}
         if place.sides is None:
             return parts
@@ -301,7 +301,7 @@ class Compare:
         }
 
     def _at(self, place: Place, results: Results) -> Verdict:
-        """The verdict on a part."""
+        """Judge a part."""
         if place.missing:
             raise MissingData(place.missing)
         runs, parts = self._runs(place, results), self._parts(place, results)

@@ -1,5 +1,5 @@
-"""The pages of verdicts: RESULTS.md, a VERDICTS.md for each paper, and the table in README.md. The same verdicts give
-the same bytes."""
+"""Pages of verdicts: RESULTS.md, a VERDICTS.md for each paper, and the table in README.md. Equal verdicts give equal
+bytes."""
 
 import os
 from collections import Counter
@@ -25,7 +25,7 @@ BEGIN, END = "<!-- claims:begin -->", "<!-- claims:end -->"
 Judged = Sequence[tuple[Claim, Verdict]]
 Papers = Mapping[str, Paper]
 APART = {"surrogate": "in a surrogate", "own": "our own"}
-"""Kinds of claims that are counted apart from the papers'."""
+"""Kinds of claims that are counted separately from the papers'."""
 
 RESULTS = """\
 # Results
@@ -80,8 +80,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def counts(papers: Papers, by_paper: ByPaper, at: Path) -> str:
-    """One row per paper: its claims by verdict; apart from them, in the same order, those judged on a surrogate, and
-    our own. at: the folder of the page, for links."""
+    """Table with one row per paper: its claims by verdict; separately, in the same order, those judged on a surrogate
+    and our own. at: the folder of the page, for links."""
 
     def count(judged: Judged, kind: str) -> list[str]:
         found = Counter(verdict.status for claim, verdict in judged if claim.kind == kind and not claim.counted_with)
@@ -97,7 +97,7 @@ def counts(papers: Papers, by_paper: ByPaper, at: Path) -> str:
 
 
 def results(papers: Papers, by_paper: ByPaper, at: Path) -> str:
-    """RESULTS.md: how to read a verdict, counts, and of each paper the headline claims and three sentences."""
+    """RESULTS.md: how to read a verdict, counts, and for each paper three sentences and its headline claims."""
     limit, _, _ = threshold(by_paper)
     headlines = [HEADLINES] if any(claim.headline for judged in by_paper.values() for claim, _ in judged) else []
     for name, judged in by_paper.items():
@@ -117,8 +117,8 @@ def results(papers: Papers, by_paper: ByPaper, at: Path) -> str:
 
 
 def verdicts(paper: Paper, judged: Judged, limit: float, results: Path) -> str:
-    """VERDICTS.md: every claim, figure by figure, notes folded; last what was not run. limit: the p value of
-    `threshold`; results: where RESULTS.md lies."""
+    """VERDICTS.md: every claim, figure by figure, with folded notes; then those not run. limit: the p value of
+    `threshold`; results: path of RESULTS.md."""
     at = paper.verdicts.parent
     parts = [VERDICTS.format(title=title(paper), results=os.path.relpath(results, at))]
     drawn = {plain(name): name for name in paper.figures}
@@ -142,7 +142,7 @@ def verdicts(paper: Paper, judged: Judged, limit: float, results: Path) -> str:
 
 
 def title(paper: Paper) -> str:
-    """The heading of the paper's README; its name where there is none."""
+    """Heading of the paper's README, or its name if there is none."""
     readme = paper.folder / "README.md"
     heading = readme.read_text(encoding="utf-8").partition("\n")[0] if readme.is_file() else ""
     return heading.removeprefix("# ") or paper.name
@@ -173,7 +173,7 @@ def _after(verdict: Verdict, limit: float) -> str:
 
 
 def _sources(paper: Paper, figure: str | None, group: Judged) -> str:
-    """Links to the figure's pictures, the data that were read and the code that judged them."""
+    """Links to the figure's pictures, the data read, and the code that judged them."""
     at, root = paper.verdicts.parent, paper.folder.parents[1]
     scales = dict.fromkeys(verdict.scale for _, verdict in group if verdict.scale)
     pictures = {f"picture at {scale}": paper.picture(figure, scale) for scale in scales if figure}
@@ -188,7 +188,7 @@ def _sources(paper: Paper, figure: str | None, group: Judged) -> str:
 
 
 def with_table(path: Path, text: str) -> str:
-    """The text of a file with `text` between its markers. UserError where these are not right."""
+    """Content of a file with `text` put between its markers. UserError if the markers are wrong."""
     try:
         whole = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -196,12 +196,12 @@ def with_table(path: Path, text: str) -> str:
     before, begin, rest = whole.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end or BEGIN in rest or END in before + after:
-        raise UserError(f"{path} needs the line {BEGIN} once and after it the line {END} once")
+        raise UserError(f"{path} needs the line {BEGIN} once, followed by the line {END} once")
     return f"{before}{BEGIN}\n{text.strip()}\n{END}{after}"
 
 
 def pages(papers: Papers, by_paper: ByPaper, page: Path, readme: Path | None = None) -> dict[Path, str]:
-    """Every page and its text: RESULTS.md, `page`, each paper's VERDICTS.md, and `readme` with its table."""
+    """Path -> text of every page: RESULTS.md (`page`), each paper's VERDICTS.md, and `readme` with its table."""
     root = next((paper.folder.parents[1] for paper in papers.values()), page.parent)
     at = page.parent if page.parent.is_relative_to(root) or not papers else root
     limit, _, _ = threshold(by_paper)

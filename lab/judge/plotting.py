@@ -1,7 +1,7 @@
-"""Figures from tidy results: a title of one line, the paper's own band with single runs thin behind it, and below a
-caption with budget, seeds and what is missing.
+"""Figures from tidy results: a title of one line, the paper's own band over thin single runs, and a caption below with
+budget, seeds and what is missing.
 
-Nothing goes through pyplot or a display, and a figure drawn twice from the same data is the same file, byte for byte.
+Neither pyplot nor a display is used, and the same data give the same file, byte for byte.
 """
 
 import importlib
@@ -32,7 +32,7 @@ DASHES = ("-", "--", ":")  # a second and third round of the palette
 DPI = 120
 CAPTION = {"fontsize": 7.5, "color": "0.35"}
 LETTERS_PER_INCH, LINE_INCHES = 16.0, 0.125  # of a caption
-MISSING_NAMED = 3  # what a caption names of what is missing
+MISSING_NAMED = 3  # most gaps that a caption names
 
 matplotlib.use("Agg")
 matplotlib.rcdefaults()  # a reader's own matplotlibrc must not change the committed files
@@ -53,7 +53,7 @@ matplotlib.rcParams.update(
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure or table of a paper: the experiments that it needs, and draw(results, scale, path of the PNG)."""
+    """A paper's figure or table: the experiments that it needs, and draw(results, scale, path of the PNG)."""
 
     experiments: tuple[str, ...]
     draw: Callable[[Results, str, Path], None]
@@ -61,8 +61,8 @@ class Figure:
 
 
 def method_styles(order: Sequence[str]) -> dict[str, dict]:
-    """Line style of each method by its place in `order`. Give all figures of a paper the same, whichever methods they
-    show, and a method keeps its colour."""
+    """Line style of each method, by its place in `order`. Pass the same order for all figures of a paper, whichever
+    methods they show, and a method keeps its colour."""
     n = len(PALETTE)
     return {m: {"color": PALETTE[i % n], "linestyle": DASHES[i // n % len(DASHES)]} for i, m in enumerate(order)}
 
@@ -83,9 +83,9 @@ Name = Callable[[str], str]
 
 
 def caption(grid: Grid, note: str = "", *, unit: str = "step", label: Name = str, place: Name = str) -> str:
-    """What stands below a figure: scale, seeds and steps of what is drawn, `note`, and what of the grid is missing.
+    """Caption of a figure: scale, seeds and steps of the runs drawn, `note`, and what is missing from the grid.
 
-    unit: what the results call a step, in the singular. label, place: how methods and tasks are called.
+    unit: name of a step in the results, singular. label, place: names of methods and tasks.
     """
     wanted = Counter((method, env) for method, env, _ in grid.wanted)
     missing = Counter((method, env) for method, env, _ in grid.missing)
@@ -104,14 +104,14 @@ def caption(grid: Grid, note: str = "", *, unit: str = "step", label: Name = str
 
 
 def shown(grid: Grid) -> list[str]:
-    """The tasks to draw: at quick and long those with runs (the caption names the others), else all."""
+    """Tasks to draw: at quick and long those with runs (the caption names the others), else all."""
     there = set(grid.frame["env"])
     return [env for env in grid.envs if env in there or grid.scale not in ("quick", "long")]
 
 
 def new_figure(rows: int, cols: int, title: str, *, caption: str = "", size: tuple[float, float] = (3.4, 2.6)):
-    """A canvas and its axes, an array [rows, cols]. `size` is one panel in inches; `title` one line; `caption` is
-    wrapped and stands below everything, in small letters."""
+    """Create a canvas and its axes, an array [rows, cols]. size: one panel, in inches. title: one line. caption:
+    wrapped and set in small letters below everything."""
     width = max(size[0] * cols, 4.2)
     lines = [
         part
@@ -140,8 +140,8 @@ def curves(
     ylabel: str | None = None,
     xlabel: str = "environment steps",
 ) -> None:
-    """Draw `metric` over steps for each method of `order` that `frame` has (one env): line and band of `kind` (see
-    stats.band) over the single runs. `labels`: names in the legend; `ylabel`: quantity and unit."""
+    """Draw `metric` over steps for each method of `order` in `frame` (one env): line and band of `kind` (see
+    stats.band) over the single runs. labels: names in the legend. ylabel: quantity and unit."""
     env, *others = frame["env"].unique() if len(frame) else [""]
     if others:
         raise ValueError(f"curves draws one env, got {env}, {', '.join(others)}")
@@ -165,20 +165,20 @@ def curves(
 
 
 def round_steps(ax: Axes) -> None:
-    """Few round numbers along x: 200k, 1M."""
+    """Label x with a few round numbers: 200k, 1M."""
     ax.xaxis.set_major_formatter(EngFormatter(sep=""))
     ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
 
 
 def not_run(ax: Axes) -> None:
-    """A panel without runs says so."""
+    """Mark a panel as having no runs."""
     ax.set(xticks=[], yticks=[])
-    box = {"color": "white", "pad": 1.0}  # over what is there without them, like the walls of a maze
+    box = {"color": "white", "pad": 1.0}  # covers what is drawn even without runs, such as a maze's walls
     ax.text(0.5, 0.5, "not run", transform=ax.transAxes, ha="center", va="center", color="0.5", bbox=box)
 
 
 def legend(canvas: Canvas) -> None:
-    """One legend for all panels, below them, in as many even rows as it needs. None where a panel has its own."""
+    """Draw one legend below all panels, in as many even rows as it needs; none if a panel has its own."""
     if any(ax.get_legend() for ax in canvas.axes):
         return
     handles: dict[str, Artist] = {}
@@ -193,7 +193,7 @@ def legend(canvas: Canvas) -> None:
 
 
 def save(canvas: Canvas, path: Path) -> None:
-    """Write a PNG, atomically. No time and no version goes into it."""
+    """Write a PNG atomically, without time or version in it."""
     picture = io.BytesIO()
     canvas.draw_without_rendering()
     canvas.set_layout_engine("none")  # its solver's last digits differ from draw to draw, and pixels with them
@@ -208,20 +208,20 @@ def save(canvas: Canvas, path: Path) -> None:
 
 
 class Data(Grid):
-    """The rows of an experiment at a scale ("a+b": of several), and canvases and panels for them.
+    """The rows of an experiment at a scale ("a+b": of several), with canvases and panels for them.
 
-    Each paper derives its own, which says how its figures look.
+    Each paper derives a class that defines how its figures look.
     """
 
     paper: str
-    """What a title begins with."""
+    """First words of every title."""
     plan: str
-    """Module of its EXPERIMENTS, which loads torch: listing the figures must not."""
+    """Module of its EXPERIMENTS; imported late, as it loads torch, which listing figures must not."""
     kind = "mean-sd"
-    """Of the band, see stats.band."""
+    """Kind of band, see stats.band."""
     unit, xlabel = "step", "environment steps"
     size, width = (3.2, 2.4), 0.0
-    """Of a panel, and the least width of all, in inches."""
+    """Size of a panel, and smallest width of the whole figure, in inches."""
 
     def __init__(self, results: Results, experiment: str, scale: str) -> None:
         plan = importlib.import_module(self.plan).EXPERIMENTS
@@ -237,12 +237,12 @@ class Data(Grid):
 
     @staticmethod
     def label(method: str) -> str:
-        """What legends and captions call a method."""
+        """A method's name in legends and captions."""
         return method
 
     @staticmethod
     def place(env: str) -> str:
-        """What titles and captions call a task."""
+        """A task's name in titles and captions."""
         return env
 
     @staticmethod
@@ -251,16 +251,16 @@ class Data(Grid):
         return method_styles(list(methods))
 
     def rows(self, metric: str, methods: Sequence[str], env: str) -> pd.DataFrame:
-        """Of a task, at least those of a metric of these methods."""
+        """Rows of a task, at least those of a metric of these methods."""
         return self.of(env)
 
     def caption(self, note: str, **names: Any) -> str:
-        """Scale, runs and steps, `note`, and what is missing. names: as `caption` has them, instead of the paper's."""
+        """Scale, runs and steps, `note`, and what is missing. names: override the paper's, as in `caption`."""
         usual: dict[str, Any] = {"unit": self.unit, "label": self.label, "place": self.place}
         return caption(self, note, **usual | names)
 
     def canvas(self, rows: int, cols: int, title: str, note: str, size: tuple[float, float] = (0, 0), **names: Any):
-        """new_figure with the paper's name and a caption. size: by default the paper's."""
+        """Call new_figure with the paper's name and a caption. size: by default the paper's."""
         wide, high = size if any(size) else self.size
         title = title if title.startswith(self.paper) else f"{self.paper} {title}"
         below = self.caption(note, **names)
@@ -270,7 +270,7 @@ class Data(Grid):
         self, ax: Axes, env: str, metric: str, ylabel: str, methods: Iterable[str] | None = None, *, title: str = "",
         labels: Mapping[str, str] | None = None, styles: Mapping[str, dict] | None = None,
     ) -> None:  # fmt: skip
-        """One metric of a task: `curves` with the paper's band, names and styles. methods: by default all."""
+        """Draw one metric of a task: `curves` with the paper's band, names and styles. methods: by default all."""
         order = list(self.methods if methods is None else methods)
         curves(
             ax, self.rows(metric, order, env), metric, kind=self.kind, order=order, ylabel=ylabel, xlabel=self.xlabel,
@@ -280,8 +280,8 @@ class Data(Grid):
 
     @classmethod
     def figure(cls, experiment: str, title: str, draw: Callable[[Self], Canvas], *, needs: str = "") -> Figure:
-        """The figure that `draw` makes of the experiment's rows, with a legend. needs: the experiments that it is
-        listed under, where those are others."""
+        """The figure that `draw` makes of the experiment's rows, with a legend. needs: the experiments to list it
+        under, if they differ."""
 
         def drawn(results: Results, scale: str, out: Path) -> None:
             canvas = draw(cls(results, experiment, scale))
@@ -292,26 +292,26 @@ class Data(Grid):
 
 
 def later(target: str) -> Callable[..., Any]:
-    """The function "module:name", whose module is imported when it is called: listing figures need not load it."""
+    """The function "module:name", whose module is imported on the first call, so listing figures need not load it."""
     module, name = target.split(":")
     return lambda *args: getattr(importlib.import_module(module), name)(*args)
 
 
 def places(axes: np.ndarray, shown: Sequence[Any]) -> list[tuple[Axes, Any]]:
-    """A panel for each of `shown`, row by row; those that are left over are hidden."""
+    """Pair each of `shown` with a panel, row by row; hide the panels left over."""
     for ax in axes.flat[len(shown) :]:
         ax.set_axis_off()
     return list(zip(axes.flat, shown))
 
 
 def left_labels(axes: np.ndarray) -> None:
-    """Labels of y at the left edge only."""
+    """Keep y labels at the left edge only."""
     for ax in axes[:, 1:].flat:
         ax.set_ylabel("")
 
 
 def share_y(axes: Iterable[Axes]) -> None:
-    """One range of values, so that panels can be compared."""
+    """Give all panels the same y range, so they can be compared."""
     drawn = [ax for ax in axes if ax.lines]
     limits = [ax.get_ylim() for ax in drawn]
     for ax in drawn:
@@ -322,8 +322,8 @@ def fill_with_table(
     ax: Axes, header: Sequence[str], cells: Sequence[Sequence[str]], *, grey: Callable[[int, int], Any], lines: int = 1,
     bold: Iterable[tuple[int, int]] = (), widths: Sequence[float] | None = None,
 ) -> None:  # fmt: skip
-    """A table in place of a panel; first row and column are bold. grey: of (row, column), the paper's numbers. lines of
-    text: in a cell. bold: further cells. widths: relative."""
+    """Draw a table in place of a panel, first row and column in bold. grey: (row, column) -> whether it is one of the
+    paper's numbers. lines: lines of text per cell. bold: further bold cells. widths: relative."""
     ax.axis("off")
     table = ax.table(
         [[*header], *map(list, cells)], loc="center", cellLoc="center", bbox=Bbox.unit(), edges="horizontal",

@@ -1,6 +1,6 @@
-"""Tidy results, read: one CSV per experiment and scale, one row per logged number; collecting.py writes them.
+"""Read tidy results: one CSV per experiment and scale, one row per logged number; collecting.py writes them.
 
-`Results` is how claims and figures read them; `matrix` and `final` cut one metric of one method out of a frame.
+Claims and figures read them through `Results`; `matrix` and `final` extract one metric of one method from a frame.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lab.sweep.entry import Entry
 
 COLUMNS = ["experiment", "scale", "method", "env", "seed", "step", "metric", "value", "hours"]
 RUN_COLUMNS = ["step", "metric", "value", "hours"]  # of a run's own metrics.csv
-EVIDENCE = ("full", "long", "quick")  # best first; smoke runs only show that everything is wired
+EVIDENCE = ("full", "long", "quick")  # best first; smoke runs only test the wiring
 REMEDY = "restore the file or delete it"
 
 KEY = COLUMNS[:7]  # what makes a row unique, and the order of the file
@@ -27,11 +27,11 @@ _TYPES = dict.fromkeys(COLUMNS, "category") | _NUMBERS
 
 
 class MissingData(Exception):
-    """The results lack what a claim or a figure needs; the message says what. Not a user's mistake: "not run"."""
+    """The results lack what a claim or figure needs; the message says what. Not a user's mistake: "not run"."""
 
 
 def write_if_changed(path: Path, data: bytes) -> bool:
-    """Replace `path` by `data`, atomically; True when that changed it. An equal file keeps its time stamp."""
+    """Replace the file `path` atomically; returns whether it changed. An equal file keeps its time stamp."""
     if path.is_file() and path.read_bytes() == data:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,9 +64,9 @@ def csv_path(root: Path, experiment: str, scale: str) -> Path:
 
 
 def read(results_root: Path, experiment: str, scale: str) -> pd.DataFrame | None:
-    """The tidy frame (COLUMNS) of an experiment at a scale, None when there is no file.
+    """Read the tidy frame (COLUMNS) of an experiment at a scale; None if there is no file.
 
-    Raises UserError naming file and column (or line) when the file is damaged or is another experiment's.
+    Raises UserError naming file and column (or line) if the file is damaged or belongs to another experiment.
     """
     path = csv_path(results_root, experiment, scale)
     if not path.exists():
@@ -80,36 +80,36 @@ def read(results_root: Path, experiment: str, scale: str) -> pd.DataFrame | None
 
 
 class Results:
-    """Reader of one paper's results tree, for claims (best evidence first) and figures (at a given scale).
+    """Reader of a paper's results tree, for claims (best evidence first) and figures (at a given scale).
 
-    An experiment is named by one word; "a+b" are two that are read as one: those of them that there are.
+    An experiment's name is one word; "a+b" reads two as one, or the one that exists.
     """
 
     def __init__(self, root: Path, scales: tuple[str, ...] = EVIDENCE) -> None:
         self.root, self.scales = Path(root), scales
         self._frames: dict[tuple[str, str], pd.DataFrame | None] = {}
         self.sources: set[str] = set()
-        """What has been read, as "<scale>/<experiment>"."""
+        """What has been read so far, as "<scale>/<experiment>"."""
 
     @functools.cached_property
     def apart(self) -> list[Results]:
-        """Readers of each scale alone; what one of them has read it does not read again."""
+        """One reader per scale; each reads a file only once."""
         return [Results(self.root, (scale,)) for scale in self.scales]
 
     def need(self, experiment: str) -> tuple[pd.DataFrame, str]:
-        """(frame, scale) at the best scale that has results; raises MissingData where none has."""
+        """(frame, scale) at the best scale that has results; raises MissingData if none has."""
         scale = self.best(experiment)
         return self.at(experiment, scale), scale
 
     def best(self, experiment: str) -> str:
-        """The best scale that has results, which are noted as read; raises MissingData where none has."""
+        """The best scale that has results, which are noted as read; raises MissingData if none has."""
         for scale in self.scales:
             if self._read(experiment, scale):
                 return scale
         raise MissingData(f"no {' or '.join(self.scales)} results of {experiment}")
 
     def at(self, experiment: str, scale: str) -> pd.DataFrame:
-        """The frame at this very scale (smoke too: figures show what is there); raises MissingData without a file."""
+        """The frame at exactly this scale (even smoke, for figures); raises MissingData without a file."""
         if not (found := self._read(experiment, scale)):
             raise MissingData(f"no {scale} results of {experiment}")
         return pd.concat(found, ignore_index=True)
@@ -126,9 +126,9 @@ class Results:
 
 
 class Grid:
-    """An experiment's rows at a scale, for figures: only runs that the experiment has, and which of them are missing.
+    """An experiment's rows at a scale, for figures: only the runs that it plans, and which of them are missing.
 
-    entries: the runs of experiments.py at this scale. MissingData when none of them has rows.
+    entries: the runs of experiments.py at this scale. MissingData if none of them has rows.
     """
 
     def __init__(self, results: Results, experiment: str, scale: str, entries: Iterable[Entry]) -> None:
@@ -154,8 +154,8 @@ class Grid:
 def matrix(frame: pd.DataFrame, metric: str, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
     """Curves of one metric: steps int64[T] and values float64[seeds, T], seeds in ascending order.
 
-    Only steps that every seed has, so that a mean over seeds is over the same seeds at each step. Raises MissingData
-    without rows, or when the seeds have no step in common.
+    Only steps that every seed has, so a mean over seeds is over the same seeds at each step. Raises MissingData without
+    rows, or if the seeds have no step in common.
     """
     rows = frame[(frame["metric"] == metric) & (frame["method"] == method) & (frame["env"] == env)]
     if rows.empty:

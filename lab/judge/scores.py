@@ -1,4 +1,4 @@
-"""The runs of one experiment at one scale, and the numbers per run that verdicts are made of."""
+"""The runs of one experiment at one scale, and the numbers per run on which verdicts rest."""
 
 import functools
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from lab.judge.verdicts import Learning, learning
 
 
 class Runs:
-    """All rows of an experiment. Every method raises MissingData where there are none."""
+    """All rows of an experiment. Every method raises MissingData if there are none."""
 
     def __init__(self, results: Results, experiment: str):
         self.experiment = experiment
@@ -25,7 +25,7 @@ class Runs:
 
     @classmethod
     def of(cls, results: Results, experiment: str, *more: Any) -> Self:
-        """The runs of an experiment, the same ones for claims that follow each other."""
+        """The runs of an experiment, cached for the claims that follow."""
         results.best(experiment)  # notes that it has been read
         return _made(cls, results, experiment, *more)  # type: ignore[arg-type]  # classes are hashable
 
@@ -36,7 +36,7 @@ class Runs:
         return self.groups[method, env]
 
     def steps(self, env: str, *methods: str) -> int:
-        """Steps of the longest run on a task: of these methods, or of all."""
+        """Steps of the longest run on a task, of these methods or of all."""
         chosen = methods or [method for method, where in self.groups if where == env]
         return max(int(self.rows(method, env)["step"].max()) for method in chosen)
 
@@ -45,8 +45,8 @@ class Runs:
         return sorted(self.rows(method, env)["seed"].unique())
 
     def curve(self, metric: str, method: str, env: str) -> tuple[np.ndarray, np.ndarray]:
-        """Steps [T] that all runs have, and the metric [runs, T], runs in the order of their seeds: always the same two
-        arrays, as many claims ask for one curve; nobody may write to them."""
+        """Steps [T] that all runs have, and the metric [runs, T], runs ordered by seed. The two arrays are cached, as
+        many claims use the same curve, and are read-only."""
         key = metric, method, env
         if key not in self._curves:
             self._curves[key] = matrix(self.rows(method, env), *key)
@@ -67,12 +67,12 @@ class Runs:
         return np.asarray(auc(*self.curve(metric, method, env)))
 
     def learning(self, metric: str, method: str, env: str, before: float | None = None) -> Learning:
-        """Whether the method learns, against `before` or against the first value of each run."""
+        """Whether the method learns, compared with `before` or with the first value of each run."""
         _, values = self.curve(metric, method, env)
         return learning(values, values[:, 0] if before is None else before)
 
     def common(self, values: Sequence[np.ndarray], sides: Sequence[tuple[str, str]]) -> list[np.ndarray]:
-        """Of the scores (runs,) of two sides, (method, task), those of the seeds that both have, in the same order."""
+        """Scores (runs,) of two sides, (method, task), for the seeds that both have, in the same order."""
         seeds = [self.seeds(*side) for side in sides]
         both = sorted(set(seeds[0]) & set(seeds[1]))
         if not both:

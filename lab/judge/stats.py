@@ -1,4 +1,4 @@
-"""Statistics that figures show: bands around curves, and the mean height of a curve. For verdicts see verdicts.py."""
+"""Statistics for figures: bands around curves, and the mean height of a curve. Those of verdicts are in verdicts.py."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ def band(values: ArrayLike, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
     kind: "mean-ci95" mean and its 95 % interval by Student's t (TER); "mean-sd" mean +- sample standard deviation
     (NERS, Sibling Rivalry); "median-33-67" median, 33rd to 67th percentile (bias-reduced HER); "mean-20-80" mean, 20th
-    to 80th percentile (ReF-ER); "mean" no band. One seed has no interval and no deviation: NaN, which draws as nothing.
+    to 80th percentile (ReF-ER); "mean" no band. One seed has no interval or deviation: NaN, which is not drawn.
     """
     curves = np.asarray(values, dtype=np.float64)
     mean, n = curves.mean(axis=0), len(curves)

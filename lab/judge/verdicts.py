@@ -1,4 +1,4 @@
-"""One set of rules for verdicts, used by all papers: from scores, one number per run, to what they say of a claim.
+"""The rules for verdicts, shared by all papers: from scores, one number per run, to a verdict on a claim.
 
 *Intervals* are Student's and Welch's t intervals of means: from 3, 5 and 10 runs they cover the truth 93 to 97 times of
 100 (tests/lab/judge/test_verdicts.py simulates it), which the percentile bootstrap does not. Runs that share their
@@ -7,14 +7,14 @@ random streams are paired by seed.
 *Rules* read an interval. "Not worse" and "the same" need a margin: a fifth of what the better side has gained over its
 score before learning (`margin_of`), or a factor for ratios. "Better" is refuted inside that margin, too.
 
-*Gate and control.* Where neither side of a comparison learns there is nothing to compare (`gated`); learning is judged
-on the best stretch of training. That a method never succeeds can only be seen at a budget at which something else in
-the same figure has succeeded (`controlled`).
+*Gate and control.* If neither side of a comparison learns, there is nothing to compare (`gated`); learning is judged on
+the best stretch of training. "Never succeeds" can only be judged at a budget at which something else in the same figure
+has succeeded (`controlled`).
 
 *Parts.* A claim about several tasks is judged task by task and then for `all_of` or `most_of` them.
 
-*Many comparisons.* Every comparison keeps its p value, so that claims can be judged again after the procedure of
-Benjamini and Hochberg.
+*Many comparisons.* Every comparison keeps its p value, so claims can be judged again by Benjamini and Hochberg's
+procedure.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ STATUSES = ("reproduced", "partly", "not reproduced", "inconclusive", "not run")
 LEVEL = 0.95
 MIN_SEEDS = 3
 MARGIN = 0.2
-"""Difference that counts as none, as a share of what the better side has gained over its score before learning."""
+"""Largest difference that counts as none, as a share of what the better side gained over its score before learning."""
 STRETCHES = 5
-"""Training is looked at in so many stretches of equal length when it is asked whether a method learns."""
+"""Stretches of equal length into which training is cut to judge whether a method learns."""
 NOBODY = "neither side clearly learns at this budget"
 NO_CONTROL = "nothing in this figure succeeds at this budget"
 
 
 @dataclass
 class Verdict:
-    """What the data say about a claim, or about a part of one.
+    """What the data say about a claim or a part of one.
 
-    effect and interval are as printed; seeds per method, steps of the longest run; scale of the results. p: of a single
-    comparison, the smallest level of error at which it would be decided as it is. parts: of a verdict made of others,
-    these, with how they were joined (`all_of`, `most_of`) and which of them decide it.
+    effect and interval are as printed; seeds per method, steps of the longest run; scale of the results. p: smallest
+    error level at which a single comparison would be decided the same way. parts: the verdicts that this one was made
+    of, with how they were joined (`all_of`, `most_of`) and which of them are decisive.
     """
 
     status: str
@@ -64,14 +64,14 @@ class Verdict:
     sources: tuple[str, ...] = ()
     """Result files that were read, as "<scale>/<experiment>"; filled in by lab.judge.claims.evaluate."""
     price: str = ""
-    """Of what was not run: how many runs are missing and their hours; filled in by lab.sweep.prices."""
+    """For "not run": how many runs are missing, and their hours; filled in by lab.sweep.prices."""
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
             raise ValueError(f"unknown status {self.status!r}; choose from {', '.join(STATUSES)}")
 
     def comparisons(self) -> Iterator[Verdict]:
-        """The single comparisons with a p value that this verdict rests on."""
+        """Yield the single comparisons with a p value on which this verdict rests."""
         if self.p is not None:
             yield self
         for part in self.parts.values():
@@ -84,7 +84,7 @@ class Verdict:
 
 
 def number(value: float, sign: str = "") -> str:
-    """Three significant digits without exponent for usual sizes; sign "+" prints it always."""
+    """Format with three significant digits, without an exponent for usual sizes; sign "+" always prints the sign."""
     return f"{value:{sign},.0f}" if abs(value) >= 999.5 else f"{value:{sign}.3g}"
 
 
@@ -93,7 +93,7 @@ def number(value: float, sign: str = "") -> str:
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimate with a t distribution: value, standard error and degrees of freedom. NaN where one run is all."""
+    """An estimate with a t distribution: value, standard error (NaN for a single run) and degrees of freedom."""
 
     value: float
     error: float
@@ -101,7 +101,7 @@ class Estimate:
     seeds: int
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """(low, high) that covers the truth with this probability; (-inf, inf) where there is only one run."""
+        """(low, high) that covers the truth with this probability; (-inf, inf) for a single run."""
         if self.seeds < 2:
             return -np.inf, np.inf
         if self.error == 0:
@@ -111,7 +111,7 @@ class Estimate:
 
 
 def mean_of(x: ArrayLike) -> Estimate:
-    """The mean of independent runs x (runs,), by Student's t."""
+    """Mean of independent runs x (runs,), by Student's t."""
     values = np.asarray(x, dtype=np.float64)
     n = len(values)
     error = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
@@ -121,8 +121,8 @@ def mean_of(x: ArrayLike) -> Estimate:
 def difference(x: ArrayLike, y: ArrayLike, *, paired: bool = False) -> Estimate:
     """mean(x) - mean(y) over runs (runs,).
 
-    Two independent sets of runs by Welch's t; `paired`: x[i] and y[i] are runs that share their random streams (one
-    seed), and only seeds that both have must be given. ValueError for pairs of different number.
+    By Welch's t for two independent sets of runs; `paired`: x[i] and y[i] share their random streams (one seed), so
+    pass only seeds that both have. ValueError for paired runs of different number.
     """
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if paired:
@@ -147,8 +147,8 @@ Rule = Callable[[float, float], str]
 
 
 def above(limit: float = 0.0, size: float = 0.0) -> Rule:
-    """It is more than `limit`. Refuted where it is less, and where the interval lies within `size` of `limit`: else a
-    difference that is not there could never be refuted."""
+    """It is more than `limit`. Refuted if it is less, or if the interval lies within `size` of `limit`: otherwise a
+    difference that does not exist could never be refuted."""
 
     def rule(low: float, high: float) -> str:
         if low > limit:
@@ -159,7 +159,7 @@ def above(limit: float = 0.0, size: float = 0.0) -> Rule:
 
 
 def below(limit: float = 0.0, size: float = 0.0) -> Rule:
-    """It is less than `limit`; else as `above`."""
+    """It is less than `limit`; otherwise as `above`."""
     return lambda low, high: above(-limit, size)(-high, -low)
 
 
@@ -186,12 +186,12 @@ def apart(margin: float) -> Rule:
 
 
 def margin_of(*gains: float) -> float:
-    """The margin for "not worse" and "the same" from the gains of both sides over their scores before learning."""
+    """Margin for "not worse" and "the same", from the gains of both sides over their scores before learning."""
     return MARGIN * max(0.0, *gains)
 
 
 def p_value(estimate: Estimate, rule: Rule) -> float:
-    """The smallest level of error at which the rule decides; intervals are nested, so halving finds it. 1: never."""
+    """Smallest error level at which the rule decides, found by bisection, as intervals are nested; 1 if never."""
     low, high = 0.0, 1.0  # decided at error `high`?
     if rule(*estimate.interval(0.0)) == "inconclusive":
         return 1.0
@@ -212,7 +212,7 @@ def decide(
     note: str = "",
     show: Callable[[float], str] = lambda value: number(value, "+"),
 ) -> Verdict:
-    """The verdict of a rule on an estimate; inconclusive below MIN_SEEDS runs. show: how numbers are printed."""
+    """Apply a rule to an estimate; inconclusive below MIN_SEEDS runs. show: formats numbers."""
     low, high = estimate.interval()
     seeds = estimate.seeds
     interval = f"[{show(low)}, {show(high)}]" if seeds > 1 else ""
@@ -228,7 +228,7 @@ def decide(
 
 @dataclass(frozen=True)
 class Learning:
-    """Whether a method learns. gain: of its best stretch over the score before learning (mean over runs)."""
+    """Whether a method learns. gain: its best stretch minus the score before learning (mean over runs)."""
 
     learns: bool
     collapses: bool
@@ -236,13 +236,12 @@ class Learning:
 
 
 def learning(curves: ArrayLike, before: ArrayLike) -> Learning:
-    """Whether runs learn, from their scores over training, curves [runs, T], and before it, (runs,) or one number.
+    """Judge whether runs learn, from scores during training, curves [runs, T], and before it, (runs,) or one number.
 
-    Training is cut into STRETCHES. The method learns when in the best of them (that of the highest mean over runs) the
-    runs' means are clearly above `before`: so is the lower 95 % bound of their mean; of a single run, its gain. It
-    collapses when it learns and its last stretch is below its best one, clearly and by more than MARGIN of what it
-    had gained. The best of several stretches is above the truth by chance now and then: a gate that errs towards
-    comparing.
+    Training is cut into STRETCHES. The method learns if, in the best of them (highest mean over runs), the runs' means
+    are clearly above `before`: the lower 95 % bound of their mean gain is positive (for one run, its gain). It
+    collapses if it learns, and its last stretch is clearly below its best one by more than MARGIN of what it had
+    gained. The best of several stretches sometimes exceeds the truth by chance: the gate errs towards comparing.
     """
     values = np.asarray(curves, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] == 0:
@@ -262,7 +261,7 @@ def learning(curves: ArrayLike, before: ArrayLike) -> Learning:
 
 
 def gated(verdict: Verdict, **sides: Learning) -> Verdict:
-    """The verdict of a comparison, inconclusive where none of the sides learns; says which side learns and collapses.
+    """Make a comparison's verdict inconclusive if no side learns; note which sides learn, then collapse.
 
     sides: name of each side (printed with blanks for underscores) -> its Learning.
     """
@@ -274,8 +273,8 @@ def gated(verdict: Verdict, **sides: Learning) -> Verdict:
 
 
 def controlled(verdict: Verdict, succeeded: bool) -> Verdict:
-    """The verdict on a claim that something does not happen. succeeded: has anything else in the figure, at this
-    budget? If not, that it was not seen says nothing."""
+    """Verdict on a claim that something does not happen. succeeded: has anything else in the figure, at this budget?
+    If not, the absence says nothing."""
     if verdict.status in ("reproduced", "partly") and not succeeded:
         verdict.status, verdict.p = "inconclusive", None
         verdict.note = "; ".join(filter(None, [verdict.note, NO_CONTROL]))
@@ -286,7 +285,7 @@ def controlled(verdict: Verdict, succeeded: bool) -> Verdict:
 
 
 def judged(names: Iterable[str], judge: Callable[[str], Verdict]) -> dict[str, Verdict]:
-    """A verdict for each part; "not run" where its data are missing. MissingData when no part has any."""
+    """Judge each part; "not run" if its data are missing. MissingData if no part has any."""
     parts, missing = {}, []
     for name in names:
         try:
@@ -305,7 +304,7 @@ def _all(found: Mapping[str, str], decisive: Iterable[str]) -> str:
     good = list(ran.values()).count("reproduced")
     if not ran:
         return "not run"
-    if "not reproduced" in key:  # what tells the claim from its opposite has failed
+    if "not reproduced" in key:  # what distinguishes the claim from its opposite has failed
         return "not reproduced"
     if any(status != "reproduced" for status in key):
         return "inconclusive"
@@ -332,18 +331,19 @@ _JOINS = {"all": _all, "most": _most}
 
 
 def join(joined: str, parts: Mapping[str, Verdict], decisive: Iterable[str] = ()) -> Verdict:
-    """One verdict on a claim that says "all" of its parts, or "most" of them. Parts that were not run do not count
-    against it; from a single one of several it is partly at most. A claim that has one part is that part's verdict.
+    """Join the verdicts of parts into one, for a claim about "all" or "most" of them. Parts that were not run do not
+    count against it; if only one of several was run, the claim is partly reproduced at most. A claim with one part gets
+    that part's verdict.
 
-    all: reproduced where all are; partly where some are; not reproduced where none is but some are refuted; else
-    inconclusive. decisive: parts without which the rest says nothing (the half that tells the claim from its
-    opposite): one of them refuted refutes the claim, one undecided leaves it open.
-    most: reproduced where more than half are, not reproduced where half or more are refuted; else partly where some
-    are, or inconclusive.
+    all: reproduced if all are; partly if some are; not reproduced if none is but some are refuted; else inconclusive.
+    decisive: parts without which the rest says nothing (the half that distinguishes the claim from its opposite): one
+    of them refuted refutes the claim, one undecided leaves it open.
+    most: reproduced if more than half are, not reproduced if half or more are refuted; else partly if some are, or
+    inconclusive.
     """
     decisive = tuple(decisive)
     if unknown := [name for name in decisive if name not in parts]:
-        raise ValueError(f"decisive parts that are none: {', '.join(unknown)}")
+        raise ValueError(f"unknown decisive parts: {', '.join(unknown)}")
     found = {name: part.status for name, part in parts.items()}
     status = _JOINS[joined](found, decisive)
     ran = {name: part for name, part in parts.items() if part.status != "not run"}
@@ -367,7 +367,7 @@ def join(joined: str, parts: Mapping[str, Verdict], decisive: Iterable[str] = ()
 
 
 def _said(name: str, part: Verdict) -> str:
-    """A part in one line of a claim's note."""
+    """Describe a part in one line of a claim's note."""
     effect = f"{part.effect} {part.interval}".strip()
     facts = (": " if part.parts else ", ").join(filter(None, [effect, part.note]))
     return f"{name}: {part.status}" + (f" ({facts})" if facts and part.status != "not run" else "")
@@ -380,9 +380,9 @@ all_of, most_of = partial(join, "all"), partial(join, "most")
 
 
 def false_discovery_threshold(p_values: Iterable[float], rate: float = 1 - LEVEL) -> float:
-    """The largest p value that is still a discovery when at most the share `rate` of discoveries may be false.
+    """Largest p value that is still a discovery if at most the share `rate` of discoveries may be false.
 
-    Benjamini and Hochberg (1995): the largest p_(k) with p_(k) <= k rate / n. 0 where there is none.
+    Benjamini and Hochberg (1995): the largest p_(k) with p_(k) <= k rate / n. 0 if there is none.
     """
     ordered = np.sort(np.fromiter(p_values, dtype=np.float64))
     passed = ordered <= rate * np.arange(1, len(ordered) + 1) / max(len(ordered), 1)
@@ -390,7 +390,7 @@ def false_discovery_threshold(p_values: Iterable[float], rate: float = 1 - LEVEL
 
 
 def status_after(verdict: Verdict, threshold: float) -> str:
-    """The status of a verdict when comparisons with a p value above the threshold are left undecided."""
+    """Status of a verdict if comparisons with a p value above the threshold count as undecided."""
     if verdict.parts:
         found = {name: status_after(part, threshold) for name, part in verdict.parts.items()}
         return _JOINS[verdict.joined](found, verdict.decisive) if verdict.status != "inconclusive" else verdict.status

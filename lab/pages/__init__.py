@@ -1,1 +1,1 @@
-"""Pages made of what is committed: the report, and code beside its equations."""
+"""Pages made from committed files: the report, and code beside its equations."""

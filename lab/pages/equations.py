@@ -1,6 +1,6 @@
-"""EQUATIONS.md of a paper: what its headings are, where code refers to them, and their formulas as MathML.
+"""A paper's EQUATIONS.md: its headings, the code's references to them, and its formulas as MathML.
 
-Browsers draw MathML themselves, so that the pages need neither a script nor the network.
+Browsers draw MathML themselves, so the pages need no script or network.
 """
 
 import re
@@ -15,14 +15,14 @@ from markupsafe import Markup
 from lab.pages.html import sections
 from lab.run.errors import UserError
 
-# Elements of MathML that draw nothing sensible unless they have this many parts.
+# MathML elements that need this many parts to be drawn sensibly.
 PARTS = dict.fromkeys(("mfrac", "msub", "msup", "munder", "mover", "mroot"), 2) | {"msubsup": 3, "munderover": 3}
-HIDDEN = 0xF0000  # characters from here on are private: Markdown takes them for letters
+HIDDEN = 0xF0000  # start of private characters, which Markdown takes for letters
 
 
 def mathml(latex: str, display: str = "inline") -> str:
-    """A formula as a `<math>` element; `display` is inline or block. ValueError if it cannot be converted whole."""
-    # latex2mathml knows `split`, which is the same, but not `aligned`, which GitHub draws.
+    """Convert a formula to a `<math>` element; `display` is inline or block. ValueError if any part cannot be."""
+    # latex2mathml does not know `aligned`, which GitHub draws, but it knows the equivalent `split`.
     plain = latex.replace("{aligned}", "{split}")
     try:
         html = convert(plain, display=display)
@@ -39,9 +39,9 @@ def mathml(latex: str, display: str = "inline") -> str:
 
 
 def render(text: str, where: str) -> Markup:
-    """Markdown as HTML, its `$...$` and `$$...$$` drawn. Headings get the names that GitHub links them by.
+    """Convert Markdown to HTML, with `$...$` and `$$...$$` as formulas. Headings get GitHub's anchors.
 
-    UserError names `where` if a formula cannot be converted.
+    Raises UserError naming `where` if a formula cannot be converted.
     """
 
     def hidden(match: re.Match) -> str:
@@ -61,16 +61,16 @@ def render(text: str, where: str) -> Markup:
 
 
 def load(path: Path, where: str) -> dict[str, Markup]:
-    """Heading of EQUATIONS.md, e.g. "Eq. (9)" or "Algorithm 1" -> what is below it, as HTML.
+    """Heading of EQUATIONS.md, e.g. "Eq. (9)" or "Algorithm 1" -> the text below it, as HTML.
 
-    Empty if there is no such file. UserError, naming `where` and the heading, for a formula that cannot be converted.
+    Empty if there is no such file. Raises UserError naming `where` and the heading if a formula cannot be converted.
     """
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     return {heading: render(body, f"{where}, {heading}") for heading, body in sections(text).items() if heading}
 
 
 def numbers(text: str) -> set[str]:
-    """Equations that a text refers to: "Eqs. (3) and (5) to (7)" -> {"Eq. (3)", "Eq. (5)", "Eq. (6)", "Eq. (7)"}."""
+    """Equations named in a text: "Eqs. (3) and (5) to (7)" -> {"Eq. (3)", "Eq. (5)", "Eq. (6)", "Eq. (7)"}."""
     found: set[str] = set()
     for group in re.findall(r"Eqs?\. (\([\w.]+\)(?:(?:, and |, | and | to )\([\w.]+\))*)", " ".join(text.split())):
         found |= {f"Eq. ({number})" for number in re.findall(r"\(([\w.]+)\)", group)}
@@ -80,9 +80,9 @@ def numbers(text: str) -> set[str]:
 
 
 def tagged(text: str, headings: Iterable[str]) -> list[str]:
-    """Those of `headings` that a text refers to, in their order.
+    """Those of `headings` to which a text refers, in their order.
 
-    "Wang et al. 2017, their Algorithm 3" and "2017, Algorithm 1" are other papers' and do not count.
+    "Wang et al. 2017, their Algorithm 3" and "2017, Algorithm 1" belong to other papers and do not count.
     """
     flat = " ".join(text.split()).replace("Appendix ", "App. ")
     flat = re.sub(r"Algorithms (\d+) and (\d+)", r"Algorithm \1 and Algorithm \2", flat)

@@ -1,4 +1,4 @@
-"""An executed notebook as a page: its texts, its code, and what the code printed and drew."""
+"""Turn an executed notebook into a page: its texts, its code, and what the code printed and drew."""
 
 import base64
 import json
@@ -16,7 +16,7 @@ from lab.run.errors import UserError
 
 
 def body(path: Path) -> Markup:
-    """The body of a notebook's page, which stands beside it. Its pictures are written there, too, as NAME-1.png, ...
+    """Body of a notebook's page, which lies beside it; also writes its pictures there, as NAME-1.png, ...
 
     Raises UserError for a file that is not a notebook.
     """
@@ -24,7 +24,7 @@ def body(path: Path) -> Markup:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         return Markup("\n").join([Markup('<p><a href="{0}">{0}</a></p>').format(path.name), *_parts(cells, path)])
     except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path} is not a notebook ({error}); delete it or write it again by `make notebook`") from None
+        raise UserError(f"{path} is not a notebook ({error}); delete it or rerun `make notebook`") from None
 
 
 def _parts(cells: list[Mapping[str, Any]], path: Path) -> Iterator[Markup]:
@@ -42,7 +42,7 @@ def _parts(cells: list[Mapping[str, Any]], path: Path) -> Iterator[Markup]:
                 place = path.with_name(f"{path.stem}-{pictures}.png")
                 place.write_bytes(base64.b64decode(picture))
                 yield Markup('<p><img src="{}" alt=""></p>').format(place.name)
-            elif "text/html" in data:  # code that is shown; as plain text it is its source
+            elif "text/html" in data:  # displayed code, whose plain text is its source
                 yield Markup(highlight("".join(data["text/plain"]), PythonLexer(), HtmlFormatter()))
             else:
                 yield Markup("<pre>{}</pre>").format("".join(output.get("text", data.get("text/plain", ""))))

@@ -1,4 +1,4 @@
-"""What the pages share: Jinja templates, Markdown, pictures, where files stand in the site, its navigation."""
+"""What all pages share: Jinja templates, Markdown, pictures, places of files in the site, its navigation."""
 
 import base64
 import os
@@ -14,16 +14,16 @@ from markupsafe import Markup
 from lab.run.errors import UserError
 
 MARK = '<meta name="generator" content="lab.pages">'
-"""In every page of the site: how its folder is known."""
+"""In every page of the site, so that its folder can be recognised."""
 PICTURES = (".png", ".gif", ".svg")
 REPORT = Path("report/index.html")
 BEFORE = {"Start": "README.md", "Guide": "GUIDE.md", "Results": "RESULTS.md"}
 AFTER = {"Arena": "arena/README.md", "Gallery": "GALLERY.md", "Speed": "benchmarks/RESULTS.md"}
-"""Texts in the navigation; between them the report and the papers."""
+"""Texts in the navigation; the report and the papers come between BEFORE and AFTER."""
 PAPERS = {
     "HER": "bias_reduced_her", "Sibling Rivalry": "sibling_rivalry", "ReF-ER": "ref_er", "NERS": "ners", "TER": "ter",
 }  # fmt: skip
-"""Their names in the navigation."""
+"""Name in the navigation -> paper."""
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
     autoescape=True,  # of all but Markup
@@ -34,19 +34,19 @@ TEMPLATES = Environment(
 
 
 def page(template: str, **fills: Any) -> str:
-    """A whole page, which loads nothing from elsewhere. Fills are escaped unless they are Markup; all must be there."""
+    """Render a self-contained page. Fills are escaped unless they are Markup; all must be given."""
     return TEMPLATES.get_template(template).render(**fills)
 
 
 def place(path: Path) -> Path:
-    """Where a file of the repository stands in the site, both relative: a README is its folder's start page."""
+    """Path of a repository file in the site, both relative: a README is its folder's start page."""
     if path.suffix in PICTURES:
         return path
     return path.with_name("index.html" if path.name == "README.md" else f"{path.stem}.html")
 
 
 def navigation(out: Path, page: Path, there: Callable[[Path], bool] = Path.exists) -> list[tuple[str, str]]:
-    """Name and address, on `page`, of the main pages of the site in `out` that are there; "" is the page's own."""
+    """Name and address, relative to `page`, of the existing main pages of the site in `out`; the page's own is ""."""
     places = {name: place(Path(text)) for name, text in BEFORE.items()} | {"Report": REPORT}
     places |= {name: Path("papers", paper, "index.html") for name, paper in PAPERS.items()}
     places |= {name: place(Path(text)) for name, text in AFTER.items()}
@@ -58,28 +58,28 @@ def navigation(out: Path, page: Path, there: Callable[[Path], bool] = Path.exist
 
 
 def own(out: Path) -> None:
-    """UserError where a folder holds something else than pages of the site."""
+    """Raise UserError if a folder holds anything other than pages of the site."""
     if out.is_file() or any(MARK not in path.read_text(encoding="utf-8") for path in out.glob("*.html")):
-        raise UserError(f"{out} holds something else than pages of the site; name another folder")
+        raise UserError(f"{out} holds something other than pages of the site; name another folder")
 
 
 def png(path: Path) -> str:
-    """A PNG as a data URI; "" for one that is not there."""
+    """A PNG as a data URI; "" if it does not exist."""
     return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode() if path.is_file() else ""
 
 
 def without_links(text: str) -> str:
-    """Markdown for a page that lies elsewhere: links to files become their text."""
+    """Strip links from Markdown, for a page that lies elsewhere: links to files become their text."""
     return re.sub(r"!?\[([^\]]*)\]\((?!https?:)[^)]*\)", r"\1", text)
 
 
 def render(text: str) -> Markup:
-    """Markdown as HTML."""
+    """Convert Markdown to HTML."""
     return Markup(markdown(without_links(text), extensions=["tables", "fenced_code", "sane_lists"]))
 
 
 def sections(text: str) -> dict[str, str]:
-    """A Markdown file by its `## ` headings; what stands before the first is below ""."""
+    """Heading -> text of a Markdown file's `## ` sections; "" -> what comes before the first."""
     parts = re.split("^## ", "\n" + text, flags=re.MULTILINE)
     return {name.strip(): body for name, _, body in (part.partition("\n") for part in parts)}
 

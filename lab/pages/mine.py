@@ -1,8 +1,8 @@
-"""Write runs/report.html: the headline figures drawn here beside the committed ones, and what the claims come to.
+"""Write runs/report.html: headline figures drawn here beside the committed ones, and the verdicts on claims.
 
     .venv/bin/python -m lab.pages.mine [--scale quick]
 
-Nothing is trained or drawn; the page holds its pictures and needs neither a server nor the net.
+Nothing is trained or drawn; the page contains its pictures and needs no server or network.
 """
 
 import sys
@@ -23,10 +23,10 @@ from lab.run.errors import UserError, guard
 
 @dataclass(frozen=True)
 class Options:
-    """Write what this machine has run, beside what is committed, as one HTML page."""
+    """Write one HTML page with this machine's runs beside the committed ones."""
 
     scale: str = "quick"
-    """Of this machine's pictures."""
+    """Scale of this machine's pictures."""
 
 
 def room(here: Paper, committed: Paper, scale: str) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def room(here: Paper, committed: Paper, scale: str) -> dict[str, Any]:
     claims = [(claim, verdict, theirs[claim.id]) for claim, verdict in mine]
     figures = []
     for name in here.headline:
-        scales = (scale, *EVIDENCE[::-1])  # the same scale, else another that is there
+        scales = (scale, *EVIDENCE[::-1])  # the same scale, else another that exists
         best = next((each for each in scales if committed.picture(name, each).is_file()), scale)
         pictures = [(f"here, {scale}", html.png(here.picture(name, scale)))]
         pictures += [(f"committed, {best}", html.png(committed.picture(name, best)))]
@@ -47,12 +47,12 @@ def room(here: Paper, committed: Paper, scale: str) -> dict[str, Any]:
 
 
 def sentence(claims: Sequence[tuple[Any, Verdict, Verdict]]) -> str:
-    """How many claims these runs can judge, what they come to, and what the same come to with the committed runs."""
+    """How many claims these runs can judge, their verdicts, and the committed runs' verdicts on the same claims."""
     if not claims:
         return "No claim can be judged by these runs."
     n = f"{len(claims)} claim{'s' if len(claims) > 1 else ''}"
     _, here, committed = zip(*claims)
-    return f"These runs can judge {n}: {_counts(here)}. By the committed ones the same are: {_counts(committed)}."
+    return f"These runs can judge {n}: {_counts(here)}. With the committed runs: {_counts(committed)}."
 
 
 def _counts(verdicts: Iterable[Verdict]) -> str:

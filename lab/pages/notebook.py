@@ -1,9 +1,9 @@
 """Write a paper's notebook and execute it.
 
     .venv/bin/python -m lab.pages.notebook ter                   into site/notebooks/ter.ipynb, executed: some minutes
-    .venv/bin/python -m lab.pages.notebook ter --scale smoke     with runs of seconds: is everything wired?
+    .venv/bin/python -m lab.pages.notebook ter --scale smoke     with runs of seconds, to test the wiring
 
-What it shows stands in the room: "The idea" of its README, entries of its EQUATIONS.md, and what the NOTEBOOK of its
+Its content comes from the room: "The idea" of its README, entries of its EQUATIONS.md, and what NOTEBOOK in its
 evidence/notebook.py names.
 """
 
@@ -40,9 +40,9 @@ class Options:
     paper: Positional[str]
     """A paper."""
     scale: str = "quick"
-    """quick: runs of some minutes. smoke: of seconds, which show nothing but that all is wired."""
+    """quick: runs of some minutes. smoke: runs of seconds, which only test the wiring."""
     out: Path = ROOT / "site" / "notebooks"
-    """Folder that it is written into."""
+    """Folder to write it to."""
 
 
 @dataclass(frozen=True)
@@ -54,18 +54,18 @@ class Notebook:
     code: Sequence[str]
     """As "module:object"."""
     about: str
-    """What is run, and what it cannot show."""
+    """Text: what is run, and what it cannot show."""
     figure: str = ""
     seeds: str = ""
-    """Of the figure's quick runs, if not all."""
+    """Seeds of the figure's quick runs, if not all."""
     train: str = ""
-    """Script and options of the runs that are compared, up to the option that tells them apart."""
+    """Script and options of the runs to compare, up to the option in which they differ."""
     methods: Sequence[str] = ()
-    """Its values."""
+    """Values of that option."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Scale -> more options."""
     metrics: str = ""
-    """What is compared, if not all."""
+    """Metrics to compare, if not all."""
 
     def cells(self, paper: str, scale: str) -> list[str]:
         """Code that trains and draws."""
@@ -86,7 +86,7 @@ class Notebook:
 
 
 def spec_of(paper: Paper) -> Notebook:
-    """What the room says of its notebook."""
+    """The room's description of its notebook."""
     return importlib.import_module(f"{paper.house.package}.{paper.name}.evidence.notebook").NOTEBOOK
 
 
@@ -114,7 +114,7 @@ def notebook(paper: Paper, scale: str) -> Any:
     import nbformat
 
     kinds = {"markdown": nbformat.v4.new_markdown_cell, "code": nbformat.v4.new_code_cell}
-    cells = [  # with ids that are not random: the same notebook is the same file
+    cells = [  # ids are not random, so the same notebook is the same file
         kinds[kind](text, id=f"cell-{number}") for number, (kind, text) in enumerate(cells_of(paper, scale))
     ]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
@@ -137,7 +137,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         options.out.mkdir(parents=True, exist_ok=True)
         print(f"executing {path.name}, at {scale}", flush=True)
-        local = Config({"ConnectionFileMixin": {"transport": "ipc"}})  # TCP would be open to the machine
+        local = Config({"ConnectionFileMixin": {"transport": "ipc"}})  # TCP would be open to all users of the machine
         NotebookClient(made, kernel_name="python3", timeout=None, config=local).execute()
         nbformat.write(made, path)
     except CellExecutionError as error:

@@ -1,10 +1,9 @@
-"""The repository as pages: its texts, and the code of the papers beside its comments and equations.
+"""Write the repository as pages: its texts, and the papers' code beside its comments and equations.
 
     .venv/bin/python -m lab.pages.read [--out DIR]     into DIR (default: site)
 
-Start with DIR/index.html. The pages need neither a server, a network nor a script. Files stand at the places that they
-have in the repository: a README is its folder's index.html, pictures are copied, and a file that a text links to gets a
-page, too.
+Start with DIR/index.html. The pages need no server, network or script. Files keep their places in the repository: a
+README becomes its folder's index.html, pictures are copied, and a file to which a text links gets a page, too.
 """
 
 import html
@@ -37,7 +36,7 @@ TEXTS = ("*.md", "adapters/*.md", "arena/*.md", "benchmarks/*.md", "tests/README
 """Of the repository, beside those of the papers."""
 PATH = "## Read it in five minutes"
 DATA = (".csv", ".json", ".pt")
-"""Files that are not shown: a text that links to them keeps its words."""
+"""Files without a page: a link to one becomes plain text."""
 FORMAT = HtmlFormatter()
 LIGHT, DARK = (HtmlFormatter(style=name).get_style_defs(".highlight") for name in ("friendly", "github-dark"))
 COLOURS = Markup(f"{LIGHT}\n@media (prefers-color-scheme: dark) {{\n{DARK}\n}}")
@@ -48,27 +47,28 @@ class Options:
     """Write the repository's texts, and its code beside comments and equations, as pages."""
 
     out: Annotated[Path, arg(metavar="DIR")] = ROOT / "site"
-    """Where to."""
+    """Folder to write to."""
 
 
 def sources(folder: Path) -> list[Path]:
-    """Files of a folder that get a page: its texts and a paper's method, without its evidence."""
+    """Files of a folder that get a page: its texts, and its code without evidence."""
     texts = [folder / name for name in ("README.md", "NOTEBOOK.md", "VERDICTS.md", "EQUATIONS.md")]
     found = [path for path in folder.rglob("*.py") if path.name != "__init__.py" and "evidence" not in path.parts]
     return [path for path in texts if path.exists()] + sorted(found, key=lambda path: (len(path.parts), path))
 
 
 def prose(text: str) -> str:
-    """A comment or docstring as HTML: its paragraphs are filled anew, lists and what is indented keep their lines."""
+    """Convert a comment or docstring to HTML: paragraphs are refilled; lists and indented text keep their lines."""
     filled = re.sub(r"^([^\s*-].*)\n(?=[^\s*-])", r"\1 ", text, flags=re.MULTILINE)
     plain = re.sub(r":\w+:(?=`)", "", filled)  # the role of a Sphinx reference
     return re.sub(r"(`+)(.+?)\1", r"<code>\2</code>", html.escape(plain, quote=False))
 
 
 def boxes(section: Section, equations: Iterable[str]) -> list[tuple[str, bool]]:
-    """The equations that a section refers to, each once, and whether they are open: where a comment names them.
+    """The equations to which a section refers, each once, and whether they are open.
 
-    Those that only a docstring names are folded, and so are algorithms, which are long.
+    An equation that a comment names is open. Those that only a docstring names are folded, and so are algorithms, which
+    are long.
     """
     comments = " ".join(section.comments)
     at_line = tagged(comments, equations)
@@ -79,7 +79,7 @@ def boxes(section: Section, equations: Iterable[str]) -> list[tuple[str, bool]]:
 class Site:
     """Pages of the repository below `out`, with those of the notebooks that `make notebook` wrote there.
 
-    report: the pages of `lab.pages.report` stand there, too.
+    report: whether the pages of `lab.pages.report` are there, too.
     """
 
     def __init__(self, out: Path, report: bool = False):
@@ -90,12 +90,12 @@ class Site:
         files = (*(path for paths in self.papers.values() for path in paths), *self.shared, *self.texts)
         self.pages = {path: self.out / html_place(path.relative_to(ROOT)) for path in files}
         self.sections = {path: split(path.read_text(encoding="utf-8")) for path in self.pages if path.suffix == ".py"}
-        self.linked: list[Path] = []  # files that texts link to, beside these
+        self.linked: list[Path] = []  # other files to which texts link
         written = {folder: self.out / "notebooks" / f"{folder.name}.ipynb" for folder in self.papers}
         self.notebooks = {folder: path for folder, path in written.items() if path.is_file()}
 
     def link(self, page: Path, target: Path) -> str:
-        """Relative address, on `page`, of the page of `target`; "" where it can have none."""
+        """Address of the page of `target`, relative to `page`; "" if it cannot have one."""
         if target.is_dir():
             target = target / "README.md"
         if target not in self.pages:
@@ -109,7 +109,7 @@ class Site:
         return place in self.pages.values() or (self.report and place == self.out / REPORT)
 
     def build(self) -> None:
-        """Write all pages. A UserError, of a formula that cannot be converted, leaves the pages before it."""
+        """Write all pages. A formula that cannot be converted raises UserError; earlier pages stay."""
         for folder, paths in self.papers.items():
             equations = load(folder / "EQUATIONS.md", f"papers/{folder.name}/EQUATIONS.md")
             for path in paths:
@@ -122,7 +122,7 @@ class Site:
             self.write(path, self.shared, {})
         for path in self.texts:
             self.write(path, (), {})
-        for path in self.linked:  # grows meanwhile
+        for path in self.linked:  # grows in this loop
             if path.suffix in PICTURES:
                 self.pages[path].parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, self.pages[path])
@@ -132,7 +132,7 @@ class Site:
                 self.write(path, (), {})
 
     def write(self, path: Path, siblings: Sequence[Path], equations: Mapping[str, Markup]) -> None:
-        """The page of a file, with links to those of its siblings."""
+        """Write the page of a file, with links to its siblings' pages."""
         place, where = self.pages[path], path.relative_to(ROOT).as_posix()
         nav = self._siblings(place, siblings, path)
         text = path.read_text(encoding="utf-8")
@@ -148,7 +148,7 @@ class Site:
             self._write(place, where, nav=nav, text=shown)
 
     def _siblings(self, place: Path, siblings: Sequence[Path], here: Path) -> list[tuple[str, str]]:
-        """Name and address, on the page at `place`, of each sibling's page; "" is the address of `here`."""
+        """Name and address of each sibling's page, relative to `place`; the address of `here` is ""."""
         if not siblings:
             return []
         top = siblings[0].parent
@@ -167,14 +167,14 @@ class Site:
         place.write_text(page("read.html", title=title, colours=COLOURS, **fills), encoding="utf-8")
 
     def _row(self, section: Section, path: Path, equations: Mapping[str, Markup]) -> tuple[Any, ...]:
-        """A section, what is said as HTML, its equations, and the code that it is said about."""
+        """A section, its text as HTML, its equations, and its code as HTML."""
         docs = prose("\n\n".join(section.docs))
         docs = re.sub(r"(?<![\w/.])[\w/]+\.py\b", lambda found: self._named(found[0], found[0], path), docs)
         code = highlight("\n".join(section.code).rstrip(), PythonLexer(), FORMAT)
         return section, Markup(docs), boxes(section, equations), Markup(code)
 
     def _named(self, text: str, name: str, path: Path, last: Path | None = None) -> str:
-        """`text` as a link to what a file names: "file.py", "file.py:function", or "function" of the file `last`."""
+        """Turn `text` into a link to what `name` names: "file.py", "file.py:function", or "function" in file `last`."""
         file, _, function = name.rpartition(":") if not name.endswith(".py") else (name, "", "")
         for near in (path.parent / file, ROOT / file) if file else [last]:
             if near in self.pages and (not function or function in {each.name for each in self.sections.get(near, [])}):
@@ -182,7 +182,7 @@ class Site:
         return text
 
     def _linked(self, body: Markup, path: Path) -> Markup:
-        """Turn a text's links to files into links to their pages, and the functions it names into links, too.
+        """Turn a text's links to files into links to their pages, and link the functions that it names.
 
         A function is named by `file.py:function`, or by `function` after a link to its file.
         """

@@ -2,8 +2,8 @@
 
     .venv/bin/python -m lab.pages.report [--out DIR]     into DIR/report (default: site)
 
-The pages need neither a server nor a network. They are made of the committed results, figures and READMEs; nothing is
-trained or drawn, and the same files give the same pages.
+The pages need no server or network. They are made from the committed results, figures and READMEs; nothing is trained
+or drawn, and the same files give the same pages.
 """
 
 import json
@@ -29,9 +29,9 @@ from lab.run.errors import UserError, guard
 from lab.run.identity import attempts
 from lab.sweep.prices import priced
 
-SIGNS = dict(zip(STATUSES, "✓◐✗?–", strict=True))  # a colour alone would not tell a verdict
+SIGNS = dict(zip(STATUSES, "✓◐✗?–", strict=True))  # a verdict must be recognisable without its colour
 OPEN = ("The idea", "What came out")  # sections of a README that are not folded
-LEFT_OUT = ("", "Read it in five minutes")  # the second is of no use without the code that it points at
+LEFT_OUT = ("", "Read it in five minutes")  # the second is useless without the code that it points to
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Options:
     """Write all papers' results as pages."""
 
     out: Annotated[Path | None, arg(metavar="DIR")] = None
-    """The folder of the site, if not site."""
+    """Folder of the site; default: site."""
 
 
 def report(house: House, out: Path) -> dict[Path, str]:
-    """The pages of the report of the site in `out`. UserError when a result file is damaged or a README is missing."""
+    """Pages of the report, for the site in `out`. UserError if a result file is damaged or a README is missing."""
     judged = {name: priced(paper, judge(paper)) for name, paper in house.papers().items()}
     limit, _, _ = threshold(judged)
     papers = [content(paper, judged[name], limit) for name, paper in house.papers().items()]
@@ -65,7 +65,7 @@ def report(house: House, out: Path) -> dict[Path, str]:
 
 
 def write(house: House, out: Path) -> None:
-    """Write these pages, and copy the pictures that they show."""
+    """Write the pages of the report, and copy their pictures."""
     pages = report(house, out)
     for paper in house.papers().values():
         for picture in paper.folder.glob("evidence/figures/*/*.png"):
@@ -78,7 +78,7 @@ def write(house: House, out: Path) -> None:
 
 
 def content(paper: Paper, judged: Sequence[tuple[Claim, Verdict]], limit: float) -> dict[str, Any]:
-    """All that the page says about a paper. limit: the p value of `lab.judge.claims.threshold`."""
+    """Everything that a paper's page shows. limit: the p value of `lab.judge.claims.threshold`."""
     readme, notes = paper.folder / "README.md", paper.folder / "NOTEBOOK.md"
     try:
         parts = html.sections(readme.read_text(encoding="utf-8"))
@@ -102,7 +102,7 @@ def content(paper: Paper, judged: Sequence[tuple[Claim, Verdict]], limit: float)
         for name, figure in paper.figures.items()
     ]
     anchors = {claim.id: f"claim-{target(paper.name)}-{claim.id}" for claim, _ in judged}
-    # The figures in the order in which the paper's claims name them, those of our own questions last.
+    # Figures in the order in which the paper's claims name them; those of our own questions come last.
     order = dict.fromkeys(claim.figure for claim, _ in sorted(judged, key=lambda pair: pair[0].kind != "paper"))
     return {
         "target": target(paper.name),
@@ -120,14 +120,14 @@ def content(paper: Paper, judged: Sequence[tuple[Claim, Verdict]], limit: float)
 
 
 def target(*names: str) -> str:
-    """The Make target of a paper or of its figure, which is its anchor in the page, too."""
+    """Make target of a paper or its figure, and its anchor in the page."""
     return "-".join(map(plain, names))
 
 
 def data(paper: Paper) -> dict[str, Any]:
-    """The committed runs by file, and what they cost; in the sums every run counts once, however often it is listed.
+    """The committed runs by file, and their cost; the sums count every run once, however often it is listed.
 
-    A run is a function of its settings and its code. "unknown": nothing was noted.
+    A run is identified by its settings and its code. "unknown": no commit was recorded.
     """
     rows: list[dict[str, Any]] = []
     cost: dict[str, float] = {}

@@ -1,6 +1,6 @@
-"""A Python file cut into sections: what is said, and the code it is said about.
+"""Cut a Python file into sections: text, and the code that it is about.
 
-Cut with Python's own parser and tokenizer: the look of a line does not tell a comment from a line of a string.
+Python's own parser and tokenizer do the cutting, as a line that looks like a comment may be part of a string.
 """
 
 import ast
@@ -15,7 +15,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 @dataclass
 class Section:
-    """Text of the left column and code of the right one, from line `line` of the file on."""
+    """Text for the left column and code for the right one, from line `line` of the file on."""
 
     line: int
     name: str = ""  # the function or class that begins here: "function", "Class", "Class.method"
@@ -26,12 +26,12 @@ class Section:
 
     @property
     def anchor(self) -> str:
-        """What the page can be opened at: the name, or the line, as in "L12"."""
+        """Anchor in the page: the name, or the line, as in "L12"."""
         return self.name or f"L{self.line}"
 
 
 class _Outline:
-    """Lines at which sections begin, and the docstrings among the lines."""
+    """Lines at which sections begin, and the lines of docstrings."""
 
     def __init__(self, source: str):
         self.lines = source.split("\n")
@@ -56,7 +56,7 @@ class _Outline:
                 self.starts.setdefault(node.lineno, "")
 
     def _docstring(self, body: list[ast.stmt], start: int) -> bool:
-        """Take `body` as the docstring of the section at line `start`; False if it is none on lines of its own."""
+        """Take `body` as the docstring of the section at line `start`; False unless it is one, on lines of its own."""
         match body:
             case [ast.Expr(value=ast.Constant(value=str(text))) as node]:
                 if self.lines[node.lineno - 1].lstrip().startswith(('"', "'", "r")):
@@ -67,10 +67,10 @@ class _Outline:
 
 
 def split(source: str) -> list[Section]:
-    """Sections of a file in order; each line of `source` that is not blank is in one of them, once.
+    """Sections of a file in order; each non-blank line of `source` is in exactly one of them.
 
     A section begins at a comment on a line of its own, at a class or function, and at a field with a docstring. A
-    function inside another has one only if it has a docstring. A SyntaxError is passed on.
+    nested function begins one only if it has a docstring. Raises SyntaxError.
     """
     outline = _Outline(source)
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)

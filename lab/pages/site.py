@@ -1,9 +1,9 @@
-"""One site of all that is to be read: texts, annotated code, figures, claims, notebooks.
+"""Write one site with everything to read: texts, annotated code, figures, claims, notebooks.
 
     .venv/bin/python -m lab.pages.site [--out DIR]     into DIR (default: site)
 
-Start with DIR/index.html; no server and no network are needed. Notebooks that `make notebook` has written into
-DIR/notebooks become pages, too.
+Start with DIR/index.html; no server or network is needed. Notebooks that `make notebook` has written into DIR/notebooks
+become pages, too.
 """
 
 import os

@@ -1,2 +1,2 @@
-"""One run: its settings, random streams, directory, metrics, checkpoints and provenance. A train script knows nothing
-else of the lab."""
+"""One run: its settings, random streams, directory, metrics, checkpoints and provenance. A train script uses nothing
+else from the lab."""

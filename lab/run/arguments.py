@@ -1,4 +1,4 @@
-"""Command lines made by tyro from dataclasses; a mistake in one is a single line."""
+"""Command lines that tyro builds from dataclasses; a user's mistake is reported in one line."""
 
 import contextlib
 import io
@@ -14,10 +14,10 @@ PLAIN = (tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes)  # --steps
 
 
 def parse(kind: Any, args: Sequence[str] | None = None, *, prog: str, description: str | None = None) -> Any:
-    """An instance of the dataclass `kind` (or of one member of a union) from `args` (None: of this process).
+    """Parse `args` (None: this process's) into an instance of the dataclass `kind`, or of one member of a union.
 
-    Help is made of its docstrings. Raises UserError for what is unknown, missing or of the wrong type, and SystemExit
-    after --help.
+    The help text comes from its docstrings. Raises UserError for unknown or missing arguments and wrong types, and
+    SystemExit after --help.
     """
     said = io.StringIO()
     try:
@@ -30,7 +30,7 @@ def parse(kind: Any, args: Sequence[str] | None = None, *, prog: str, descriptio
 
 
 def _one_line(box: str, prog: str) -> str:
-    """What tyro says in a box of several parts: the first part is what is wrong, another may hold a better spelling."""
+    """Condense tyro's error box into one line: its first part says what is wrong, another may suggest a spelling."""
     parts: list[list[str]] = [[]]
     for line in (line.strip("│ ") for line in box.splitlines()):
         if re.match(r"[╭╰]|[─-]{3,}$", line):

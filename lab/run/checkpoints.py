@@ -1,4 +1,4 @@
-"""Files that survive a crash: atomic writes, and checkpoints that know when they are damaged.
+"""Files that survive a crash: atomic writes, and checkpoints whose damage is detected.
 
 A checkpoint file is  MAGIC | pickle | length of the pickle (8 bytes) | blake2b digest of the pickle (32 bytes).
 The lengths and the digest come last so that a replay memory of several GB is streamed to disk, never copied in memory.
@@ -23,11 +23,11 @@ CHUNK_BYTES = 1 << 22
 
 
 class Damaged(Exception):
-    """A checkpoint file is not what was written. The message is the reason."""
+    """A checkpoint file is not what was written. The message says why."""
 
 
 class _HashingWriter:
-    """Passes on what pickle writes and remembers its length and digest."""
+    """Pass pickle's output on to a file, and keep its length and digest."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
@@ -41,7 +41,7 @@ class _HashingWriter:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace `path` by `data`: a reader, a crash or another writer sees the old file or a new one. Raises OSError."""
+    """Replace the file `path`: readers see the old content or the new, even after a crash. Raises OSError."""
     with _replacing(path) as file:
         file.write(data)
 
@@ -49,7 +49,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 def save(directory: Path, payload: Any) -> None:
     """Write `payload` to directory/checkpoint.pkl; the checkpoint before it becomes previous.pkl.
 
-    When writing fails (OSError: disk full, ...) both older files are as they were.
+    If writing fails (OSError: disk full, ...), both older files stay untouched.
     """
     newest = directory / "checkpoint.pkl"
     with _replacing(newest, directory / "previous.pkl") as file:
@@ -60,9 +60,9 @@ def save(directory: Path, payload: Any) -> None:
 
 
 def load(directory: Path) -> Any | None:
-    """The newest good checkpoint in `directory`, or None when there is none.
+    """Return the newest good checkpoint in `directory`, or None if there is none.
 
-    A damaged checkpoint.pkl is reported on stderr and replaced by previous.pkl. Raises UserError when no file is good.
+    A damaged checkpoint.pkl is reported on stderr and replaced by previous.pkl. Raises UserError if all are damaged.
     """
     newest = directory / "checkpoint.pkl"
     damaged = []
@@ -85,7 +85,7 @@ def load(directory: Path) -> Any | None:
 
 
 def read(path: Path) -> Any:
-    """Check and unpickle one checkpoint file. Raises Damaged, or UserError when other code has written it."""
+    """Check and unpickle one checkpoint file. Raises Damaged, or UserError if other code wrote it."""
     with path.open("rb") as file:
         length = os.fstat(file.fileno()).st_size - len(MAGIC) - FOOTER_BYTES
         if length < 0:
@@ -111,9 +111,9 @@ def read(path: Path) -> Any:
 
 @contextmanager
 def _replacing(path: Path, former: Path | None = None) -> Iterator[BinaryIO]:
-    """A file to write, under a name of its own (*.tmp), that takes the place of `path` once it is on the disk.
+    """Open a temporary file (*.tmp) for writing; it replaces `path` once it is on the disk.
 
-    former: the name that the file before it then gets. After an error nothing is left and nothing has changed.
+    former: where the old file is moved. An error leaves no temporary file and changes nothing.
     """
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
     try:

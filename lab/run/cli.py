@@ -18,7 +18,7 @@ from lab.run.threads import one_thread
 @dataclasses.dataclass(frozen=True)
 class _RunOptions:
     run_dir: Path | None = None
-    """Where the run is kept. None: runs/<paper>/<env>-<method>-s<seed>-<hash of the config>."""
+    """Run directory. None: runs/<paper>/<env>-<method>-s<seed>-<hash of the config>."""
     tensorboard: bool = False
     """Also write TensorBoard files into the run directory."""
     progress: bool = True
@@ -27,16 +27,17 @@ class _RunOptions:
 
 @guard
 def cli(Config: type, main: Callable[..., dict[str, Any]], description: str) -> None:
-    """Command line of a train script: every field of the dataclass `Config`, its docstring as help, and run options.
+    """Run a train script's command line: the fields of the dataclass `Config`, documented by their docstrings, and run
+    options.
 
-    Calls main(config, run_dir, tensorboard=, progress=) and prints the summary. One thread is used, or
-    OMP_NUM_THREADS when that is set. Unknown options and values end in one line and exit code 2.
+    Calls main(config, run_dir, tensorboard=, progress=) and prints the summary. Uses one thread, or OMP_NUM_THREADS
+    if that is set. An unknown option or value is one line on stderr and exit code 2.
     """
     module = module_name(Config)
-    code(module)  # looked at now: what is edited or committed from here on does not count
+    code(module)  # recorded now: later edits and commits do not count
     if Config.__module__ != module:
-        # `python -m papers.x.train` runs the script as __main__. Checkpoints would then name classes that a sweep,
-        # which imports the script, does not find: go on with the imported twin.
+        # `python -m papers.x.train` runs the script as __main__. Checkpoints would then name classes of __main__, which
+        # a sweep cannot find because it imports the script: use the imported twin.
         imported = importlib.import_module(module)
         Config, main = getattr(imported, Config.__qualname__), getattr(imported, main.__name__)
     command_type = dataclasses.make_dataclass("Command", [("config", Config), ("run", _RunOptions)])

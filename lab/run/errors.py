@@ -15,7 +15,7 @@ MISNAMED = {errno.ENAMETOOLONG, errno.ELOOP, errno.EEXIST, errno.EISDIR}
 
 
 class UserError(Exception):
-    """A mistake of the user or of the machine's set-up. The message is one line: what is wrong, what would be right."""
+    """A mistake by the user or in the machine's set-up. The message is one line: what is wrong, and what is right."""
 
 
 class RunBusy(UserError):
@@ -44,13 +44,13 @@ def expected(error: BaseException) -> tuple[str, int] | None:
 
 
 def guard(fn: Callable[P, R]) -> Callable[P, R]:
-    """Decorate the entry point of a command, so that expected trouble ends in one line on stderr; 130 after Ctrl-C."""
+    """Decorate a command's entry point: an expected error becomes one line on stderr, Ctrl-C exit code 130."""
 
     @functools.wraps(fn)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return fn(*args, **kwargs)
-        except BrokenPipeError:  # `... --help | head`: nobody reads on, and Python must not complain about it at exit
+        except BrokenPipeError:  # `... --help | head`: the reader has left; Python must not complain at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(1) from None
         except KeyboardInterrupt:

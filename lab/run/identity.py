@@ -1,7 +1,7 @@
-"""Which run is it? Its name, and whether what lies in a directory is that run, made by today's code.
+"""Identity of a run: its name, and whether a directory holds that run, made by today's code.
 
-A name hashes only the settings that differ from their defaults, so a new setting orphans no run: in what was trained
-before, it had its default. That a default or the code has changed since is seen in the directory: its run is stale.
+A name hashes only the settings that differ from their defaults, so a new setting orphans no run: earlier runs had its
+default. A run is stale if a default or the code has changed since; its directory records both.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from lab.run.errors import UserError
 from lab.run.sources import Files, changes
 
 CHECKPOINTS = ("checkpoint.pkl", "previous.pkl")
-UNSET = "not there"
+UNSET = "not set"
 
 
 def run_name(config: Any) -> str:
@@ -42,12 +42,12 @@ def module_name(cls: type) -> str:
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """The fields of a dataclass as JSON has them; those of a dataclass in a field as "field.name"."""
+    """Fields of a dataclass as JSON values; a nested dataclass is flattened to "field.name"."""
     return _flat(json.loads(json_bytes(config)))
 
 
 def defaults(config: Any) -> dict[str, Any]:
-    """The defaults of those settings that have one. Of a dataclass in a field: what the outer one makes it by."""
+    """Defaults of the settings that have one; those of a nested dataclass are as the outer one creates it."""
     usual: dict[str, Any] = {}
     for field in dataclasses.fields(config):
         if field.default is not dataclasses.MISSING:
@@ -65,7 +65,7 @@ def _flat(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def json_bytes(content: Any) -> bytes:
-    """JSON; dataclasses become objects, numpy and torch scalars numbers, paths and enums their text."""
+    """Encode as JSON; dataclasses become objects, numpy and torch scalars numbers, paths and enums their text."""
     return (json.dumps(content, indent=1, default=_plain) + "\n").encode()
 
 
@@ -77,38 +77,38 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class State:
-    """Of a run directory. stage: absent, begun, finished or stale, which is one of the last two, but not of today."""
+    """State of a run directory. stage: absent, begun, finished, or stale (begun or finished, but outdated)."""
 
     stage: str
     done: bool = False
-    """It has a summary: nothing is left to train."""
+    """It has a summary, so nothing is left to train."""
     reason: str = ""
     """Why it is stale."""
     other_config: bool = False
-    """Stale because a setting differs, so that it cannot be gone on with."""
+    """Stale because a setting differs, so it cannot be resumed."""
 
 
 def state(directory: Path, config: Any, files: Files) -> State:
-    """What `directory` holds of the run of `config` when its sources are `files`. UserError: its file is damaged."""
+    """State of `config`'s run in `directory`, given its sources today. UserError if its config.json is damaged."""
     path, done = directory / "config.json", (directory / "done.json").exists()
     if not path.exists():
         return State("stale", True, "its config.json is missing", True) if done else State("absent")
     content = read_json(path)
     if other := difference(content["config"], config):
         return State("stale", done, other, True)
-    if done or any((directory / name).exists() for name in CHECKPOINTS):  # else nothing of the old code is left
+    if done or any((directory / name).exists() for name in CHECKPOINTS):  # else the old code has left nothing
         if other := outdated(content, files):
             return State("stale", done, other)
     return State("finished" if done else "begun", done)
 
 
 def attempts(content: dict[str, Any]) -> list[dict[str, Any]]:
-    """The provenance of a run's first start and of those after which something had changed."""
+    """Provenance of a run's first start, and of each later start that found a change."""
     return [content, *content.get("resumed", [])]
 
 
 def outdated(content: dict[str, Any], files: Files) -> str:
-    """How the sources of the run that a config.json describes differ from `files`, in words; "": they do not."""
+    """Describe how the sources recorded in a config.json differ from `files`; "" if they do not."""
     for attempt in attempts(content):
         if "files" not in attempt:
             return "its sources are unknown"
@@ -118,9 +118,9 @@ def outdated(content: dict[str, Any], files: Files) -> str:
 
 
 def difference(stored: dict[str, Any], config: Any) -> str:
-    """The first setting in which a config as read from config.json differs from `config`, in words; "": none does.
+    """Describe the first setting in which a config read from config.json differs from `config`; "" if none does.
 
-    A setting that is not stored is younger than the run: then it had what is now its default.
+    A setting that is not stored is newer than the run, so the run had what is now its default.
     """
     now = settings(config)
     then = {name: value for name, value in defaults(config).items() if name in now} | _flat(stored)
@@ -132,7 +132,7 @@ def difference(stored: dict[str, Any], config: Any) -> str:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The object in a file of a run directory. UserError where it is damaged."""
+    """Read a JSON file of a run directory. UserError if it is damaged."""
     try:
         return json.loads(path.read_bytes())
     except (ValueError, OSError) as error:

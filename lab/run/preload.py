@@ -1,4 +1,4 @@
-"""Imported by the server that a sweep's processes are forked from: loads the train scripts named in PRELOAD."""
+"""Load the train scripts named in PRELOAD; imported by the server from which a sweep forks its processes."""
 
 import contextlib
 import os

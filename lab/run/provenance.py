@@ -1,8 +1,7 @@
-"""Where the numbers of a run come from: its code, packages and kind of machine. Never the machine's name or its user.
+"""Where a run's numbers come from: its code, packages and kind of machine, never the machine's name or user.
 
-The code is looked at once, before it is loaded, and that belongs to the run from then on, whatever is edited or
-committed meanwhile. `take` looks, `adopt` is how a process that a sweep has started gets what the sweep has seen, and
-`code` is what a run records.
+The code is read once, before it is loaded; whatever is edited or committed later does not count. `take` reads it,
+`adopt` hands what a sweep has read to a process that it starts, and `code` is what a run records.
 """
 
 import importlib
@@ -36,14 +35,14 @@ _adopted: Code | None = None
 
 
 def take(modules: Iterable[str]) -> dict[str, Code]:
-    """The code of train scripts as it is on disk when this process first asks: the same ever after."""
+    """Return the code of train scripts as it was on disk when this process first asked for it."""
     modules = sorted(set(modules))
     new = [module for module in modules if module not in _taken]
     while new:
         files = {module: sources(module) for module in new}
         commit, changed = _git()
         if files != {module: sources(module) for module in new}:
-            continue  # somebody is writing; look again
+            continue  # files are being edited: read again
         for module, own in files.items():
             dirty = None if changed is None else any(path in own or path.startswith("lab/") for path in changed)
             _taken[module] = {"commit": commit, "dirty": dirty, "sources": digest(own), "files": own}
@@ -52,10 +51,10 @@ def take(modules: Iterable[str]) -> dict[str, Code]:
 
 
 def code(module: str) -> Code:
-    """What a run of the train script `module` in this process records: what its sweep has seen, else what is there.
+    """Return what a run of the train script `module` records: the code that its sweep has read, else what is on disk.
 
-    Without a sweep, the script has been loaded before this is asked. When it was written since, nobody knows what was
-    loaded: the commit is "unknown" then, and a line on stderr says why.
+    Without a sweep, the script is already loaded. If it was edited since, what was loaded is not known: the commit is
+    then "unknown", and a line on stderr says why.
     """
     if _adopted is not None:
         return _adopted
@@ -63,13 +62,13 @@ def code(module: str) -> Code:
         take([module])
         if newest(_taken[module]["files"]) > _begin:
             _taken[module] |= {"commit": UNKNOWN, "dirty": None}
-            late = "were written while it was loaded; its run is of no commit"
+            late = "were written while it was being loaded; its run belongs to no commit"
             print(f"warning: the sources of {module} {late}", file=sys.stderr)
     return _taken[module]
 
 
 def load(module: str) -> ModuleType:
-    """Import a train script, and remember its sources as they were; of a file that changes meanwhile, nothing."""
+    """Import a train script and remember its sources; a file that changes meanwhile is remembered as ""."""
     if module not in _loaded:
         before = sources(module)
         importlib.import_module(module)
@@ -79,7 +78,7 @@ def load(module: str) -> ModuleType:
 
 
 def adopt(module: str, seen: Code) -> None:
-    """Let the run in this process record what its sweep has seen of `module`. UserError when other code was loaded."""
+    """Make this process's run record the code that its sweep has read. UserError if other code was loaded."""
     global _adopted
     if other := changes(seen["files"], _loaded[module]):
         raise UserError(f"the sources have changed since the sweep began ({other}); rerun the command")
@@ -88,7 +87,7 @@ def adopt(module: str, seen: Code) -> None:
 
 def _git() -> tuple[str, set[str] | None]:
     """Commit of this checkout and the Python files that differ from it; ("unknown", None) outside git."""
-    quiet = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}  # `git status` shall not keep others from committing
+    quiet = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}  # `git status` must not keep others from committing
 
     def git(*words: str) -> str:
         return subprocess.run(["git", *words], cwd=ROOT, env=quiet, capture_output=True, text=True, check=True).stdout
@@ -104,7 +103,7 @@ def _git() -> tuple[str, set[str] | None]:
 
 
 def surroundings() -> dict[str, Any]:
-    """Versions of packages, threads and kind of machine: for a run's config.json, beside its code."""
+    """Package versions, threads and kind of machine: what config.json holds besides the code."""
     import torch
 
     versions = {}

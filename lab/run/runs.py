@@ -7,8 +7,8 @@ A run directory holds
     checkpoint.pkl   everything needed to resume, and previous.pkl, the one before it; deleted once the run is finished
     weights.pt       final weights, and done.json, the summary; only once the run is finished
 
-A run that was killed and started again writes what it would have written without the kill, but for the hours. Resume
-no run of somebody whom you do not trust: a checkpoint is a pickle, and loading it runs what it says.
+A run that is killed and restarted writes what an undisturbed run would, except for the hours. Never resume a run from
+someone you do not trust: a checkpoint is a pickle, and loading it can execute any code.
 """
 
 import dataclasses
@@ -54,8 +54,8 @@ def execute(
 ) -> dict[str, Any]:
     """Train as `config` says, or resume the run in `run_dir`; returns its summary, at once if it is finished.
 
-    make: a new trainer from the config, which `run.save(trainer)` pickles as a whole; where there is none, `train` gets
-    the config. train: the loop, from wherever the trainer is to the end:
+    make: creates the trainer from the config; `run.save(trainer)` pickles it whole. By default, `train` gets the config
+    itself. train: the loop, from the trainer's current state to the end:
 
         def train(run: Run, trainer: Trainer) -> dict:
             while trainer.t < trainer.config.steps:
@@ -63,11 +63,11 @@ def execute(
                 run.save(trainer)
             return run.finish({"steps": trainer.t, **run.last}, trainer.network.state_dict())
 
-    total: of what the progress bar counts, `unit`; None takes config.steps. score: the metric that it shows. Raises
-    UserError for settings that cannot work, and for a `run_dir` that cannot be written or belongs to another run.
+    total: length of the progress bar, in `unit`s; None: config.steps. score: the metric that it shows. Raises UserError
+    for settings that cannot work, and for a `run_dir` that cannot be written or belongs to another run.
     """
     check(config)
-    trainer = make(config)  # before there is a run directory: settings that it rejects leave none behind
+    trainer = make(config)  # before the run directory is created: settings that it rejects leave none behind
     shown: Any = dict(total_steps=total(trainer) if total else config.steps, unit=unit, score=score)
     with Run.open(config, run_dir, **shown, tensorboard=tensorboard, progress=progress) as run:
         if run.finished is not None:
@@ -80,11 +80,11 @@ def execute(
 
 @dataclasses.dataclass
 class Run:
-    """Owns a run directory while it is open. A script does not open one itself, but calls `execute`."""
+    """An open run directory. Scripts do not open one themselves; they call `execute`."""
 
     directory: Path
     total_steps: int | None = None
-    """For the progress bar, as `unit`, what one step is called, and `score`, the metric that is shown."""
+    """For the progress bar, like `unit`, the name of a step, and `score`, the metric shown."""
     unit: str = "step"
     score: str = "return"
     tensorboard: bool = False
@@ -96,18 +96,18 @@ class Run:
         self._tensorboard: Any = None
         self._bar: tqdm | None = None
         self.last: dict[str, float] = {}
-        """What was logged last, also before an interruption."""
+        """The values logged last, even if before an interruption."""
         self._step = 0  # of the last row logged
         self._hours = 0.0  # spent before this attempt
         self._start = time.monotonic()
 
     @classmethod
     def open(cls, config: Any, directory: Path, **how: Any) -> Self:
-        """Create or reopen a run directory and lock it; write config.json. A finished run is opened without the lock,
-        only to be read.
+        """Create or reopen a run directory, lock it and write config.json. A finished run is only read, without the
+        lock.
 
-        config: a dataclass instance. how: fields of this class. Raises UserError when the directory cannot be written
-        or holds a run of another config, RunBusy when another process has it open; nothing is overwritten then.
+        config: a dataclass instance. how: fields of this class. Raises UserError if the directory cannot be written or
+        holds a run of another config, RunBusy if another process has it open; neither overwrites anything.
         """
         run = cls(Path(directory), **how)
         origin = code(module_name(type(config)))
@@ -121,7 +121,7 @@ class Run:
                 run.directory.mkdir(parents=True, exist_ok=True)
                 run._lock = _lock(run.directory)
                 _check_same_config(config, run.directory)
-                for left in run.directory.glob("*.tmp"):  # by a process that was killed while it wrote
+                for left in run.directory.glob("*.tmp"):  # by a process killed while writing
                     left.unlink(missing_ok=True)
                 _write_config(config, run.directory, run.total_steps, {**origin, **surroundings()})
         except BaseException:
@@ -136,7 +136,7 @@ class Run:
         self.close()
 
     def close(self) -> None:
-        """Give the directory back. Called by the `with` statement."""
+        """Release the directory. Called by the `with` statement."""
         for resource in (self._metrics, self._tensorboard, self._bar):
             if resource is not None:
                 with suppress(OSError):  # a full disk has already been reported by log() or save()
@@ -157,7 +157,7 @@ class Run:
         return self._hours + (time.monotonic() - self._start) / 3600
 
     def load(self) -> Any:
-        """The state of the newest good checkpoint, see checkpoints.load; None when the run starts from nothing.
+        """Return the state of the newest good checkpoint (see checkpoints.load), or None for a new run.
 
         Cuts metrics.csv back to that moment and restores the elapsed hours, so call it once, before `log`.
         """
@@ -202,8 +202,8 @@ class Run:
             self.tick(step, **{self.score: values[self.score]})
 
     def save(self, state: Any) -> None:
-        """Write a checkpoint of `state`, which can be pickled and is not None. Raises UserError (disk full); the
-        checkpoints written before stay good.
+        """Write a checkpoint of `state`, which must be picklable and not None. Raises UserError (disk full); earlier
+        checkpoints stay good.
 
         References inside `state` survive (an optimiser keeps its module's parameters); tensors that are views of one
         another become copies.
@@ -224,7 +224,7 @@ class Run:
         self._bar.update(step - self._bar.n)
 
     def check_finite(self, step: int, **losses: float | Tensor) -> None:
-        """Raise NonFiniteLoss when a loss is NaN or infinite. Call it where losses are read anyway, before `save`."""
+        """Raise NonFiniteLoss if a loss is NaN or infinite. Call it where losses are read anyway, before `save`."""
         for name, loss in losses.items():
             value = float(loss.detach() if isinstance(loss, Tensor) else loss)
             if not math.isfinite(value):
@@ -252,7 +252,7 @@ class Run:
 
 @contextmanager
 def _writing(path: Path, advice: str) -> Iterator[None]:
-    """An OSError becomes one line: what could not be written, why, and what to do."""
+    """Turn an OSError into one line: what could not be written, why, and what to do."""
     try:
         yield
     except OSError as error:
@@ -260,9 +260,9 @@ def _writing(path: Path, advice: str) -> Iterator[None]:
 
 
 def set_aside(directory: Path) -> None:
-    """Move a run directory to stale/<its name> beside it, or <its name>.2, .3, ..., where nothing looks for runs.
+    """Move a run directory to stale/<its name> (or <its name>.2, .3, ...) beside it, where nothing looks for runs.
 
-    Raises RunBusy when a process has it open.
+    Raises RunBusy if a process has it open.
     """
     with _lock(directory):
         aside = directory.parent / "stale"
@@ -272,7 +272,7 @@ def set_aside(directory: Path) -> None:
 
 
 def _lock(directory: Path) -> FileLock:
-    """The lock of a run directory, held until it is released. Raises RunBusy."""
+    """Acquire and return the lock of a run directory. Raises RunBusy."""
     lock = FileLock(directory / "lock", timeout=0)
     with suppress(Timeout):
         lock.acquire()
@@ -283,7 +283,7 @@ def _lock(directory: Path) -> FileLock:
 
 
 def _check_same_config(config: Any, directory: Path) -> None:
-    """Raises UserError naming the first setting in which the config in `directory` differs from `config`."""
+    """Raise UserError naming the first setting in which the config in `directory` differs from `config`."""
     path = directory / "config.json"
     if path.exists() and (other := difference(read_json(path)["config"], config)):
         raise UserError(

@@ -1,4 +1,4 @@
-"""What values a setting may have: ranges at the fields of a config, and the check that every run begins with.
+"""Valid values of settings: ranges that annotate a config's fields, and the check with which every run begins.
 
 lr: Positive = 1e-3
 gamma: Annotated[float, Range("lie in (0, 1)", lambda value: 0 < value < 1)] = 0.98
@@ -17,7 +17,7 @@ from lab.run.errors import UserError
 
 @dataclasses.dataclass(frozen=True)
 class Range:
-    """Annotates a number: it must `text`, as `right` tests. NaN is never right, infinity only if allowed."""
+    """Annotation of a number: it must `text`, which `right` tests. NaN never passes, infinity only with `infinite`."""
 
     text: str
     right: Callable[[float], bool]
@@ -70,7 +70,7 @@ def check(config: Any) -> None:
 
 
 def _rules(hint: Any) -> Iterator[Any]:
-    """The Ranges and Literals of an annotation, also where it is a union."""
+    """Yield the Ranges and Literals of an annotation, also inside a union."""
     if get_origin(hint) is Literal or isinstance(hint, Range):
         yield hint
     else:
@@ -79,7 +79,7 @@ def _rules(hint: Any) -> Iterator[Any]:
 
 
 def check_device(device: str) -> None:
-    """Raise UserError unless `device` is cpu, or a CUDA device that is there: cuda, cuda:0, cuda:1, ..."""
+    """Raise UserError unless `device` is cpu or an available CUDA device: cuda, cuda:0, cuda:1, ..."""
     options.check("device", device)
     kind, _, number = device.partition(":")
     if kind == "cuda" and int(number or 0) >= (there := torch.cuda.device_count()):

@@ -1,8 +1,8 @@
-"""Which source files decide the numbers of a run, and what stands in them. Files are read here, never imported.
+"""The source files that decide a run's numbers, and digests of their code. Files are read here, never imported.
 
-They are the train script and what it imports, file by file, also inside of functions: of its own room and of papers/
-(but no evidence), of common/ and of envs/, with the environments that it names as "envs:Hand-v1"; and
-lab/run/streams.py. The rest of the lab does not count, so that a better progress bar makes no run stale.
+They are the train script and every file that it imports, also inside functions: from its own room, papers/ (without
+evidence), common/ and envs/, including environments that it names as "envs:Hand-v1"; and lab/run/streams.py. The rest
+of the lab does not count, so a better progress bar makes no run stale.
 """
 
 import ast
@@ -17,11 +17,11 @@ SHARED = ("common", "envs", "papers")
 STREAMS = "lab.run.streams"
 
 Files = dict[str, str]
-"""File, by the path of its module ("papers/ter/train.py") -> six hex digits that change with its code."""
+"""Path of a file ("papers/ter/train.py") -> six hex digits that change with its code."""
 
 
 def sources(module: str) -> Files:
-    """Today's files of the train script `module`; none where there is no such module."""
+    """Today's files of the train script `module`; empty if there is no such module."""
     top, found, seen, todo = module.partition(".")[0], {}, set(), [module]
     if _find(module):
         todo.append(STREAMS)
@@ -48,7 +48,7 @@ def digest(files: Files) -> str:
 
 
 def changes(then: Files, now: Files) -> str:
-    """In words, how the files differ; "" when they do not."""
+    """Describe how the files differ; "" if they do not."""
     words = [
         f"{path} changed" if path in then and path in now else f"{path} is {'new' if path in now else 'gone'}"
         for path in sorted(then.keys() | now.keys())
@@ -58,13 +58,13 @@ def changes(then: Files, now: Files) -> str:
 
 
 def newest(files: Files) -> float:
-    """When the last of the files was written, in seconds since the epoch; 0 where there are none."""
+    """When the newest file was written, in seconds since the epoch; 0 without files."""
     places = [_find(path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")) for path in files]
     return max((place[0].stat().st_mtime for place in places if place), default=0.0)
 
 
 def _find(module: str) -> tuple[Path, str] | None:
-    """The file of a module and its path below the folder that holds the topmost package."""
+    """File of a module, and its path relative to the folder that holds the topmost package."""
     stem = module.replace(".", "/")
     for folder in sys.path:
         for shown in (f"{stem}/__init__.py", f"{stem}.py"):
@@ -76,11 +76,11 @@ def _find(module: str) -> tuple[Path, str] | None:
 
 @functools.cache
 def _read(path: Path, shown: str, mtime_ns: int, size: int) -> tuple[str, list[str], list[str]]:
-    """Digest, imported names (modules or names in them) and names of environments of a file, until it is changed."""
+    """Digest, imported names (modules or names in them) and environment ids of a file; cached until it changes."""
     text = path.read_bytes()
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError):  # importing it will tell
+    except (SyntaxError, ValueError):  # importing it will report this
         return hashlib.blake2b(text, digest_size=3).hexdigest(), [], []
     for node in ast.walk(tree):
         for _, body in ast.iter_fields(node):
@@ -93,12 +93,12 @@ def _read(path: Path, shown: str, mtime_ns: int, size: int) -> tuple[str, list[s
 
 
 def _is_text(node: object) -> bool:
-    """A docstring, of a field, too: a line that does nothing."""
+    """Whether a statement is a docstring, a field's included."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _spell(node: object) -> Iterator[str]:
-    """A syntax tree as text. Empty fields are left out: versions of Python differ in these (ast.dump shows them)."""
+    """Spell a syntax tree as text, without the empty fields that ast.dump shows: Python versions differ in these."""
     if isinstance(node, ast.AST):
         yield f"{type(node).__name__}("
         for name, value in ast.iter_fields(node):
@@ -129,8 +129,8 @@ def _imports(tree: ast.AST, shown: str) -> Iterator[str]:
 
 
 def _registered(identifier: str) -> set[str]:
-    """Modules of envs/ that may hold an environment: those that envs/__init__.py names in the statement in which it
-    names the environment, or in any where it does not."""
+    """Modules of envs/ that may hold an environment: those named in the statement of envs/__init__.py that names the
+    environment; if there is no such statement, all that it names."""
     place, everything = _find("envs"), {"envs"}
     name = re.sub(r"-v\d+$", "", identifier)
     for statement in ast.parse(place[0].read_bytes()).body if place else ():

@@ -1,4 +1,4 @@
-"""Random streams: every consumer of random numbers has one of its own."""
+"""Random streams: one for each consumer of random numbers."""
 
 import zlib
 
@@ -11,8 +11,8 @@ from lab.run.errors import UserError
 class Streams:
     """Independent named random streams from one seed, so that no consumer shifts the numbers of another.
 
-    The stream of a name is numpy's SeedSequence([seed, crc32(name)]). Asking twice for a name gives the same stream
-    from its start, so every consumer has a name of its own.
+    The stream of a name is numpy's SeedSequence([seed, crc32(name)]). Asking for a name twice restarts the same stream,
+    so every consumer needs its own name.
     """
 
     def __init__(self, seed: int) -> None:

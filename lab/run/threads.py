@@ -1,4 +1,4 @@
-"""One thread for arithmetic: the networks here are too small to gain from more, and runs share the cores."""
+"""One thread for arithmetic: networks this small gain nothing from more, and runs share the cores."""
 
 import os
 
@@ -7,10 +7,10 @@ import torch
 
 
 def one_thread() -> None:
-    """Let PyTorch and BLAS, NumPy's and SciPy's, use one thread from now on, in this process.
+    """Limit PyTorch and the BLAS of NumPy and SciPy to one thread in this process.
 
-    What is loaded later (numba loads SciPy's BLAS with the first kernel that multiplies matrices) reads the variable.
-    Threads of BLAS wait for each other: beside other work on the same cores a run took ten times as long.
+    Libraries loaded later read the variable (numba loads SciPy's BLAS with the first kernel that multiplies matrices).
+    BLAS threads wait for each other: beside other work on the same cores, a run took ten times as long.
     """
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     torch.set_num_threads(1)

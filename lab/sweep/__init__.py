@@ -1,1 +1,1 @@
-"""Many runs: on the cores of this machine or on a cluster, what they need and what they cost."""
+"""Sweeps: many runs on this machine's cores or on a cluster, what they need and what they cost."""

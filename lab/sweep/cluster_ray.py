@@ -1,7 +1,7 @@
 """LAUNCHER=ray: one task per run on a Ray cluster.
 
-The nodes must share with this one: the checkout and its .venv at the same path, and the directory of runs (runs/, where
-logs and checkpoints lie). The cluster is the one that RAY_ADDRESS names, or the one that this machine belongs to.
+All nodes must see the same checkout with its .venv, at the same path, and the same directory of runs (runs/, with logs
+and checkpoints). The cluster is the one that RAY_ADDRESS names, or else the one that this machine belongs to.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from lab.sweep.entry import Entry, Job
 
 CONNECT_SECONDS = 5.0
-NO_CLUSTER = "set RAY_ADDRESS, or make this machine one: ray start --head; LAUNCHER=local trains without"
+NO_CLUSTER = "set RAY_ADDRESS, or start one here: ray start --head; LAUNCHER=local needs none"
 
 
 class Ray:
-    """Tasks with a core each and one for every actor of theirs, the memory that their run takes, and a
-    share of a GPU where its device is cuda.
+    """Launcher of Ray tasks. A task asks for one core, one more per actor, its run's memory, and a share of a GPU if
+    the run's device is cuda.
 
-    Ray starts them as cores, memory and GPUs become free, so that how many go at once is not for us to say. Whether a
-    device works is found out where the run is. UserError without ray, without a cluster, or when no node of it is large
-    enough for a run.
+    Ray starts tasks as cores, memory and GPUs become free, so it decides how many run at once. Whether a device works
+    is checked on the node that runs the task. UserError without ray, without a cluster, or if no node is large enough
+    for a run.
     """
 
     def __init__(self, entries: list[Entry], jobs: int) -> None:
@@ -59,7 +59,7 @@ class Ray:
     def _connect(self) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         address = os.environ.get("RAY_ADDRESS", "auto")
-        if address != "auto":  # Ray itself would go on trying for minutes
+        if address != "auto":  # Ray itself would keep trying for minutes
             host, _, port = address.removeprefix("ray://").rpartition(":")
             try:
                 socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
@@ -99,9 +99,9 @@ class Ray:
 
 
 def needs_of(entry: Entry, replay: int) -> dict[str, float]:
-    """What a task asks Ray for. replay: the memory [bytes] of the run's replay.
+    """Resources that a task requests from Ray. replay: memory [bytes] of the run's replay.
 
-    A train script that starts Ray actors, for which it must ask, has a function `ray_actors(config)`, their number.
+    A train script that starts Ray actors must declare their number in a function `ray_actors(config)`.
     """
     module = sys.modules.get(entry.module)  # imported for its Config
     processes = 1 + int(getattr(module, "ray_actors", lambda config: 0)(entry.config))
@@ -110,6 +110,6 @@ def needs_of(entry: Entry, replay: int) -> dict[str, float]:
 
 
 def fits_a_node(need: Mapping[str, float], nodes: Iterable[Mapping[str, float]]) -> bool:
-    """Whether one of the nodes has all that a task asks for; else Ray would let it wait for ever."""
+    """Whether any single node has all that a task needs; otherwise Ray would let it wait forever."""
     names = {"num_cpus": "CPU", "num_gpus": "GPU", "memory": "memory"}
     return any(all(node.get(names[what], 0) >= amount for what, amount in need.items()) for node in nodes)

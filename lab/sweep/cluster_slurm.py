@@ -1,10 +1,10 @@
 """LAUNCHER=slurm: one job per run, submitted with sbatch through submitit.
 
-The nodes must share with this one: the checkout and its .venv at the same path, and the directory of runs (runs/, where
-logs and checkpoints lie). SLURM's accounting (sacct) must be on: it says which jobs have died.
+All nodes must see the same checkout with its .venv, at the same path, and the same directory of runs (runs/, with logs
+and checkpoints). SLURM's accounting (sacct) must be on: it says which jobs have died.
 
-A job asks for one core, one GPU where the run's device is cuda, the memory that its run takes, and HOURS. What a site
-needs beyond that, or instead, are the variables that sbatch itself reads, which come before what a job's script says:
+A job asks for one core, one GPU if the run's device is cuda, its run's memory, and HOURS of time. If your site needs
+more or something else, set the variables that sbatch reads itself; they take precedence over a job's script:
 SBATCH_PARTITION, SBATCH_ACCOUNT, SBATCH_QOS, SBATCH_CONSTRAINT, SBATCH_TIMELIMIT, SBATCH_MEM_PER_NODE, SBATCH_GRES.
 A run that reaches its time limit is reported as failed; rerun the command to resume from its checkpoint.
 """
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from lab.sweep.entry import Entry, Job
 
 CLUSTER = "slurm"
-"""Which of submitit's executors; its "local" one stands in for SLURM in the tests."""
+"""submitit's executor; tests use its "local" one in place of SLURM."""
 HOURS = 24
 POLL_SECONDS = 2.0
-"""Between two looks at the jobs' files, which lie on a disk that many share."""
+"""Between two looks at the jobs' files, which lie on a shared disk."""
 
 
 class Slurm:
-    """Jobs in SLURM's queue, at most `jobs` of them at a time. What SLURM and submitit log of them lies in
-    <runs>/slurm, what a run says in its log.txt, as everywhere.
+    """Launcher of SLURM jobs, with at most `jobs` in the queue at a time. The logs of SLURM and submitit go to
+    <runs>/slurm, a run's own output to its log.txt, as everywhere.
 
-    UserError without submitit or SLURM, and when sbatch refuses a job.
+    UserError without submitit or SLURM, and if sbatch refuses a job.
     """
 
     def __init__(self, entries: list[Entry], jobs: int) -> None:
@@ -61,7 +61,7 @@ class Slurm:
         return len(self.running) < self.jobs
 
     def start(self, name: str, job: Job, run_dir: Path) -> None:
-        with ThreadPoolExecutor(1) as thread:  # which a Ctrl-C waits for: who cancels a job must know of it
+        with ThreadPoolExecutor(1) as thread:  # Ctrl-C waits for it: a job must be known to be cancelled
             thread.submit(self._submit, name, job, run_dir).result()
 
     def _submit(self, name: str, job: Job, run_dir: Path) -> None:
@@ -72,8 +72,8 @@ class Slurm:
             self.running[name] = executor.submit(_job, job.packed(), run_dir), run_dir, log_start
         except (RuntimeError, OSError, subprocess.SubprocessError) as error:
             why = (str(error).strip().splitlines() or [type(error).__name__])[-1]
-            raise UserError(f"sbatch refused a job: {why}; SBATCH_PARTITION and the like say what to ask for, "
-                            "JOBS how many jobs may be in the queue") from None  # fmt: skip
+            raise UserError(f"sbatch refused a job: {why}; SBATCH_PARTITION and the like change what jobs request, "
+                            "JOBS limits how many are in the queue") from None  # fmt: skip
 
     def wait(self, seconds: float) -> list[tuple[str, str]]:
         deadline = time.monotonic() + max(seconds, POLL_SECONDS)
@@ -84,7 +84,7 @@ class Slurm:
         return [(name, self._outcome(*self.running.pop(name))) for name in done]
 
     def _outcome(self, job: Any, run_dir: Path, log_start: int) -> str:
-        """As `launchers.outcome`; of a job that died, the last lines of the run's log or else of SLURM's."""
+        """As `launchers.outcome`; for a job that died, the last lines of the run's log, or else of SLURM's."""
         try:
             return outcome(job.result(), run_dir, log_start)
         except self.submitit.core.utils.UncompletedJobError:
@@ -101,21 +101,21 @@ class Slurm:
             except (OSError, subprocess.SubprocessError):
                 left.append(job.job_id)
         if left:
-            print(f"could not cancel jobs, please run: scancel {' '.join(left)}", file=sys.stderr)
+            print(f"cannot cancel jobs; run: scancel {' '.join(left)}", file=sys.stderr)
         deadline = time.monotonic() + GRACE_SECONDS
         while not all(job.done() for job in jobs) and time.monotonic() < deadline:
             time.sleep(0.1)
 
 
 def ask_for(entry: Entry, replay: int) -> dict[str, Any]:
-    """What a run's job asks SLURM for, in submitit's names. replay: the memory [bytes] of the run's replay."""
+    """Resources that a run's job requests, in submitit's names. replay: memory [bytes] of the run's replay."""
     gigabytes = math.ceil((BASE_BYTES + replay) / 1e9) + 1  # SLURM kills a job at the first byte above
     asked = {"mem_gb": gigabytes, "cpus_per_task": 1, "timeout_min": 60 * HOURS}
     return asked | ({"gpus_per_node": 1} if wants_gpu(entry) else {})
 
 
 def _check_slurm() -> None:
-    """UserError unless jobs can be submitted from here and their fate be read."""
+    """Raise UserError unless this machine can submit jobs and read their status."""
     if not (shutil.which("sbatch") and shutil.which("srun")):
         raise UserError("LAUNCHER=slurm needs sbatch: start on a login node of the cluster; LAUNCHER=local trains here")
     try:
@@ -129,11 +129,11 @@ def _check_slurm() -> None:
 
 def _job(job: bytes, run_dir: Path) -> int:
     for number in (signal.SIGUSR2, signal.SIGTERM, signal.SIGCONT):
-        # submitit would requeue the job at the end of its time, where nobody waits for it, and ignore the others
+        # submitit would requeue the job at its time limit, though nobody waits for it, and ignore the other signals
         signal.signal(number, signal.SIG_DFL)
     ours = os.dup(1), os.dup(2)
     try:
         return execute(job, run_dir)
-    finally:  # what submitit says from now on is not of the run
+    finally:  # submitit's further output does not belong to the run
         for stream, kept in zip((1, 2), ours):
             os.dup2(kept, stream)

@@ -1,4 +1,4 @@
-"""One run of an experiment: what is trained, and what it is called in the results; and how a sweep hands it over."""
+"""One run of an experiment: what is trained, its labels in the results, and how a sweep hands it to a process."""
 
 import pickle
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from lab.run.sources import Files
 @dataclass(frozen=True)
 class Entry:
     """One run of an experiment. method, env, seed: labels in the results. target: "module:function" with the
-    signature main(config, run_dir, *, tensorboard=False, progress=False). config: its dataclass. shared: the committed
-    run of another experiment with this config will do; not where the last bit or the clock counts."""
+    signature main(config, run_dir, *, tensorboard=False, progress=False). config: its dataclass. shared: another
+    experiment's committed run with this config may stand in; False where the last bit or the clock counts."""
 
     method: str
     env: str
@@ -33,11 +33,11 @@ class Entry:
         return Path(runs_root) / run_name(self.config)
 
     def state(self, runs_root: Path) -> State:
-        """What its directory holds, against the sources that this process has first seen."""
+        """State of its directory, compared with the sources as this process first read them."""
         return state(self.run_dir(runs_root), self.config, self._files())
 
     def made_by_other_code(self, content: dict[str, Any]) -> str:
-        """How the run that a config.json describes differs from what today's code would make; "": it does not."""
+        """Describe how the run in a config.json differs from what today's code would make; "" if it does not."""
         return difference(content["config"], self.config) or outdated(content, self._files())
 
     def _files(self) -> Files:
@@ -46,19 +46,19 @@ class Entry:
 
 @dataclass(frozen=True)
 class Job:
-    """An entry with what the sweep has seen of its sources, for the process that trains it."""
+    """An entry and the sources that the sweep has read for it, to be sent to the process that trains it."""
 
     entry: Entry
     code: provenance.Code
     tensorboard: bool = False
 
     def packed(self) -> bytes:
-        """For `train`. The entry is a pickle in the pickle: unpickling its config imports the train script."""
+        """Pack for `train`. The entry is a pickle within the pickle, as unpickling its config imports the script."""
         return pickle.dumps((self.entry.module, self.code, self.tensorboard, pickle.dumps(self.entry)))
 
 
 def train(packed: bytes, run_dir: Path) -> None:
-    """Do a job in this process. Raises UserError when other sources are loaded than the sweep has seen."""
+    """Do a job in this process. Raises UserError if the sources loaded are not those that the sweep has read."""
     module, code, tensorboard, pickled = pickle.loads(packed)
     script = provenance.load(module)
     provenance.adopt(module, code)

@@ -1,7 +1,7 @@
-"""Train the runs that undecided claims lack, cheapest claim first, within a number of hours; then collect them.
+"""Train the missing runs of undecided claims, cheapest claim first, within a time budget; then collect them.
 
-A claim is undecided when it is "not run" or "inconclusive", and can be helped where `quick` runs of its experiments
-are not among the committed results, unless only `long` or `full` can decide it.
+A claim is undecided if it is "not run" or "inconclusive". More runs can help if `quick` runs of its experiments are
+missing from the committed results, unless only `long` or `full` can decide it.
 """
 
 import sys
@@ -17,7 +17,7 @@ from lab.sweep.prices import Prices
 
 SCALE = "quick"
 UNDECIDED = ("not run", "inconclusive")
-UNKNOWN_HOURS = 0.2  # of a run whose script has not a single result: a guess, most quick runs take some minutes
+UNKNOWN_HOURS = 0.2  # guess for a script without any result: most quick runs take some minutes
 
 Verdicts = dict[Paper, list[tuple[Any, Any]]]
 """Paper -> its claims and verdicts."""
@@ -25,17 +25,17 @@ Verdicts = dict[Paper, list[tuple[Any, Any]]]
 
 @dataclass
 class Gap:
-    """An undecided claim, and the runs that it lacks."""
+    """An undecided claim and its missing runs."""
 
     paper: Paper
     claim: Any
     status: str
     runs: dict[str, Any]  # run name -> entry
-    hours: dict[str, float]  # run name -> core-hours, 0 where the run is finished and only to be collected
+    hours: dict[str, float]  # run name -> core-hours; 0 for a finished run, which need only be collected
 
     @property
     def cost(self) -> float:
-        """Core-hours of all its runs."""
+        """Core-hours of all runs."""
         return sum(self.hours[name] for name in self.runs)
 
     def __str__(self) -> str:
@@ -44,8 +44,8 @@ class Gap:
 
 
 def gaps(verdicts: Verdicts, device: str = "cpu") -> list[Gap]:
-    """What could be run, cheapest first. A run that several claims need is in the first gap only; a claim that needs no
-    others has none of its own."""
+    """List what could be run, cheapest first. A run that several claims need is in the first gap only; a claim whose
+    runs are all in earlier gaps has no gap of its own."""
     found = [gap for paper, judged in verdicts.items() for gap in _gaps_of(paper, judged, device)]
     planned: set[Any] = set()
     for gap in sorted(found, key=lambda gap: gap.cost):
@@ -69,10 +69,10 @@ def _gaps_of(paper: Paper, judged: list[tuple[Any, Any]], device: str) -> Iterat
 def gather(
     papers: list[Paper], hours: float, *, dry: bool = False, jobs: int, device: str, stale: str, **sweeping: Any
 ) -> int:
-    """Train the cheapest gaps for so many hours and collect them into the committed results; returns the exit code.
+    """Train the cheapest gaps for `hours` and collect them into the committed results; returns the exit code.
 
-    Unfinished runs, when the time is over or after Ctrl-C, resume from their checkpoints next time. dry: only list what
-    would be run. sweeping: see lab.sweep.sweep.sweep. Raises UserError for a checkout whose sources are not committed.
+    Runs left unfinished, when time is up or after Ctrl-C, resume from their checkpoints next time. dry: only list what
+    would be run. sweeping: see lab.sweep.sweep.sweep. Raises UserError for a checkout with uncommitted sources.
     """
     from lab.run.provenance import take
     from lab.sweep.sweep import sweep
@@ -97,7 +97,7 @@ def gather(
         return 0
     for module, seen in take(entry.module for gap in chosen for entry in gap.runs.values()).items():
         if seen["dirty"] is not False:
-            why = "outside git nobody knows its commit" if seen["dirty"] is None else "its sources are not committed"
+            why = "outside git, its commit is unknown" if seen["dirty"] is None else "its sources are not committed"
             raise UserError(f"runs of {module} would be refused as evidence: {why}; use a clean checkout")
     end, code = time.monotonic() + 3600 * hours, 0
     for gap in chosen:
@@ -111,7 +111,7 @@ def gather(
         if report.interrupted:
             break
     if time.monotonic() >= end:
-        print(f"the {hours:g} hours are over; rerun the command to resume unfinished runs")
+        print(f"the {hours:g} hours are up; rerun the command to resume unfinished runs")
     changed = 0
     for paper, judged in before.items():
         for (claim, old), (_, new) in zip(judged, judge(paper)):
@@ -124,7 +124,7 @@ def gather(
 
 
 def _collect(gap: Gap, device: str, stale: str) -> list[str]:
-    """Bring the gap's finished runs into every experiment of the paper that has them; a line for each refused one."""
+    """Collect the gap's finished runs into every experiment that has them; returns a line per refused run."""
     wanted = {
         experiment: [entry for entry in entries if entry.run_dir(gap.paper.runs).name in gap.runs]
         for experiment, entries in entries_of(gap.paper, None, SCALE, device).items()

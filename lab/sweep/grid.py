@@ -2,8 +2,8 @@
 
     grid(train, "Hand", ["her", "none"], seeds=Scales(1, 5, 15), budget=Scales(TINY, dict(epochs=100)))
 
-is an experiment: called with a scale, it returns the runs of that scale. At `long` it has some where each of its tables
-says what they are; most experiments have none.
+is an experiment: called with a scale, it returns the runs of that scale. It has runs at `long` only if each of its
+tables has an entry for it; most experiments have none.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,8 +16,8 @@ from lab.sweep.entry import Entry
 
 @dataclass(frozen=True)
 class Scales(Mapping[str, Any]):
-    """Scale -> value, by default no settings; `long` is not there (...) unless it is given. `|` merges settings: the
-    right side has the last word, and a scale that one of two tables lacks is as in the other."""
+    """Scale -> value, by default no settings; `long` is absent (...) unless given. `|` merges settings: the right side
+    wins, and a scale that only one of two tables has is taken from it."""
 
     smoke: Any = field(default_factory=dict)
     quick: Any = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Scales(Mapping[str, Any]):
 
 
 def at(value: Any, scale: str) -> Any:
-    """The value at a scale; inside a dict, too. "..." where a table lacks the scale."""
+    """Value at a scale, also inside a dict; `...` if a table lacks the scale."""
     value = value.get(scale, ...) if isinstance(value, Scales) else value
     if not isinstance(value, dict):
         return value
@@ -54,14 +54,14 @@ def at(value: Any, scale: str) -> Any:
 
 
 def each(value: Any, function: Callable[[Any], Any]) -> Scales:
-    """The function of the value at each scale."""
+    """Apply a function to the value at each scale."""
     found = {scale: at(value, scale) for scale in Scales.__dataclass_fields__}
     return Scales(**{scale: ... if inside is ... else function(inside) for scale, inside in found.items()})
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """Scale -> runs, in the order in which they are trained. `+` puts experiments together."""
+    """Scale -> runs, in the order of training. `+` joins experiments."""
 
     runs: Callable[[str], list[Entry]]
 
@@ -72,7 +72,7 @@ class Experiment:
         return Experiment(lambda scale: self(scale) + other(scale))
 
     def by(self, label: str) -> "Experiment":
-        """Seed by seed ("seed"), so that a sweep that ends early has whole comparisons; or task by task ("env")."""
+        """Order seed by seed ("seed"), so a sweep cut short has whole comparisons, or task by task ("env")."""
 
         def runs(scale: str) -> list[Entry]:
             order = list(dict.fromkeys(getattr(entry, label) for entry in self(scale)))
@@ -81,11 +81,11 @@ class Experiment:
         return Experiment(runs)
 
     def only(self, wanted: Callable[[Entry], bool]) -> "Experiment":
-        """The wanted ones of its runs."""
+        """Keep only the wanted runs."""
         return Experiment(lambda scale: [entry for entry in self(scale) if wanted(entry)])
 
     def full_as_quick(self) -> "Experiment":
-        """At full the same runs as at quick."""
+        """Use quick's runs at full, too."""
         return Experiment(lambda scale: self("quick" if scale == "full" else scale))
 
 
@@ -101,10 +101,10 @@ def grid(
 ) -> Experiment:
     """Every variant of a script on every task with every seed.
 
-    tasks, variants: a label in the results, several, or label -> settings. Settings `env` and `method` are the labels'
-    first words where nothing else is said. seeds: or how many, from 0 on. budget: settings of all runs; a variant's go
-    before them, a task's before both. Each of the four, and any setting, may be a table of Scales. config: makes the
-    settings a config; by default the script's Config. shared: see Entry.
+    tasks, variants: a label in the results, several, or label -> settings. The settings `env` and `method` default to
+    the first words of the labels. seeds: a list, or how many from 0. budget: settings of all runs; a variant's override
+    them, a task's override both. Each of the four, and any setting, may be a table of Scales. config: turns settings
+    into a config; default: the script's Config. shared: see Entry.
     """
     parts = tasks, variants, seeds, budget or {}
     has_tables = any(at(part, "no scale") is ... for part in parts)
@@ -128,7 +128,7 @@ def grid(
 
 
 def _settings(name: str, labels: Any, script: ModuleType) -> dict[str, dict[str, Any]]:
-    """Label -> settings, the one called `name` among them if the script has it."""
+    """Label -> settings, including `name` if the script has such a setting."""
     labels = [labels] if isinstance(labels, str) else labels
     found = {label: {name: label.split()[0]} if name in script.Config.__dataclass_fields__ else {} for label in labels}
     return {label: found[label] | labels[label] for label in found} if isinstance(labels, dict) else found

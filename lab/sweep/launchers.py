@@ -1,6 +1,6 @@
-"""Where the runs of a sweep are trained: what all launchers share, and the one for the processes of this machine.
+"""Where a sweep's runs are trained: what all launchers share, and the launcher for processes on this machine.
 
-Those for clusters are in cluster_ray.py and cluster_slurm.py. Importing this file does not load torch.
+The launchers for clusters are in cluster_ray.py and cluster_slurm.py. Importing this file does not load torch.
 """
 
 import contextlib
@@ -22,8 +22,8 @@ from lab.sweep.entry import Entry, Job, train
 from lab.sweep.resources import count_gpus, gpu_names, wants_gpu
 
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
-BUSY_CODE = 75  # EX_TEMPFAIL: exit code of a process whose run is being written by somebody else
-UNWRITABLE_CODE = 100  # and the errno: of a process that could not even say in its log what is wrong
+BUSY_CODE = 75  # EX_TEMPFAIL: exit code of a process whose run is being written by another
+UNWRITABLE_CODE = 100  # plus the errno: exit code of a process that cannot even write its log
 GRACE_SECONDS = 3.0
 ERROR_LINES = 5
 
@@ -41,10 +41,10 @@ class Launcher(Protocol):
 
 
 def execute(job: bytes, run_dir: Path) -> int:
-    """Call the run's main with one thread, its output going to <run_dir>/log.txt; returns an exit code.
+    """Call the run's main with one thread and its output sent to <run_dir>/log.txt; returns an exit code.
 
-    The job comes packed (lab.sweep.entry.Job), so that importing its train script happens here: its output in the log,
-    its errors in the report, and not before the number of threads is set.
+    The job comes packed (lab.sweep.entry.Job), so its train script is imported here: after the number of threads is
+    set, with its output in the log and its errors in the report.
     """
     try:
         run_dir.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ def execute(job: bytes, run_dir: Path) -> int:
     except OSError as error:
         return UNWRITABLE_CODE + (error.errno or 0)
     faulthandler.enable()  # a segfault leaves its place in the log
-    from lab.run.threads import one_thread  # loads torch, which the process that only starts runs may not need
+    from lab.run.threads import one_thread  # loads torch, which a process that only starts runs may not need
 
     one_thread()
     try:
@@ -70,12 +70,12 @@ def execute(job: bytes, run_dir: Path) -> int:
             return UNWRITABLE_CODE + (error.errno or 0)
         return code
     finally:
-        with contextlib.suppress(OSError):  # what was printed before is lost where the disk is full
+        with contextlib.suppress(OSError):  # on a full disk, what was printed before is lost
             sys.stdout.flush()
 
 
 def outcome(code: int, run_dir: Path, log_start: int) -> str:
-    """What an exit code means, with the last lines that this attempt wrote to the log."""
+    """Meaning of an exit code, with the last lines that this attempt wrote to the log."""
     if code == 0:
         return ""
     if code == BUSY_CODE:
@@ -87,7 +87,7 @@ def outcome(code: int, run_dir: Path, log_start: int) -> str:
 
 
 def log_tail(run_dir: Path, log_start: int) -> str:
-    """The last lines of a run's log, of those after its byte `log_start`."""
+    """Last lines of a run's log, from byte `log_start` on."""
     try:
         with (run_dir / "log.txt").open("rb") as log:
             log.seek(log_start)
@@ -97,7 +97,7 @@ def log_tail(run_dir: Path, log_start: int) -> str:
 
 
 def log_size(run_dir: Path) -> int:
-    """Bytes in a run's log; what a new attempt writes begins there."""
+    """Size of a run's log [bytes], where a new attempt's output begins."""
     path = run_dir / "log.txt"
     return path.stat().st_size if path.exists() else 0
 
@@ -112,9 +112,9 @@ class _Running(NamedTuple):
 class Local:
     """One process per run, forked from a server that has already imported torch and the train scripts.
 
-    A run with device=cuda gets the GPU with the fewest running runs, through CUDA_VISIBLE_DEVICES: its settings, its
-    name and its results do not depend on which. Its process starts afresh, as CUDA does not survive a fork.
-    Raises UserError for a device that is not there, and on Windows.
+    A run with device=cuda gets the GPU with the fewest active runs, through CUDA_VISIBLE_DEVICES, so its settings, name
+    and results do not depend on which. Its process starts afresh, as CUDA does not survive a fork. Raises UserError for
+    an unavailable device, and on Windows.
     """
 
     def __init__(self, entries: list[Entry], jobs: int) -> None:
@@ -134,7 +134,7 @@ class Local:
             ) from None
         self.context = multiprocessing.get_context("forkserver")
         modules = sorted({entry.module for entry in entries})
-        # torch._dynamo: the first optimiser that a process makes imports it, which takes a second
+        # torch._dynamo: a process's first optimiser imports it, which takes a second
         self.context.set_forkserver_preload(["torch", "torch._dynamo", "lab.run.preload"])
         # The server inherits these when it starts, and its numerical libraries read them only once.
         path = os.pathsep.join(entry for entry in sys.path if entry)
@@ -178,13 +178,13 @@ class Local:
 
 
 def _child(job: bytes, run_dir: Path) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the sweep itself ends its runs
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the sweep stops its runs itself
     threading.Thread(target=_follow_parent, daemon=True).start()
-    os._exit(execute(job, run_dir))  # all is on disk, and clean-up by libraries can hang
+    os._exit(execute(job, run_dir))  # everything is on disk, and libraries' clean-up can hang
 
 
 def _follow_parent() -> None:
-    """A sweep that is killed must not leave runs behind."""
+    """Die with the parent: a killed sweep must not leave runs behind."""
     if parent := multiprocessing.parent_process():
         parent.join()
         os.kill(os.getpid(), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What runs that claims lack would cost, by what the most similar of the committed ones took."""
+"""Cost of the runs that claims lack, estimated from the most similar committed runs."""
 
 import re
 import statistics
@@ -15,14 +15,14 @@ from lab.rooms import Paper, plain
 from lab.sweep.entry import Entry
 
 LENGTHS = ("steps", "epochs", "episodes", "updates")
-"""How settings name the length of a run; the first that a script has counts."""
+"""Names of the setting that holds a run's length; the first that a script has counts."""
 
 
 class Prices:
-    """Of one paper: which runs its claims lack at a scale, and what these cost.
+    """The runs that a paper's claims lack at a scale, and their cost.
 
-    Claims are judged by the results of the paper's house, which may be this machine's own; what a run costs is known
-    from the committed ones, also where this machine has none yet.
+    Which runs are missing depends on the results of the paper's house, which may be this machine's own. Costs always
+    come from the committed results, so they are known even on a machine without any.
     """
 
     def __init__(self, paper: Paper):
@@ -32,7 +32,7 @@ class Prices:
         self._lacking: dict[tuple[str, str], dict[Any, Entry]] = {}
 
     def _taken(self, root: Path) -> dict[tuple[str, str], dict[Any, float]]:
-        """(experiment, scale) -> (method, env, seed) of each run in a tree of results -> hours that it took."""
+        """(experiment, scale) -> (method, env, seed) of each run in a tree of results -> its hours."""
         taken: dict[tuple[str, str], dict[Any, float]] = {plan: {} for plan in self.plans}
         for plan in self.plans:
             if (frame := read(root, *plan)) is not None:
@@ -45,25 +45,25 @@ class Prices:
 
     @cached_property
     def there(self) -> dict[tuple[str, str], dict[Any, float]]:
-        """Of the house's results."""
+        """The same for the house's results."""
         return self.committed if self.paper.house.committed else self._taken(self.paper.results)
 
     @cached_property
     def known(self) -> list[tuple[Entry, float]]:
-        """Every committed run with the hours that it took; once, also where experiments share it."""
+        """Every committed run with its hours, once even if experiments share it."""
         runs = [(e, self.committed[plan].get(_key(e))) for plan, entries in self.plans.items() for e in entries]
         return list({entry.config: (entry, hours) for entry, hours in runs if hours is not None}.values())
 
     def experiments(self, claim: Claim) -> tuple[str, ...]:
-        """Those that hold the claim's runs: its own where it names any, else its figure's, which is known in any
-        spelling; none for a figure that the paper does not have."""
+        """Experiments with the claim's runs: those that it names, or else its figure's, in any spelling; none if the
+        paper has no such figure."""
         if claim.reads:
             return tuple(claim.reads.split("+"))
         by_figure = {plain(name): figure.experiments for name, figure in self.paper.figures.items()}
         return by_figure.get(plain(claim.figure), ())
 
     def missing(self, claim: Claim, scale: str) -> list[Entry]:
-        """The runs of the claim's experiments, on its tasks, that the house's results lack, once each."""
+        """Runs of the claim's experiments, on its tasks, that the house's results lack; each once."""
         lacking: dict[Any, Entry] = {}
         for plan in ((name, scale) for name in self.experiments(claim)):
             if plan not in self._lacking:
@@ -72,18 +72,18 @@ class Prices:
         return [entry for entry in lacking.values() if not claim.tasks or entry.env in claim.tasks]
 
     def hours(self, entry: Entry) -> float | None:
-        """Of the committed runs, the median of those most like it; None where its script was never run."""
-        like = (*_kind(entry), entry.env, entry.method, _length(entry))  # what usual_hours asks of an entry
+        """Median hours of the committed runs most like it; None if its script was never run."""
+        like = (*_kind(entry), entry.env, entry.method, _length(entry))  # all that usual_hours reads from an entry
         if like not in self._hours:
             self._hours[like] = usual_hours(entry, self.known)
         return self._hours[like]
 
     def told(self, claim: Claim) -> str:
-        """What it lacks at its scale: "12 runs, about 3.6 core-hours"; empty where nothing is missing."""
+        """Say what it lacks at its scale: "12 runs, about 3.6 core-hours"; empty if nothing is missing."""
         hours = [self.hours(entry) for entry in self.missing(claim, claim.scale)]
         known = sum(filter(None, hours))
         price = f"{'at least' if None in hours else 'about'} {float(f'{known:.2g}'):,g} core-hours"
-        price = "nothing like them was timed" if None in hours and not known else price
+        price = "no similar run was timed" if None in hours and not known else price
         return f"{len(hours):,} runs, {price}" if hours else ""
 
 
@@ -101,7 +101,7 @@ def _length(entry: Entry) -> int:
 
 
 def _kin(entry: Entry) -> str:
-    """What tasks alike are called: the first word of the name, Ant of AntMaze and of AntMazeSmall; all of 5x5-1."""
+    """Name shared by similar tasks: the first word, Ant for AntMaze and AntMazeSmall; the whole of 5x5-1."""
     return (re.match("[A-Z][a-z]*", entry.env) or [entry.env])[0]
 
 
@@ -112,13 +112,13 @@ LIKENESSES: tuple[Callable[[Entry], Any], ...] = (
     _kin,
     lambda e: None,
 )
-"""What runs must have in common, the closest likeness first."""
+"""What similar runs have in common, closest similarity first."""
 
 
 def usual_hours(entry: Entry, known: Sequence[tuple[Entry, float]]) -> float | None:
-    """Median hours of the runs most like `entry`: of its script and kind of network, then task, then method; None
-    without any. Tasks with similar names come before all others. Shorter runs are scaled up to its length, longer ones
-    down. Where its script was never run with its kind of network, the room's other scripts that were count."""
+    """Median hours of the runs most like `entry`, or None without any: same script and kind of network, then task, then
+    method. Tasks with similar names come before all others. Hours are scaled to its length. If its script was never run
+    with its kind of network, the room's other scripts that were count."""
     kind = _kind(entry)
     alike = [(e, hours) for e, hours in known if _kind(e) == kind]
     if not alike and kind[1] is not None:
@@ -130,6 +130,6 @@ def usual_hours(entry: Entry, known: Sequence[tuple[Entry, float]]) -> float | N
 
 
 def priced(paper: Paper, judged: Iterable[tuple[Claim, Verdict]]) -> list[tuple[Claim, Verdict]]:
-    """The verdicts; those that are "not run" say what the runs cost that they lack."""
+    """The verdicts, with the cost of the missing runs added to those that are "not run"."""
     prices = Prices(paper)
     return [(claim, found if found.run else replace(found, price=prices.told(claim))) for claim, found in judged]

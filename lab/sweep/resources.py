@@ -1,7 +1,7 @@
-"""What the runs of a sweep take of a machine, added up before the first one starts: memory, disk, GPUs.
+"""Memory, disk and GPUs that a sweep's runs need, added up before the first one starts.
 
-A train script whose replay memory is large has a function `replay_bytes(config)`: the memory [bytes] of the full
-replay. A run of a script without one counts as a process and nothing else.
+A train script with a large replay memory has a function `replay_bytes(config)`: the size [bytes] of the full replay.
+A run of a script without one counts as a bare process.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
     from lab.sweep.entry import Entry
 
 BASE_BYTES = 500_000_000
-"""A run's process beside its replay: PyTorch, compiled kernels, networks, an environment; 0.35 GB were measured."""
+"""Memory of a run besides its replay: PyTorch, compiled kernels, networks, an environment; 0.35 GB measured."""
 COPIES_ON_DISK = 3
-"""Of a replay, while it is saved: the checkpoint, the one before, and the temporary file of the next."""
+"""Copies of a replay on disk during a save: the checkpoint, the previous one, and the next one's temporary file."""
 JOBS_PER_GPU = 4
-"""An update of networks this small waits for its launches, not for the GPU: several processes keep it busier, and each
-has a CUDA context of half a gigabyte and needs a core of its own."""
+"""Updates of networks this small wait for kernel launches, not for the GPU, so several processes keep it busier; each
+takes half a gigabyte for its CUDA context and a core of its own."""
 SLURM_JOBS = 100
-"""Jobs that a sweep has in SLURM's queue at a time: most sites accept some hundreds per user."""
+"""Jobs that a sweep keeps in SLURM's queue at a time; most sites accept some hundreds per user."""
 
 
 def replay_needs(entries: Iterable[Entry]) -> list[int]:
-    """Memory [bytes] of each entry's full replay; 0 where its script has none, or where its settings cannot work.
+    """Memory [bytes] of each entry's full replay; 0 if its script has none or its settings cannot work.
 
-    Seeds do not matter, so that runs which differ in nothing else are asked for once.
+    Runs that differ only in their seeds are computed once.
     """
     known: dict[tuple[str, str], int] = {}
     needs = []
-    with _silence():  # environments are made to know their sizes: what they print belongs in the logs of the runs
+    with _silence():  # sizes need environments, and what these print belongs in the logs of the runs
         for entry in entries:
             key = entry.target, repr(dataclasses.replace(entry.config, seed=0))
             if key not in known:
-                module = sys.modules.get(entry.module)  # imported for its Config; else there is nothing to ask
+                module = sys.modules.get(entry.module)  # already imported for its Config, if it exists
                 known[key] = 0
                 with contextlib.suppress(Exception):  # settings that cannot work: the run itself will say so
                     known[key] = getattr(module, "replay_bytes", lambda config: 0)(entry.config)
@@ -53,7 +53,7 @@ def replay_needs(entries: Iterable[Entry]) -> list[int]:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Without the standard error of this process, that of libraries in C included."""
+    """Silence this process's stderr, including output of C libraries."""
     sys.stderr.flush()
     kept = os.dup(2)
     with open(os.devnull, "wb") as nowhere:
@@ -66,9 +66,9 @@ def _silence() -> Iterator[None]:
 
 
 def check(runs: Sequence[tuple[Entry, Path]], jobs: int, *, memory: bool) -> None:
-    """Raise UserError unless any `jobs` of the runs fit side by side onto the disk, and into this machine's memory.
+    """Raise UserError unless any `jobs` of the runs fit at once on the disk and in this machine's memory.
 
-    runs: entries and their directories, whose parents exist. memory: whether they are to run on this machine.
+    runs: entries and their directories, whose parents exist. memory: whether to check memory (runs on this machine).
     """
     replays = replay_needs(entry for entry, _ in runs)
     if memory:
@@ -80,7 +80,7 @@ def check(runs: Sequence[tuple[Entry, Path]], jobs: int, *, memory: bool) -> Non
 
 
 def fit(needs: Sequence[int], jobs: int, there: int, kind: str, where: str) -> None:
-    """Raise UserError unless any `jobs` of the runs, which need so many bytes each, fit into the bytes that are there.
+    """Raise UserError unless any `jobs` of the runs, with `needs` [bytes] each, fit into `there` [bytes].
 
     kind, where: for the message, e.g. "memory" and "are available".
     """
@@ -100,34 +100,34 @@ def _gb(size: float) -> str:
 
 
 def wants_gpu(entry: Entry) -> bool:
-    """Whether the run is to have a GPU, whichever there is."""
+    """Whether the run needs a GPU, whichever is free."""
     return getattr(entry.config, "device", "cpu") == "cuda"
 
 
 def refuse_gpu_numbers(entries: Iterable[Entry]) -> None:
-    """UserError for a device such as cuda:1: which GPU of which node a run gets is for a cluster to say."""
+    """Raise UserError for a device such as cuda:1: a cluster chooses the GPU itself."""
     for device in sorted({str(getattr(entry.config, "device", "cpu")) for entry in entries}):
         if device not in ("cpu", "cuda"):
             raise UserError(f"DEVICE={device} does not work on a cluster, which chooses the GPU: use cpu or cuda")
 
 
 def count_gpus() -> int:
-    """GPUs that PyTorch sees from this process."""
+    """Number of GPUs that PyTorch sees from this process."""
     import torch
 
     return torch.cuda.device_count()
 
 
 def gpu_names(count: int, visible: str | None) -> list[str]:
-    """What CUDA_VISIBLE_DEVICES calls each of the `count` GPUs; visible: its value in this process, None if not set."""
+    """Names of the `count` GPUs for CUDA_VISIBLE_DEVICES; visible: its value in this process, None if not set."""
     names = [str(i) for i in range(count)] if visible is None else [name.strip() for name in visible.split(",")]
     return names[:count]
 
 
 def default_jobs(device: str, launcher: str = "local") -> int:
-    """How many runs go at once where nobody says: one per core; on GPUs JOBS_PER_GPU each, but no more than cores.
+    """Default number of concurrent runs: one per core; on GPUs JOBS_PER_GPU per GPU, but no more than cores.
 
-    In SLURM's queue SLURM_JOBS; Ray decides for itself.
+    SLURM_JOBS in SLURM's queue; Ray decides for itself.
     """
     if launcher == "slurm":
         return SLURM_JOBS

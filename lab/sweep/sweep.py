@@ -1,8 +1,8 @@
-"""Many runs: on the cores of this machine, one process and one thread each, or on a Ray cluster.
+"""Train many runs: on this machine's cores, with one process and one thread each, or on a cluster.
 
-A sweep can be stopped and started again at any time: finished runs are skipped, unfinished ones resume from their
-checkpoints; those that were trained by other sources are trained again. A run that fails, or whose process dies, leaves
-the others alone and is reported at the end.
+A sweep can be stopped and restarted at any time: finished runs are skipped, unfinished ones resume from their
+checkpoints, and runs of other sources are trained again. A run that fails, or whose process dies, does not affect the
+others and is reported at the end.
 """
 
 import json
@@ -36,7 +36,7 @@ MAKERS: dict[str, Callable[[list[Entry], int], Launcher]] = dict(zip(LAUNCHERS, 
 
 @dataclass
 class Report:
-    """What became of a sweep's runs: their directories, below the one that all have in common."""
+    """Outcome of a sweep: its runs by their directories, relative to the one that all have in common."""
 
     finished: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
@@ -46,13 +46,13 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """130 after Ctrl-C, 1 when a run failed or is still trained elsewhere, else 0."""
+        """130 after Ctrl-C, 1 if a run failed or is still being trained elsewhere, else 0."""
         return 130 if self.interrupted else 1 if self.failed or self.busy else 0
 
 
 @dataclass(frozen=True)
 class _Run:
-    """A run to train. aside: move what lies in its directory to another place first."""
+    """A run to train. aside: first move the old content of its directory elsewhere."""
 
     job: Job
     directory: Path
@@ -70,19 +70,19 @@ def sweep(
     stale: str = "again",
     tensorboard: bool = False,
 ) -> Report:
-    """Train what is not finished yet, `jobs` runs at a time, and say on stderr what became of it.
+    """Train all unfinished runs, `jobs` at a time, and report the outcome on stderr.
 
     work: directory of runs -> the entries that belong there. launcher: "local"; "ray", which decides itself how many
     runs go at once; "slurm", at most `jobs` jobs in the queue at a time. hours: how long a run usually takes, by run
-    name; the average for others. longest_first: begin with the runs that usually take longest; else in the order
-    given. seconds: stop all runs after so long; they resume from their checkpoints in the next sweep.
+    name; others take the average. longest_first: start the longest runs first; else keep the given order. seconds:
+    stop all runs after this long; they resume from their checkpoints in the next sweep.
 
-    stale: what becomes of runs of other sources than today's, or with another default. "again": each is moved to
-    stale/ beside it when its turn comes, and trained anew; "keep": finished ones count, others resume.
+    stale: what to do with runs whose sources or defaults have changed since. "again": move each to stale/ beside it
+    when its turn comes, and train it anew; "keep": count finished ones, resume the others.
 
-    The output of a run goes to <run_dir>/log.txt. Ctrl-C stops all runs and sets Report.interrupted. Raises UserError:
-    no cluster, too little memory or disk, unwritable directory; errors of runs are never raised, they are in
-    Report.failed.
+    A run's output goes to <run_dir>/log.txt. Ctrl-C stops all runs and sets Report.interrupted. Raises UserError if
+    there is no cluster, too little memory or disk, or an unwritable directory. Errors of runs are never raised; they
+    are in Report.failed.
     """
     roots = {Path(root).resolve(): list(entries) for root, entries in work.items()}
     for root in roots:
@@ -112,7 +112,7 @@ def sweep(
 
 
 def _plan(roots: Mapping[Path, list[Entry]], report: Report, keep: bool, tensorboard: bool) -> dict[str, _Run]:
-    """What is to be trained, by name; the other runs are in `report` then, and stale ones have been announced."""
+    """Return the runs to train, by name; enter the others in `report`, and announce stale ones."""
     code = take(entry.module for entries in roots.values() for entry in entries)  # before anything loads it
     top = os.path.commonpath(roots) if roots else ""
     todo: dict[str, _Run] = {}
@@ -167,7 +167,7 @@ def _train(todo: dict[str, _Run], workers: Launcher, report: Report, progress: "
 
 
 def _ready(run: _Run, name: str, report: Report) -> bool:
-    """Move what is stale out of the way of a run; False, and a word in the report, where that is not possible."""
+    """Move a stale run out of the way; False, with an entry in the report, if that is not possible."""
     try:
         if run.aside and run.job.entry.state(run.directory.parent).stage == "stale":  # another sweep may have done it
             set_aside(run.directory)
@@ -193,12 +193,12 @@ def _tell(report: Report, directories: dict[str, Path]) -> None:
 
 
 class Progress:
-    """One bar over the work of all runs, in the minutes that each usually takes: runs of different papers differ a
-    hundredfold in the time of a step. An unfinished run counts by the share of its steps that is done."""
+    """One bar for all runs, measured in the minutes that each usually takes: between papers, the time of a step differs
+    a hundredfold. An unfinished run counts by the share of its steps that are done."""
 
     def __init__(self, directories: Mapping[str, Path], hours: Mapping[str, float], anew: Collection[str] = ()) -> None:
-        """directories: run -> its directory. hours: what runs usually take, by the directory's name; the average for
-        others. anew: runs of which nothing is done, whatever their directories say."""
+        """directories: run -> its directory. hours: usual time of a run, by its directory's name; others take the
+        average. anew: runs that start from scratch, whatever is in their directories."""
         usual = sum(hours.values()) / len(hours) if hours else 1 / 60
         self.directories = directories
         self.minutes = {name: 60 * hours.get(path.name, usual) for name, path in directories.items()}
@@ -212,7 +212,7 @@ class Progress:
         )
 
     def show(self, running: Iterable[str], report: Report) -> None:
-        """Bring the bar up to date. A run that failed, or that another process trains, is no more work."""
+        """Update the bar. Runs that failed, or that another process trains, count as done."""
         ended = {*report.finished, *report.busy, *report.failed}
         self.done |= {name: self._so_far(name) for name in running} | {name: self.minutes[name] for name in ended}
         failed = f", {len(report.failed)} failed" if report.failed else ""
@@ -220,7 +220,7 @@ class Progress:
         self.bar.update(sum(self.done.values()) - self.bar.n)
 
     def _so_far(self, name: str) -> float:
-        """Its minutes times the step of the last whole row of metrics.csv, of the steps that config.json plans."""
+        """Its minutes times the share of its steps done, from config.json and the last complete row of metrics.csv."""
         try:
             total = json.loads((self.directories[name] / "config.json").read_bytes())["total_steps"]
             with (self.directories[name] / "metrics.csv").open("rb") as file:

@@ -72,7 +72,7 @@ def test_without_gymnasium_robotics_one_line_says_what_to_install(monkeypatch, c
 def test_a_wrong_number_of_epochs_costs_one_line(arguments, capsys):
     with pytest.raises(SystemExit):
         fetch_reach.main(arguments)
-    assert capsys.readouterr().err.startswith("error: one number of epochs at most")
+    assert capsys.readouterr().err.startswith("error: give at most one number of epochs")
 
 
 def test_a_line_per_epoch_and_the_last_success(capsys):

@@ -21,7 +21,7 @@ def test_without_stable_baselines3_one_line_says_what_to_install(monkeypatch, ca
 def test_two_pictures_cost_one_line(capsys):
     with pytest.raises(SystemExit):
         ners_curves.main(["a.png", "b.png"])
-    assert capsys.readouterr().err == "error: one picture at most, not 'a.png b.png'\n"
+    assert capsys.readouterr().err == "error: give at most one picture, not 'a.png b.png'\n"
 
 
 @pytest.mark.parametrize("agent", ners_curves.AGENTS)

@@ -1,1 +1,1 @@
-"""What is run in the arena, and what came out."""
+"""The arena's experiments and their results."""

@@ -1,8 +1,8 @@
-"""The claims that the arena was built to judge, written down before its runs. The null hypothesis comes first: that
-no idea beats uniform replay.
+"""The claims that the arena was built to judge, registered before its runs. The null hypothesis comes first: no idea
+beats uniform replay.
 
-They are ours: no paper made them. "Beats": the interval of the gain lies above zero. The null hypothesis holds for an
-idea where its gain is less than a fifth of what the better side has gained over its score before learning.
+The claims are ours, not a paper's. "Beats" means that the interval of the gain lies above zero. The null hypothesis
+holds for an idea if its gain is less than a fifth of what the better side gained over its score before learning.
 """
 
 from functools import partial
@@ -16,15 +16,15 @@ from lab.judge.verdicts import Rule, Verdict, above, all_of, decide, gated, judg
 
 
 def no_gain(margin: float) -> Rule:
-    """The gain is less than `margin`, and nothing says that it is above zero."""
+    """The gain is less than `margin`, and not clearly above zero."""
     return lambda low, high: "not reproduced" if low > 0 else "reproduced" if high < margin else "inconclusive"
 
 
 def compared(results: Results, env: str, idea: str, null: bool) -> Verdict:
-    """Whether the idea does not beat uniform replay (`null`) or beats it on a task."""
+    """Judge on a task whether the idea beats uniform replay, or (`null`) does not."""
     runs, score = runs_of(results, env), TASKS[env].score
     estimate = gain(runs, idea, env).estimate
-    # The hindsight room's loops do not evaluate before learning: nobody succeeds then.
+    # The hindsight room's loops do not evaluate before learning, when no agent succeeds.
     before = 0.0 if TASKS[env].agent.unit == "episode" else None
     sides = {name: runs.learning(score, name, env, before) for name in (idea, BASE)}
     rule = no_gain(margin_of(*(side.gain for side in sides.values()))) if null else above()
@@ -33,13 +33,13 @@ def compared(results: Results, env: str, idea: str, null: bool) -> Verdict:
 
 
 def nothing_beats_uniform(env: str, results: Results) -> Verdict:
-    """Idea by idea: one that clearly does refutes it, one that is open leaves it open."""
+    """Judge idea by idea: one that clearly beats it refutes the claim, one that is open leaves it open."""
     parts = judged(legal(env)[1:], lambda idea: compared(results, env, idea, null=True))
     return all_of(parts, decisive=parts)
 
 
 def beats_uniform(idea: str, env: str, results: Results) -> Verdict:
-    """One idea on one task."""
+    """Judge one idea on one task."""
     return compared(results, env, idea, null=False)
 
 

@@ -1,7 +1,7 @@
-"""What is run: every idea that can be joined, on every task; an experiment is a task.
+"""Experiments, one per task: every idea that can be joined with the task's agent.
 
-`smoke` has one idea of each family beside uniform replay, and tiny runs. `quick` is the comparison that README.md
-registers. There is no `full`: the arena's budget is its own.
+`smoke` has tiny runs of uniform replay and one idea of each family. `quick` is the comparison registered in README.md.
+There is no `full`, as the arena has its own budget.
 """
 
 from arena.replay import train
@@ -11,7 +11,7 @@ from lab.rooms import plain
 from lab.sweep.grid import Experiment, Scales, grid
 
 SEEDS = Scales(1, range(10, 20), 0)
-"""At quick lower ones were used to see what runs cost."""
+"""Seeds; at quick, lower ones had been used to measure the cost of runs."""
 SMOKE = ("uniform", "ter", "discor", "refer", "filtered-her-per")
 
 

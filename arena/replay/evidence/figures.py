@@ -39,7 +39,7 @@ def _caption(results: Results, scale: str, found: list[str]) -> str:
 
 
 def _panel(ax: Axes, env: str, found: list[Gain], clear: float) -> None:
-    """Gains of all ideas on a task with 95 % intervals; filled and red where clear among all."""
+    """Draw all ideas' gains on a task with 95 % intervals; filled and red if clear among all gains."""
     ideas = legal(env)[1:]
     for one in found:
         place, significant = ideas.index(one.idea), one.p <= clear
@@ -56,7 +56,7 @@ def _panel(ax: Axes, env: str, found: list[Gain], clear: float) -> None:
 
 
 def draw_gains(results: Results, scale: str, out: Path) -> None:
-    """One panel per task."""
+    """Draw the gains, one panel per task."""
     found = gains(results, scale)
     envs = [env for env in TASKS if any(one.env == env for one in found)]
     note = (
@@ -76,7 +76,7 @@ def draw_gains(results: Results, scale: str, out: Path) -> None:
 
 
 def _grid(ax: Axes, cells: dict[tuple[str, str], str], shade: dict[tuple[str, str], float], envs: list[str]) -> None:
-    """A table of ideas by tasks with a shade in [-1, 1] behind each cell, red below 0 and blue above."""
+    """Draw a table of ideas by tasks with a shade in [-1, 1] behind each cell, red below 0 and blue above."""
     values = np.array([[shade.get((idea, env), np.nan) for env in envs] for idea in IDEAS])
     ax.imshow(values, aspect="auto", cmap="RdBu", vmin=-1.6, vmax=1.6)
     for row, idea in enumerate(IDEAS):
@@ -89,7 +89,7 @@ def _grid(ax: Axes, cells: dict[tuple[str, str], str], shade: dict[tuple[str, st
 
 
 def draw_table(results: Results, scale: str, out: Path) -> None:
-    """All gains with intervals; a star: clear after false-discovery control."""
+    """Draw a table of all gains with intervals; a star: clear after false-discovery control."""
     found = gains(results, scale)
     envs, clear = [env for env in TASKS if any(one.env == env for one in found)], limit(found)
     cells, shade = {}, {}
@@ -109,7 +109,7 @@ def draw_table(results: Results, scale: str, out: Path) -> None:
 
 
 def draw_laws(results: Results, scale: str, out: Path) -> None:
-    """What ideas do, by the meter: the same for all of them."""
+    """Draw what the ideas replay, as the meter measures it."""
     found = {metric: measured(results, scale, metric) for metric in METERS}
     envs = [env for env in TASKS if ("uniform", env) in found["replayed"]]
     if not envs:

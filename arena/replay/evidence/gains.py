@@ -1,9 +1,9 @@
-"""What an idea gains over uniform replay: one number per seed, and which gains remain when all of them are looked at.
+"""Gains of ideas over uniform replay, one number per seed, and which are clear after correction for their number.
 
-*Score of a run*: the mean height of its curve, of the metric that tasks.py names, so that learning sooner counts as
-well as learning more. *Gain*: the difference to the run with uniform replay of the same seed, which has the same
-initial network, worlds and exploration noise. All gains on all tasks are one family of comparisons, in which at most
-5 % of those called clear may be false (Benjamini and Hochberg).
+*Score of a run*: the mean height of its curve of tasks.py's metric, so learning sooner counts as well as learning more.
+*Gain*: the difference from the uniform-replay run of the same seed, which has the same initial network, environments
+and exploration noise. All gains on all tasks are one family of comparisons, in which at most 5 % of those called clear
+may be false (Benjamini and Hochberg).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BASE = "uniform"
 
 @dataclass(frozen=True)
 class Gain:
-    """Of one idea on one task over uniform replay. p: two-sided."""
+    """Gain of one idea over uniform replay on one task. p: two-sided."""
 
     idea: str
     env: str
@@ -32,19 +32,19 @@ class Gain:
 
 
 def runs_of(results: Results, env: str) -> Runs:
-    """The runs on a task. MissingData where there are none."""
+    """The runs on a task. MissingData if there are none."""
     return Runs.of(results, NAMES[env])
 
 
 def gain(runs: Runs, idea: str, env: str) -> Gain:
-    """MissingData where either side has no runs, or where they have no seed in common."""
+    """Gain of an idea on a task. MissingData if either side has no runs, or if they have no seed in common."""
     ours, base = (runs.area(TASKS[env].score, method, env) for method in (idea, BASE))
     estimate = difference(*runs.common([ours, base], [(idea, env), (BASE, env)]), paired=True)
     return Gain(idea, env, estimate, p_value(estimate, above()))
 
 
 def gains(results: Results, scale: str) -> list[Gain]:
-    """All that can be said from the results at `scale`, task by task. MissingData where nothing can."""
+    """All gains that the results at `scale` provide, task by task. MissingData if there are none."""
     found, reader = [], Results(results.root, (scale,))
     for env in TASKS:
         for idea in legal(env)[1:]:
@@ -58,12 +58,12 @@ def gains(results: Results, scale: str) -> list[Gain]:
 
 
 def limit(found: list[Gain]) -> float:
-    """The p value up to which gains are clear."""
+    """Largest p value of a clear gain."""
     return false_discovery_threshold(one.p for one in found if np.isfinite(one.p))
 
 
 def measured(results: Results, scale: str, metric: str) -> dict[tuple[str, str], float]:
-    """(idea, task) -> mean over seeds of the last value of what the meter logs."""
+    """(idea, task) -> last value of one of the meter's metrics, averaged over seeds."""
     found, reader = {}, Results(results.root, (scale,))
     for env in TASKS:
         for idea in legal(env):

@@ -1,1 +1,1 @@
-"""Trained agents to be watched, in a window or as a GIF; `python -m lab.pages.watch --help`."""
+"""Watch trained agents in a window or as a GIF; see `python -m lab.pages.watch --help`."""

@@ -1,9 +1,9 @@
-"""The committed agents: which there are, how they are loaded, and how they play.
+"""Find, load and play the committed agents.
 
 papers/<paper>/evidence/trained/<env>-<method>/ holds the config.json and weights.pt of a finished run, without the
-weights that acting does not need; beside it lies its GIF. A paper's watch.py says how to play them: HEADLINE, (env,
-method) of the agent shown when none is named; CONFIGS, the dataclasses of the runs it knows; and player(config,
-weights), which returns the environment and act(observation, info, rng) -> action, as the paper evaluates.
+weights that acting does not need; its GIF lies beside the folder. A paper's watch.py says how to play them: HEADLINE,
+the (env, method) of its default agent; CONFIGS, the config dataclasses that it knows; and player(config, weights),
+which returns the environment and act(observation, info, rng) -> action, as the paper evaluates.
 """
 
 import dataclasses
@@ -28,12 +28,12 @@ Act = Callable[[Any, dict[str, Any], np.random.Generator], Any]
 
 @dataclass(frozen=True)
 class Agent:
-    """A folder with config.json and weights.pt, and the paper whose script has written them."""
+    """A folder with config.json and weights.pt, and the paper whose script wrote them."""
 
     paper: str
     folder: Path
     name: str
-    """What its pictures are called: env and method, or the folder of a run."""
+    """Caption of its pictures: env and method, or the folder of a run."""
 
 
 def module(paper: str) -> ModuleType:
@@ -52,7 +52,7 @@ def trained(paper: str) -> dict[tuple[str, str], Agent]:
 
 
 def find(paper: str, env: str = "", method: str = "") -> Agent:
-    """The committed agent so named; the headline's, or the first found, for empty names. UserError if none."""
+    """Find a committed agent; empty names mean the headline's, or else the first found. UserError if there is none."""
     paper = choose("paper", paper, House().papers())
     agents, headline = trained(paper), module(paper).HEADLINE
     env = choose(f"env of {paper}", env or headline[0], [of for of, _ in agents])
@@ -62,16 +62,16 @@ def find(paper: str, env: str = "", method: str = "") -> Agent:
 
 
 def of_run(folder: Path, paper: str = "") -> Agent:
-    """The agent of a finished run; its paper is the name of the folder above it unless `paper` says another."""
+    """The agent of a finished run. The folder above it names the paper, unless `paper` does."""
     names, above = House().papers(), folder.resolve().parent.name
     if not paper and above not in names:
-        raise UserError(f"{folder} does not say of which paper it is; add --paper, one of {', '.join(names)}")
+        raise UserError(f"{folder} does not say which paper it belongs to; add --paper, one of {', '.join(names)}")
     return Agent(choose("paper", paper or above, names), folder, folder.resolve().name)
 
 
 def load(agent: Agent) -> tuple[Any, Act]:
-    """The agent's environment, which draws pictures, and act(observation, info, rng). UserError for damaged files."""
-    import torch  # here, as it loads slowly, and --help and mistakes do without
+    """Load the agent's environment, with pictures on, and act(observation, info, rng). UserError for damaged files."""
+    import torch  # here, as it loads slowly and --help and mistakes do not need it
 
     room, path = module(agent.paper), agent.folder / "config.json"
     try:
@@ -86,13 +86,13 @@ def load(agent: Agent) -> tuple[Any, Act]:
     except (RuntimeError, KeyError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"the weights in {agent.folder} do not fit its config.json: {reason}") from None
-    except (ImportError, AttributeError) as error:  # MuJoCo looks for OpenGL when it is imported, if it is told which
+    except (ImportError, AttributeError) as error:  # with MUJOCO_GL set, MuJoCo loads OpenGL on import
         if "MUJOCO_GL" not in os.environ:
             raise
         raise no_opengl(error) from None
     task = env.unwrapped
-    task.render_mode = "rgb_array"  # environments look at it when they are to draw
-    if hasattr(task, "mujoco_renderer"):  # the camera that follows the robot; gymnasium 1.4 takes one that stays behind
+    task.render_mode = "rgb_array"  # environments read it when they draw
+    if hasattr(task, "mujoco_renderer"):  # use the camera that follows the robot; gymnasium 1.4's default stays behind
         cameras = [task.model.camera(i).name for i in range(task.model.ncam)]
         if "track" in cameras:
             task.mujoco_renderer.camera_id = cameras.index("track")
@@ -100,14 +100,14 @@ def load(agent: Agent) -> tuple[Any, Act]:
 
 
 def part(weights: dict[str, Any], prefix: str) -> dict[str, Any]:
-    """The weights whose names begin with the prefix, without it."""
+    """Weights whose names begin with the prefix; the prefix is removed."""
     return {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
 
 
 def rebuild(kinds: Sequence[type], values: dict[str, Any], path: Path) -> Any:
-    """The config of `values`: of that dataclass among `kinds` whose fields are most like them. On a CPU.
+    """Rebuild a config from `values`, on the CPU, as the dataclass among `kinds` whose fields match best.
 
-    Fields that a config did not have yet get their defaults; UserError, which names `path`, for unknown ones.
+    Missing fields get their defaults; unknown ones raise UserError, which names `path`.
     """
     kind = min(kinds, key=lambda kind: len({field.name for field in dataclasses.fields(kind)} ^ values.keys()))
     return dataclasses.replace(_build(kind, values, path), device="cpu")
@@ -116,13 +116,13 @@ def rebuild(kinds: Sequence[type], values: dict[str, Any], path: Path) -> Any:
 def _build(kind: type, values: dict[str, Any], path: Path) -> Any:
     types = get_type_hints(kind)
     if unknown := values.keys() - {field.name for field in dataclasses.fields(kind)}:
-        raise UserError(f"{path} has unknown settings, {', '.join(unknown)}: no run that can be watched has them")
+        raise UserError(f"{path} has unknown settings, {', '.join(unknown)}; such a run cannot be watched")
     nested = {name: _build(types[name], value, path) for name, value in values.items() if isinstance(value, dict)}
     return kind(**values | nested)
 
 
 def play(env: Any, act: Act, seed: int, rng: np.random.Generator, draw: Callable[[Moment], None]) -> Moment:
-    """One episode from the start that `seed` draws; `draw` is told of its start and of every step. Returns its end."""
+    """Play one episode from the start that `seed` draws, and return its end; call `draw` at each step."""
     observation, info = env.reset(seed=seed)
     now = Moment()
     draw(now)
@@ -135,10 +135,10 @@ def play(env: Any, act: Act, seed: int, rng: np.random.Generator, draw: Callable
 
 
 def watch(agent: Agent, episodes: int, seed: int, out: Path | None) -> list[Moment]:
-    """Play `episodes` and show them in a window, or write them to `out`, a GIF; returns their ends."""
+    """Play `episodes` in a window, or write them to `out`, a GIF; returns their ends."""
     if out and (out.suffix.lower() != ".gif" or out.exists()):
         raise UserError(f"{out} exists; choose another name" if out.exists() else f"{out} must end in .gif")
-    from lab.run.streams import Streams  # loads torch, which --help and mistakes do without
+    from lab.run.streams import Streams  # loads torch, which --help and mistakes do not need
 
     env, act = load(agent)
     screen: Any = (Film if out else Screen)(f"{agent.paper}: {agent.name}", env.metadata["render_fps"])
@@ -151,7 +151,7 @@ def watch(agent: Agent, episodes: int, seed: int, out: Path | None) -> list[Mome
 
     try:
         for _ in range(episodes):
-            # Odd, as the seeds of evaluation are where training has even ones: never a level of training.
+            # Odd, like the seeds of evaluation; training's are even, so no level of training is shown.
             ends.append(play(env, act, 2 * int(starts.integers(2**30)) + 1, rng, draw))
             print(f"episode {len(ends)}: {ends[-1]}", flush=True)
     finally:

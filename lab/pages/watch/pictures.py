@@ -1,4 +1,4 @@
-"""Pictures of an environment with captions, in a window or on their way into a GIF."""
+"""Captioned pictures of an environment, in a window or for a GIF."""
 
 import math
 import os
@@ -15,21 +15,21 @@ from lab.run.errors import UserError
 
 INSTEAD = "write a GIF with OUT=agent.gif (--out agent.gif)"
 WINDOW_WIDTH, WINDOW_FPS = 480, 30
-"""Pictures per second at most; of faster environments not every step is drawn."""
+"""Width in pixels, and most pictures per second; faster environments skip steps."""
 GIF_WIDTH, GIF_SECONDS, GIF_BYTES, COLOURS = 320, 10.0, 600_000, 64
-"""Largest width in pixels, length and file of a GIF, and its colours."""
+"""Limits of a GIF: width in pixels, length, size of the file, number of colours."""
 GIF_TRIES = ((0.08, GIF_WIDTH), (0.12, GIF_WIDTH), (0.12, 260), (0.12, 200), (0.12, 160))
-"""(least seconds between two of its pictures, width): the first that keeps it within GIF_BYTES."""
+"""(least seconds between two pictures, width) of a GIF: the first that keeps it within GIF_BYTES is used."""
 HOLD = 0.8
-"""Seconds for which a GIF shows the end of an episode, where that leaves enough for the rest."""
+"""Seconds for which a GIF shows the end of an episode, if that leaves enough for the rest."""
 BAR, FONT_SIZE = 38, 13
-"""Height of the caption above a picture, and its letters, in pixels."""
+"""Heights of the caption above a picture and of its letters, in pixels."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """An episode after `steps` steps, as captions say it. total: return so far, not discounted. success: None where the
-    environment knows none."""
+    """An episode after `steps` steps, for captions. total: undiscounted return so far. success: None if the environment
+    does not report it."""
 
     steps: int = 0
     total: float = 0.0
@@ -47,7 +47,7 @@ def no_display() -> bool:
 
 
 def picture(env: Any) -> np.ndarray:
-    """The environment as uint8 [height, width, 3]. UserError where MuJoCo, which draws with OpenGL, cannot."""
+    """Render the environment as uint8 [height, width, 3]. UserError if MuJoCo cannot draw, for lack of OpenGL."""
     if no_display():  # pygame and MuJoCo can draw without one
         os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
         os.environ.setdefault("MUJOCO_GL", "egl")
@@ -60,7 +60,7 @@ def picture(env: Any) -> np.ndarray:
 
 
 def no_opengl(error: Exception) -> UserError:
-    """What to install where MuJoCo has ended with `error`."""
+    """UserError that says what to install after MuJoCo failed with `error`."""
     return UserError(
         f"MuJoCo cannot draw here ({str(error).splitlines()[0]}); install OpenGL, e.g. apt install libegl1 libgl1, "
         "or libosmesa6 and set MUJOCO_GL=osmesa"
@@ -68,9 +68,9 @@ def no_opengl(error: Exception) -> UserError:
 
 
 def captioned(image: Image.Image, width: int, title: str, caption: str) -> Image.Image:
-    """The picture, `width` pixels wide, below two lines of text."""
+    """The picture, scaled to `width` pixels, below two lines of text."""
     height = round(image.height * width / image.width)
-    # Small pictures are made of squares, which stay sharp.
+    # Small pictures consist of squares, which must stay sharp.
     image = image.resize((width, height), Image.Resampling.NEAREST if image.width < 200 else Image.Resampling.LANCZOS)
     whole = Image.new("RGB", (width, height + BAR), "white")
     whole.paste(image, (0, BAR))
@@ -108,7 +108,7 @@ class Screen:
 
 
 class Film:
-    """Pictures on their way into a GIF. fps: steps per second of the environment."""
+    """Pictures for a GIF. fps: steps per second of the environment."""
 
     def __init__(self, title: str, fps: float):
         self.title, self.fps = title, fps
@@ -117,14 +117,14 @@ class Film:
     def show(self, env: Any, caption: str, now: Moment) -> None:
         if now.over or now.steps % math.ceil(self.fps / WINDOW_FPS) == 0:
             image = Image.fromarray(picture(env))
-            # An episode has many: keep no more than is needed.
+            # An episode has many pictures: keep them small.
             image.thumbnail((GIF_WIDTH, 10 * GIF_WIDTH), Image.Resampling.LANCZOS)
             self.shots.append((image, caption, now))
 
     def close(self) -> None: ...
 
     def gif(self) -> bytes:
-        """The GIF: within GIF_SECONDS, for which time may run faster, and GIF_BYTES, for which it may be smaller."""
+        """Encode the GIF within GIF_SECONDS (time may run faster) and GIF_BYTES (it may be smaller)."""
         for gap, width in GIF_TRIES:
             kept, milliseconds = cut([now for _, _, now in self.shots], self.fps, gap)
             shots = [self.shots[i] for i in kept]
@@ -139,9 +139,9 @@ class Film:
 
 
 def cut(moments: Sequence[Moment], fps: float, gap: float) -> tuple[list[int], list[int]]:
-    """Which pictures are kept, every start and every end among them, and for how many milliseconds each is shown.
+    """Choose the pictures to keep, including every start and end, and how many milliseconds each is shown.
 
-    fps: steps per second of the environment; where that takes too long, time runs faster. gap: seconds between two.
+    fps: steps per second of the environment; if that takes too long, time runs faster. gap: least seconds between two.
     """
     ends = [now.steps for now in moments if now.over]
     hold = min(HOLD, 0.4 * GIF_SECONDS / len(ends))
@@ -154,14 +154,14 @@ def cut(moments: Sequence[Moment], fps: float, gap: float) -> tuple[list[int], l
         if passed < gap and not now.over:
             continue
         if now.steps:
-            seconds[-1] = max(passed, 0.02)  # the one before was shown until now; browsers slow less than 0.02 down
+            seconds[-1] = max(passed, 0.02)  # how long the one before was shown; browsers slow down below 0.02
         kept.append(i)
         seconds.append(hold)
     return kept, [10 * math.floor(100 * length) for length in seconds]  # a GIF counts hundredths
 
 
 def _palette(images: Sequence[Image.Image]) -> Image.Image:
-    """COLOURS that suit all images: those of a few of them, one below the other."""
+    """Palette of COLOURS for all images, from a few of them stacked."""
     some = [np.asarray(images[i]) for i in sorted({round(i) for i in np.linspace(0, len(images) - 1, 8)})]
-    # This way of choosing keeps the colours of small things.
+    # MAXCOVERAGE keeps the colours of small things.
     return Image.fromarray(np.concatenate(some)).quantize(COLOURS, Image.Quantize.MAXCOVERAGE)

@@ -114,7 +114,7 @@ def test_the_scale_at_which_more_was_run_counts(tmp_path):
 
 
 def test_mistakes_in_claims(tmp_path):
-    with pytest.raises(ValueError, match="two claims are called ter-better"):
+    with pytest.raises(ValueError, match="two claims have the id ter-better"):
         evaluate([CLAIM, CLAIM], Results(tmp_path))
     with pytest.raises(ValueError, match="unknown kind of claim 'mine'"):
         Claim("a", "", "", "", better, kind="mine")
@@ -124,7 +124,7 @@ def test_mistakes_in_claims(tmp_path):
         Claim("a", "", "", "", better, scales=("quick", "lang"))
     with pytest.raises(ValueError, match="a is planned at quick, where it cannot be judged"):
         Claim("a", "", "", "", better, scales=("full",))
-    with pytest.raises(ValueError, match="x is counted with y, which is no claim"):
+    with pytest.raises(ValueError, match="x is counted with y, which is not a claim"):
         evaluate([Claim("x", "", "", "", better, counted_with="y")], Results(tmp_path))
 
 
@@ -167,7 +167,7 @@ def test_what_is_said_of_a_verdict():
 def test_headline_claims_are_named_by_id():
     marked = planned_from([claim("one"), claim("two")], headline=["two"], full=["one"])
     assert [(one.headline, one.scale) for one in marked] == [(False, "full"), (True, "quick")]
-    with pytest.raises(ValueError, match="no claims are called three"):
+    with pytest.raises(ValueError, match="unknown claims: three"):
         planned_from(marked, headline=["three"])
 
 

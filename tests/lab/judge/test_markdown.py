@@ -96,7 +96,7 @@ def test_a_table_between_markers(tmp_path):
 def test_a_file_without_its_markers(tmp_path, text):
     readme = tmp_path / "README.md"
     readme.write_text(text)
-    with pytest.raises(UserError, match=rf"needs the line {BEGIN} once and after it the line {END} once"):
+    with pytest.raises(UserError, match=rf"needs the line {BEGIN} once, followed by the line {END} once"):
         with_table(readme, "table")
     with pytest.raises(UserError, match="does not exist"):
         with_table(tmp_path / "nowhere.md", "table")

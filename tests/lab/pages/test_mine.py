@@ -46,7 +46,7 @@ def test_pictures_and_verdicts_stand_beside_the_committed_ones(house, capsys):
         ("committed picture", "flip against fixed, committed, quick"),
     ], "the headline figure alone"
     assert "coins: Coins &amp; how they fall" in html
-    assert "These runs can judge 1 claim: 1 reproduced. By the committed ones the same are: 1 inconclusive." in html
+    assert "These runs can judge 1 claim: 1 reproduced. With the committed runs: 1 inconclusive." in html
     row = re.search("<tr><td>fig-1</td>.*?</tr>", html, re.DOTALL)[0]
     assert re.findall("<strong>(.*?)</strong>", row) == ["reproduced", "inconclusive"]
     assert "slow ends" not in html, "what was not run here is left out"

@@ -287,6 +287,6 @@ def test_a_paper_opens_with_its_reading_path(site, pages, room):
 def test_a_folder_of_others_is_left_alone(tmp_path, site, one_line):
     assert main(["--out", str(site)]) == 0, "its own pages are written again"
     (tmp_path / "index.html").write_text("mine")
-    for out, words in ((tmp_path, "something else"), (tmp_path / "index.html", "index.html")):
+    for out, words in ((tmp_path, "something other"), (tmp_path / "index.html", "index.html")):
         assert words in one_line(main, ["--out", str(out)])
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]

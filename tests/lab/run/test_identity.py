@@ -63,8 +63,8 @@ def test_a_new_setting_renames_only_runs_that_use_it():
         ({"seed": 0, "wide": {"width": 9}}, Outer(0), ""),  # stored before there were others
         ({"seed": 0, "wide": {"width": 9}}, Outer(0, wide=Inner(9, 0.5)), "wide.rate was None and is now 0.5"),
         ({"seed": 0, "wide": {"width": 8}}, Outer(0), "wide.width was 8 and is now 9"),
-        ({"wide": {}}, Outer(0), "seed was 'not there' and is now 0"),  # nobody knows what it was
-        ({"seed": 0, "depth": 2}, Outer(0), "depth was 2 and is now 'not there'"),
+        ({"wide": {}}, Outer(0), "seed was 'not set' and is now 0"),  # nobody knows what it was
+        ({"seed": 0, "depth": 2}, Outer(0), "depth was 2 and is now 'not set'"),
         ({"seed": 0, "wide": {"rate": float("nan")}}, Outer(0, wide=Inner(9, float("nan"))), ""),
     ],
 )

@@ -15,7 +15,7 @@ from lab.sweep.prices import priced, usual_hours
 from lab.sweep.sweep import Report, sweep
 from tests.lab import toy_house
 
-NOTHING = "nothing like them was timed"
+NOTHING = "no similar run was timed"
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_what_is_not_run_says_its_price_and_what_quick_cannot_decide_is_not_plan
     told = {claim.id: (scale_of(claim, v), ours_of(v)) for claim, v in priced(coins, evidence.judge(coins))}
     assert told["coins-1"] == (said, f"6 runs, about {hours} core-hours"), "ten, or five, times as many steps"
     assert "coins-1" not in [gap.claim.id for gap in gaps(house)]
-    with pytest.raises(ValueError, match="no claims are called nothing"):
+    with pytest.raises(ValueError, match="unknown claims: nothing"):
         planned_from(coins.claims, full=["nothing"])
 
 
@@ -180,7 +180,7 @@ def test_what_other_experiments_have_is_not_trained_again(house, capsys):
     shutil.rmtree(house.runs)  # as if they had been another machine's
     capsys.readouterr()
     assert main(["evidence", "coins", "--jobs", "1"], house) == 0
-    assert "coins compare: 3 runs are committed runs of other experiments" in capsys.readouterr().out
+    assert "coins compare: 3 runs copied from other experiments" in capsys.readouterr().out
     trained = (house.runs / "trained.txt").read_text().split()
     assert len(trained) == 3 and all("fixed" in name for name in trained)
     assert [len(results.read(committed(house), name, "quick")) for name in ("compare", "fails")] == [6, 3]
@@ -204,11 +204,11 @@ def test_no_figure_is_begun_when_the_hours_are_over(house, swept, monkeypatch, c
     monkeypatch.setattr(evidence.time, "monotonic", lambda: next(clock))
     assert main(["evidence", "--hours", "9", "--jobs", "1"], house) == 0
     assert [seconds for _, seconds in swept] == [3600.0 * 9 - 600.0]
-    assert "the 9 hours are over; rerun the command" in capsys.readouterr().out
+    assert "the 9 hours are up; rerun the command" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("changed", "why"), [({"house_of_tests/coins/train.py"}, "not committed"), (None, "nobody knows its commit")]
+    ("changed", "why"), [({"house_of_tests/coins/train.py"}, "not committed"), (None, "its commit is unknown")]
 )
 def test_a_checkout_that_is_not_clean_is_refused_before_anything_is_trained(
     house, swept, monkeypatch, one_line, changed, why
