@@ -46,6 +46,7 @@ arena:            ## 330 | every replay idea against uniform replay on common ta
 site:             ##   1 | texts, annotated code, figures and claims as pages: site/index.html
 report:           ##   0 | claims and figures alone: site/report/index.html
 watch:            ##   0 | watch a trained agent: PAPER= ENV= METHOD= (none: a list); OUT=a.gif: no window
+export:           ##   1 | export it for the Hugging Face hub: PAPER= ENV= METHOD= OUT=folder
 read:             ##   0 | texts, and the methods' code beside comments and equations, alone
 notebook:         ##   6 | write and execute a Jupyter notebook in site/notebooks/: PAPER=ter
 bench:            ##   8 | time the hot parts against other libraries
@@ -270,6 +271,9 @@ report: $(VENV)/.run
 
 watch: $(VENV)/.run
 	@$(PY) -m lab.pages.watch --paper "$(PAPER)" --env "$(ENV)" --method "$(METHOD)" $(if $(OUT),--out "$(OUT)")
+
+export: $(VENV)/.hub
+	@$(PY) -m lab.hub --paper "$(PAPER)" --env "$(ENV)" --method "$(METHOD)" --out "$(OUT)"
 
 read: $(VENV)/.run
 	@$(PY) -m lab.pages.read

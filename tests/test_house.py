@@ -187,7 +187,8 @@ def test_no_circle_of_imports():
 def test_optional_packages_are_imported_where_they_are_needed():
     """Inside of functions, or in adapters, which nothing else imports: everything else works without them."""
     optional = {"ray", "submitit", "tensorboard", "torch.utils.tensorboard", "sklearn", "pfrl", "stable_baselines3",
-                "torchrl", "cpprb"}  # fmt: skip
+                "torchrl", "cpprb", "safetensors", "safetensors.torch", "huggingface_hub",
+                "wandb"}  # fmt: skip
     for path in (path for module, path in modules().items() if not module.startswith("adapters")):
         tree = ast.parse(path.read_text())
         for node in ast.walk(tree):

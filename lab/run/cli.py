@@ -3,14 +3,13 @@
 import dataclasses
 import importlib
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from lab.run.arguments import parse
 from lab.run.errors import guard
-from lab.run.identity import module_name, run_name
+from lab.run.identity import module_name, room_name, run_name
 from lab.run.provenance import code
 from lab.run.threads import one_thread
 
@@ -21,6 +20,8 @@ class _RunOptions:
     """Run directory. None: runs/<paper>/<env>-<method>-s<seed>-<hash of the config>."""
     tensorboard: bool = False
     """Also write TensorBoard files into the run directory."""
+    track: bool = False
+    """Also log to Weights & Biases; offline with WANDB_MODE=offline."""
     progress: bool = True
     """Show a progress bar."""
 
@@ -30,7 +31,7 @@ def cli(Config: type, main: Callable[..., dict[str, Any]], description: str) -> 
     """Run a train script's command line: the fields of the dataclass `Config`, documented by their docstrings, and run
     options.
 
-    Calls main(config, run_dir, tensorboard=, progress=) and prints the summary. Uses one thread, or OMP_NUM_THREADS
+    Calls main(config, run_dir, tensorboard=, track=, progress=) and prints the summary. Uses one thread, or OMP_NUM_THREADS
     if that is set. An unknown option or value is one line on stderr and exit code 2.
     """
     module = module_name(Config)
@@ -45,10 +46,9 @@ def cli(Config: type, main: Callable[..., dict[str, Any]], description: str) -> 
     if "OMP_NUM_THREADS" not in os.environ:
         one_thread()
     config, options = command.config, command.run
-    folders = Path(str(sys.modules[Config.__module__].__file__)).parents
-    place = next((folder.name for folder in folders if (folder / "evidence").is_dir()), module.rpartition(".")[2])
-    run_dir = options.run_dir or Path("runs") / place / run_name(config)
+    run_dir = options.run_dir or Path("runs") / room_name(Config) / run_name(config)
     print(f"run directory: {run_dir}", flush=True)
-    summary = main(config, run_dir, tensorboard=options.tensorboard, progress=options.progress)
+    shown = dict(tensorboard=options.tensorboard, track=options.track, progress=options.progress)
+    summary = main(config, run_dir, **shown)
     for name, value in summary.items():
         print(f"{name}: {value}")

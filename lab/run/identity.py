@@ -41,6 +41,13 @@ def module_name(cls: type) -> str:
     return spec.name if cls.__module__ == "__main__" and spec is not None else cls.__module__
 
 
+def room_name(cls: type) -> str:
+    """What a run of a config of this class belongs to: the folder above it with an evidence/, or else its module."""
+    folders = Path(str(sys.modules[cls.__module__].__file__)).parents
+    module = module_name(cls).rpartition(".")[2]
+    return next((folder.name for folder in folders if (folder / "evidence").is_dir()), module)
+
+
 def settings(config: Any) -> dict[str, Any]:
     """Fields of a dataclass as JSON values; a nested dataclass is flattened to "field.name"."""
     return _flat(json.loads(json_bytes(config)))

@@ -34,6 +34,7 @@ from lab.run.provenance import code, surroundings
 from lab.run.settings import check
 from lab.run.sources import changes
 from lab.run.streams import Streams as Streams  # train scripts take both from here
+from lab.run.writers import TensorBoard, WeightsAndBiases, Writer, opened
 
 HEADER = b"step,metric,value,hours\n"
 T = TypeVar("T")
@@ -50,6 +51,7 @@ def execute(
     unit: str = "step",
     score: str = "return",
     tensorboard: bool = False,
+    track: bool = False,
     progress: bool = False,
 ) -> dict[str, Any]:
     """Train as `config` says, or resume the run in `run_dir`; returns its summary, at once if it is finished.
@@ -63,13 +65,14 @@ def execute(
                 run.save(trainer)
             return run.finish({"steps": trainer.t, **run.last}, trainer.network.state_dict())
 
-    total: length of the progress bar, in `unit`s; None: config.steps. score: the metric that it shows. Raises UserError
+    total: length of the progress bar, in `unit`s; None: config.steps. score: the metric that it shows. tensorboard,
+    track: also show metrics in TensorBoard, in Weights & Biases; see lab/run/writers.py. Raises UserError
     for settings that cannot work, and for a `run_dir` that cannot be written or belongs to another run.
     """
     check(config)
     trainer = make(config)  # before the run directory is created: settings that it rejects leave none behind
     shown: Any = dict(total_steps=total(trainer) if total else config.steps, unit=unit, score=score)
-    with Run.open(config, run_dir, **shown, tensorboard=tensorboard, progress=progress) as run:
+    with Run.open(config, run_dir, **shown, tensorboard=tensorboard, track=track, progress=progress) as run:
         if run.finished is not None:
             return run.finished
         if (begun := run.load()) is not None:
@@ -88,12 +91,15 @@ class Run:
     unit: str = "step"
     score: str = "return"
     tensorboard: bool = False
+    track: bool = False
+    """Whether metrics are shown in TensorBoard and in Weights & Biases, too."""
     progress: bool = False
 
     def __post_init__(self) -> None:
         self._lock: FileLock | None = None
         self._metrics: io.BufferedWriter | None = None
-        self._tensorboard: Any = None
+        self._writers: list[Writer] = []
+        self._config: Any = None
         self._bar: tqdm | None = None
         self.last: dict[str, float] = {}
         """The values logged last, even if before an interruption."""
@@ -110,6 +116,7 @@ class Run:
         holds a run of another config, RunBusy if another process has it open; neither overwrites anything.
         """
         run = cls(Path(directory), **how)
+        run._config = config
         origin = code(module_name(type(config)))
         if run.finished is not None:
             _check_same_config(config, run.directory)
@@ -137,13 +144,14 @@ class Run:
 
     def close(self) -> None:
         """Release the directory. Called by the `with` statement."""
-        for resource in (self._metrics, self._tensorboard, self._bar):
+        for resource in (self._metrics, *self._writers, self._bar):
             if resource is not None:
                 with suppress(OSError):  # a full disk has already been reported by log() or save()
                     resource.close()
         if self._lock is not None:
             self._lock.release()
-        self._lock = self._metrics = self._tensorboard = self._bar = None
+        self._lock = self._metrics = self._bar = None
+        self._writers = []
 
     @property
     def finished(self) -> dict[str, Any] | None:
@@ -179,8 +187,8 @@ class Run:
                 self._metrics.flush()
         self._step, self._hours, self._start = checkpoint["step"], checkpoint["hours"], time.monotonic()
         self.last = checkpoint["last"]
-        if self.tensorboard:
-            self._tensorboard = _summary_writer(self.directory / "tensorboard", path.read_text(), self._hours)
+        kinds: list[type[Writer]] = [TensorBoard] * self.tensorboard + [WeightsAndBiases] * self.track
+        self._writers = opened(kinds, self.directory, self._config, path.read_text(), self._hours)
         if self.progress:
             self._bar = tqdm(total=self.total_steps, initial=self._step, unit=self.unit, dynamic_ncols=True)
         return checkpoint["state"]
@@ -195,9 +203,8 @@ class Run:
             self._metrics.write(rows.encode())
             self._metrics.flush()
         self._step, self.last = step, values
-        if self._tensorboard is not None:
-            for name, value in values.items():
-                self._tensorboard.add_scalar(name, float(value), step)
+        for writer in self._writers:
+            writer.add(step, values)
         if self.score in values:
             self.tick(step, **{self.score: values[self.score]})
 
@@ -305,17 +312,3 @@ def _write_config(config: Any, directory: Path, total_steps: int | None, now: di
             return
         content["resumed"] = [*before[1:], now]
     checkpoints.write_atomically(path, json_bytes(content))
-
-
-def _summary_writer(directory: Path, metrics: str, hours: float) -> Any:
-    """A writer of event files that show what is in metrics.csv, `hours` after the start, and nothing else that attempts
-    before this one have written: a step may have rows from before and after a checkpoint."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise UserError("--tensorboard needs tensorboard: pip install tensorboard==2.21.0") from None
-    writer, now = SummaryWriter(str(directory), purge_step=0), time.time()
-    for row in metrics.splitlines()[1:]:
-        step, name, value, then = row.split(",")
-        writer.add_scalar(name, float(value), int(step), walltime=now - 3600 * (hours - float(then)))
-    return writer

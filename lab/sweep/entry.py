@@ -13,7 +13,7 @@ from lab.run.sources import Files
 @dataclass(frozen=True)
 class Entry:
     """One run of an experiment. method, env, seed: labels in the results. target: "module:function" with the
-    signature main(config, run_dir, *, tensorboard=False, progress=False). config: its dataclass. shared: another
+    signature main(config, run_dir, *, tensorboard=, track=, progress=). config: its dataclass. shared: another
     experiment's committed run with this config may stand in; False where the last bit or the clock counts."""
 
     method: str

@@ -71,6 +71,7 @@ def test_the_patch_replaces_lines_of_cleanrl_and_can_be_applied(tmp_path):
 
 
 EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "adapters" / "README.md").read_text(), re.DOTALL)
+EXAMPLES = [example for example in EXAMPLES if "minari" not in example]  # that one is in test_minari.py
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=["stable-baselines3", "torchrl"])

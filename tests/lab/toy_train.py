@@ -53,8 +53,8 @@ def fresh_state(config: Config) -> dict[str, Any]:
     }
 
 
-def main(config: Config, run_dir: Path, *, tensorboard: bool = False, progress: bool = False) -> dict[str, Any]:
-    run = Run.open(config, run_dir, total_steps=config.steps, tensorboard=tensorboard, progress=progress)
+def main(config: Config, run_dir: Path, **how: bool) -> dict[str, Any]:
+    run = Run.open(config, run_dir, total_steps=config.steps, **how)
     with run:
         if run.finished is not None:
             return run.finished

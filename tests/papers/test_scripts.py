@@ -86,7 +86,7 @@ def test_help_lists_and_explains_every_option(script, monkeypatch, capsys):
     for name, kind in fields(script.Config):
         assert re.search(rf"^\W*--{name.replace('_', '-')}[ ,]", shown, re.MULTILINE), name
         assert name in explained(kind), f"{name} has no docstring"
-    assert words.count("(default: ") == len(fields(script.Config)) + 3  # and the options of a run
+    assert words.count("(default: ") == len(fields(script.Config)) + 4  # and the options of a run
 
 
 def test_the_example_in_the_docstring_is_a_command(script, monkeypatch, capsys):

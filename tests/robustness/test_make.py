@@ -25,7 +25,7 @@ def installed(venv: Path, python: str) -> list[str]:
     (venv / "bin").mkdir(parents=True)
     (venv / "bin/python").write_text(f"#!/bin/sh\n{python}\n")
     (venv / "bin/python").chmod(0o755)
-    for stamp in (".run", ".extras", ".dev"):
+    for stamp in (".run", ".extras", ".dev", ".hub"):
         (venv / stamp).touch()
     return ["make", f"VENV={venv}"]
 
@@ -119,6 +119,9 @@ def test_the_variables_reach_the_command(tmp_path):
     assert called("torture", "N=7", "JOBS=3", "SEED=5") == "-m tests.torture --n 7 --jobs 3 --seed 5"
     given = ["PAPER=ter", "ENV=5x5-1", "METHOD=uer"]
     assert called("watch", *given) == "-m lab.pages.watch --paper ter --env 5x5-1 --method uer"
+    assert called("export", *given, "OUT=a folder") == (
+        "-m lab.hub --paper ter --env 5x5-1 --method uer --out a folder"
+    )
     assert called("compare", "A=one", "B=two", "OUT=c.png") == "-m lab compare one two --out c.png"
 
 

@@ -17,7 +17,8 @@ from typing import Annotated
 import numpy as np
 from tyro.conf import arg
 
-from lab.pages.watch.agents import find, module, of_run, trained, watch
+from lab.agents import Agent, find, module, of_run, trained
+from lab.pages.watch.pictures import watch
 from lab.rooms import House, plain
 from lab.run.arguments import parse
 from lab.run.errors import UserError, guard
@@ -54,6 +55,9 @@ class Options:
     def __post_init__(self) -> None:
         if self.episodes < 1:
             raise UserError(f"--episodes {self.episodes} shows nothing; use 1 or more")
+        if self.out and (self.out.suffix.lower() != ".gif" or self.out.exists()):
+            known = f"{self.out} exists; choose another name"
+            raise UserError(known if self.out.exists() else f"{self.out} must end in .gif")
         if self.run and (self.env or self.method):
             raise UserError("--run already names the agent; drop --env and --method")
 
@@ -67,8 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise UserError("name the paper, too: PAPER=... (--paper)")
         show_list()
         return 0
-    agent = of_run(options.run, options.paper) if options.run else find(options.paper, options.env, options.method)
-    ends = watch(agent, options.episodes, options.seed, options.out)
+    saved = of_run(options.run, options.paper) if options.run else find(options.paper, options.env, options.method)
+    ends = watch(Agent(saved), options.episodes, options.seed, options.out)
     known = [end.success for end in ends if end.success is not None]
     mean = f"mean return {np.mean([end.total for end in ends]):.4g}"
     print(mean + (f", success in {sum(known)} of {len(known)}" if known else ""))

@@ -1,16 +1,17 @@
-"""Captioned pictures of an environment, in a window or for a GIF."""
+"""Captioned pictures of an environment, in a window or for a GIF; and an agent that is watched."""
 
 import math
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from lab.agents import Agent, Moment, no_opengl
 from lab.run.errors import UserError
 
 INSTEAD = "write a GIF with OUT=agent.gif (--out agent.gif)"
@@ -24,21 +25,6 @@ HOLD = 0.8
 """Seconds for which a GIF shows the end of an episode, if that leaves enough for the rest."""
 BAR, FONT_SIZE = 38, 13
 """Heights of the caption above a picture and of its letters, in pixels."""
-
-
-@dataclass(frozen=True)
-class Moment:
-    """An episode after `steps` steps, for captions. total: undiscounted return so far. success: None if the environment
-    does not report it."""
-
-    steps: int = 0
-    total: float = 0.0
-    over: bool = False
-    success: bool | None = None
-
-    def __str__(self) -> str:
-        end = {None: "", True: ", success", False: ", no success"}[self.success] if self.over else ""
-        return f"step {self.steps}, return {self.total:.4g}{end}"
 
 
 def no_display() -> bool:
@@ -57,14 +43,6 @@ def picture(env: Any) -> np.ndarray:
         if not hasattr(env.unwrapped, "mujoco_renderer"):
             raise
         raise no_opengl(error) from None
-
-
-def no_opengl(error: Exception) -> UserError:
-    """UserError that says what to install after MuJoCo failed with `error`."""
-    return UserError(
-        f"MuJoCo cannot draw here ({str(error).splitlines()[0]}); install OpenGL, e.g. apt install libegl1 libgl1, "
-        "or libosmesa6 and set MUJOCO_GL=osmesa"
-    )
 
 
 def captioned(image: Image.Image, width: int, title: str, caption: str) -> Image.Image:
@@ -165,3 +143,26 @@ def _palette(images: Sequence[Image.Image]) -> Image.Image:
     some = [np.asarray(images[i]) for i in sorted({round(i) for i in np.linspace(0, len(images) - 1, 8)})]
     # MAXCOVERAGE keeps the colours of small things.
     return Image.fromarray(np.concatenate(some)).quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
+
+
+def watch(agent: Agent, episodes: int, seed: int, out: Path | None = None) -> list[Moment]:
+    """Play `episodes` and show them in a window, or write them to `out`, a GIF; returns their ends."""
+    screen: Any = (Film if out else Screen)(
+        f"{agent.saved.paper}: {agent.saved.name}", agent.env.metadata["render_fps"]
+    )
+    ends: list[Moment] = []
+
+    def draw(now: Moment) -> None:
+        screen.show(agent.env, f"{len(ends) + 1} of {episodes}: {now}", now)
+
+    try:
+        for end in agent.episodes(episodes, seed, draw):
+            ends.append(end)
+            print(f"episode {len(ends)}: {end}", flush=True)
+    finally:
+        agent.env.close()
+        screen.close()
+    if out:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_bytes(screen.gif())
+    return ends

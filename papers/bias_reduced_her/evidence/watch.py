@@ -6,7 +6,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from lab.pages.watch.agents import part
+from lab.agents import part
 from papers.bias_reduced_her import train
 from papers.bias_reduced_her.agents.ddpg import DDPG
 from papers.bias_reduced_her.agents.scaling import Scaler

@@ -6,7 +6,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from lab.pages.watch.agents import part
+from lab.agents import part
 from papers.ners import train
 from papers.ners.agents.sac import SAC
 from papers.ners.agents.tasks import make_env

@@ -9,7 +9,7 @@ import torch
 
 from envs.goal_task import GoalEnv, GoalTask
 from envs.voxel.build import VoxelBuildEnv
-from lab.pages.watch.agents import part
+from lab.agents import part
 from papers.sibling_rivalry import train, train_build, train_off_policy
 from papers.sibling_rivalry.agents.ddpg import Actor
 from papers.sibling_rivalry.agents.dqn import masked
