@@ -96,8 +96,8 @@ class Agent:
 
 
 def load(paper: str, env: str = "", method: str = "") -> Agent:
-    """Load a committed agent; without environment and method, the paper's headline agent. UserError, which lists the right
-    names, if there is none."""
+    """Load a committed agent; without environment and method, the paper's headline agent. UserError, which lists the
+    right names, if there is none."""
     return Agent(find(paper, env, method))
 
 
@@ -135,8 +135,8 @@ def find(paper: str, env: str = "", method: str = "") -> Saved:
 
 
 def of_run(folder: Path, paper: str = "") -> Saved:
-    """The agent of a finished run or of an exported folder. Its paper is `paper`, what the folder says, or the name of the
-    folder above it, in this order."""
+    """The agent of a finished run or of an exported folder. Its paper is `paper`, what the folder says, or the name of
+    the folder above it, in this order."""
     names, above = House().papers(), folder.resolve().parent.name
     if not paper and (folder / SAFE_WEIGHTS).is_file():
         above = str(_content(folder).get("paper", above))

@@ -31,8 +31,8 @@ def cli(Config: type, main: Callable[..., dict[str, Any]], description: str) -> 
     """Run a train script's command line: the fields of the dataclass `Config`, documented by their docstrings, and run
     options.
 
-    Calls main(config, run_dir, tensorboard=, track=, progress=) and prints the summary. Uses one thread, or OMP_NUM_THREADS
-    if that is set. An unknown option or value is one line on stderr and exit code 2.
+    Calls main(config, run_dir, tensorboard=, track=, progress=) and prints the summary. Uses one thread, or
+    OMP_NUM_THREADS if that is set. An unknown option or value is one line on stderr and exit code 2.
     """
     module = module_name(Config)
     code(module)  # recorded now: later edits and commits do not count

@@ -45,8 +45,8 @@ class TensorBoard:
 
 
 class WeightsAndBiases:
-    """A W&B run; its project is the paper. With WANDB_MODE=offline it is a folder in <run directory>/wandb; sync it when
-    the run is finished.
+    """A W&B run; its project is the paper. With WANDB_MODE=offline it is a folder in <run directory>/wandb; sync it
+    when the run is finished.
 
     Each attempt resumes the W&B run of the one before. Steps that W&B already has stay as they are: the run computes
     the same again. Offline, each attempt writes all steps and removes the folders of earlier ones.
@@ -59,7 +59,9 @@ class WeightsAndBiases:
             raise UserError("--track needs wandb: .venv/bin/pip install --group track") from None
         place = directory / "wandb"
         place.mkdir(exist_ok=True)
-        if not (known := place / "id").exists():  # belongs to the directory, not the config: a run started afresh is another
+        if not (
+            known := place / "id"
+        ).exists():  # belongs to the directory, not the config: a run started afresh is another
             known.write_text(secrets.token_hex(8))
         before = list(place.glob("offline-run-*"))
         try:
