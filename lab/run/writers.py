@@ -59,9 +59,8 @@ class WeightsAndBiases:
             raise UserError("--track needs wandb: .venv/bin/pip install --group track") from None
         place = directory / "wandb"
         place.mkdir(exist_ok=True)
-        if not (
-            known := place / "id"
-        ).exists():  # belongs to the directory, not the config: a run started afresh is another
+        known = place / "id"
+        if not known.exists():  # belongs to the directory, not the config: a run started afresh is another
             known.write_text(secrets.token_hex(8))
         before = list(place.glob("offline-run-*"))
         try:
