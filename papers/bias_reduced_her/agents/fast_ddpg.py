@@ -86,6 +86,11 @@ def update(batch, weights, sizes, online, target, moments, step, lr, gamma, clip
 class FastDDPG(DDPG):
     """`DDPG` for the CPU, with the same arguments. A pickled copy continues identically."""
 
+    hidden = HIDDEN
+    """Units of a hidden layer."""
+    kernel: Any = staticmethod(update)
+    buffers: Any = staticmethod(buffers)
+
     def __init__(self, n_inputs: int, n_actions: int, **settings: Any):
         """ValueError for a device other than the CPU."""
         if settings.get("device", "cpu") != "cpu":
@@ -96,10 +101,10 @@ class FastDDPG(DDPG):
         del self.actor_adam, self.critic_adam  # their moments are here:
         counts = [sum(p.numel() for p in each) for each in (self.actor_parameters, self.critic_parameters)]
         self._moments = np.zeros((2, counts[0]), np.float32), np.zeros((2, counts[1]), np.float32)
-        self._sizes = n_inputs, HIDDEN, HIDDEN, HIDDEN, n_actions
+        self._sizes = n_inputs, self.hidden, self.hidden, self.hidden, n_actions
         self._online = _flattened(_floats(self.actor)), _flattened(_floats(self.critic))
         self._target = _flattened(_floats(self.target_actor)), _flattened(_floats(self.target_critic))
-        self._work = buffers(0, n_inputs, n_actions)
+        self._work: Any = self.buffers(0, n_inputs, n_actions)
 
     def act(self, inputs: np.ndarray) -> np.ndarray:
         """Greedy actions float32 [n, a] for inputs float32 [n, i]. ValueError for another i."""
@@ -116,9 +121,9 @@ class FastDDPG(DDPG):
         if n < 2 or weights.shape != (n,) or shapes != right:
             raise ValueError(f"a batch needs two transitions and the shapes {right}, not {shapes} with {n} weights")
         if len(self._work.q) != n:
-            self._work = buffers(n, n_inputs, n_actions)
+            self._work = self.buffers(n, n_inputs, n_actions)
         self._updates += 1
-        loss = update(
+        loss = self.kernel(
             arrays, weights, self._sizes, self._online, self._target, self._moments, self._updates, self._lr,
             self.gamma, self.clip, self.action_penalty, self._work,
         )  # fmt: skip
