@@ -53,7 +53,7 @@ bench:            ##   8 | time the hot parts against other libraries
 clean:            ##   0 | remove caches and site/; keep .venv, runs/ and results
 clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); keep results
 
-bias-reduced-her:            ## 270 | Bias-reduced hindsight experience replay: every figure below
+bias-reduced-her:            ## 430 | Bias-reduced hindsight experience replay: every figure below
 bias-reduced-her-fig1:       ##   0 | pictures of the three ball-throwing tasks
 bias-reduced-her-fig2:       ##   0 | target distribution of virtual goals
 bias-reduced-her-table1:     ## 180 | positions of virtual goals (the runs of fig3)
@@ -67,6 +67,9 @@ bias-reduced-her-own-goals:  ##  20 | Appendix A with a learner: goals from a mi
 bias-reduced-her-own-grid:   ##  10 | not in the paper: IBS with the other reading of sigma, on a finer grid
 bias-reduced-her-own-penalty:##  30 | not in the paper: the filter with a penalty on actions
 bias-reduced-her-own-her:    ##  25 | not in the paper: three settings in which the filter could matter more, or less
+bias-reduced-her-own-fetch-her: ##  80 | not in the paper: HER and no hindsight on FetchPush, in HER's own protocol
+bias-reduced-her-own-fetch:  ## 160 | not in the paper: the filter on FetchPush, in HER's own protocol
+bias-reduced-her-own-fetch-misleading: ##   0 | not in the paper: a misleading goal of FetchPush, drawn
 
 ners:            ## 680 | Neural experience replay sampler: every figure and table below
 ners-own-why:    ##   5 | not in the paper: why its scores are nearly equal; what its networks do

@@ -44,6 +44,7 @@ class Hindsight:
         self.k, self.reward, self.rng, self.keep = k, reward, rng, keep
         self.instruction = instruction
         self.proposal = proposal if instruction is None else instruction.proposal
+        self._drawn = self._misleading = 0
 
     def __call__(self, achieved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Virtual transitions of an episode of T steps. achieved: the goals of its states s_0 .. s_T [T + 1, d].
@@ -63,14 +64,20 @@ class Hindsight:
         else:
             steps, picks = _draw_future(weights, uniforms)
         goals = achieved[1 + picks]
+        useful = ~misleading(achieved[steps], goals, self.reward) if len(goals) else np.empty(0, bool)
+        self._drawn, self._misleading = self._drawn + len(goals), self._misleading + int((~useful).sum())
         if self.keep in ("filtered", "thinned"):
-            useful = ~misleading(achieved[steps], goals, self.reward)
             if self.keep == "thinned":  # as many, chosen at random
                 useful = self.rng.permutation(useful)
             steps, goals = steps[useful], goals[useful]  # Algorithm 2, lines 20-21
         if self.proposal is not None and len(goals):
             self.proposal.add(goals)  # Algorithm 1, lines 27-28
         return steps, goals
+
+    def count(self) -> tuple[int, int]:
+        """How many goals were drawn, and how many of them mislead, since this was last asked."""
+        counted, self._drawn, self._misleading = (self._drawn, self._misleading), 0, 0
+        return counted
 
     def _useful(self, achieved: np.ndarray) -> np.ndarray:
         """Whether the goal achieved by step u does not mislead step t <= u: bool [t, u], False below the diagonal."""

@@ -25,19 +25,24 @@ from lab.run.runs import Run, Streams, execute
 from lab.run.settings import Count, NotNegative, Positive, Range, Share
 from papers.bias_reduced_her.agents.ddpg import DDPG, Batch, replay_fields
 from papers.bias_reduced_her.agents.fast_ddpg import FastDDPG
+from papers.bias_reduced_her.agents.fast_plain_ddpg import FastPlainDDPG
+from papers.bias_reduced_her.agents.plain_ddpg import PlainDDPG
 from papers.bias_reduced_her.agents.scaling import Scaler
 from papers.bias_reduced_her.hindsight import Hindsight, Keep
 from papers.bias_reduced_her.instructional import Grid, Instruction, Proposal
 from papers.bias_reduced_her.worlds import measure
 from papers.bias_reduced_her.worlds.goals import Goals
+from papers.bias_reduced_her.worlds.measure import Episode
 from papers.bias_reduced_her.worlds.tasks import TASKS, make_env, make_worlds
 
-FAST = {DDPG: FastDDPG}
+FAST = {DDPG: FastDDPG, PlainDDPG: FastPlainDDPG}
 """Twins that learn in their place on a CPU, see `common/twins.py`."""
 METHODS: dict[str, Keep] = {
     "her": "all", "filtered-her": "filtered", "her-ibs": "all", "filtered-her-ibs": "filtered", "her-thinned": "thinned"
 }  # fmt: skip
 """Method -> the virtual transitions it keeps. The last one is a control, not in the paper; see hindsight.py."""
+AGENTS = {"paper": DDPG, "her": PlainDDPG}
+"""By the networks that it has."""
 SAVE_EVERY = 10
 """Epochs between two checkpoints."""
 
@@ -48,7 +53,7 @@ class Config:
     original HER, whose networks and settings the paper takes."""
 
     env: str = "Hand"
-    """Task: Hand, HandWall, Robot, or the id of any gymnasium goal environment with continuous actions."""
+    """Task: Hand, HandWall, Robot, FetchPush (train_fetch.py), or the id of a goal environment, continuous actions."""
     method: Literal["her", "filtered-her", "her-ibs", "filtered-her-ibs", "her-thinned", "none"] = "filtered-her-ibs"
     """Kind of hindsight (Sec. 4.2). her-thinned: HER, its virtual goals thinned at random to as many as the filter
     keeps. none: real goals only."""
@@ -72,10 +77,12 @@ class Config:
 
     gamma: Annotated[float, Range("lie in (0, 1)", lambda value: 0 < value < 1)] = 0.98
     """Discount (App. D.1)."""
+    networks: Literal["paper", "her"] = "paper"
+    """paper: 3 x 64, the critic batch-normalised (App. D.2). her: 3 x 256, not normalised, as in the code of HER."""
     lr: Positive = 1e-3
     """Adam's step size, actor and critic (App. D.2)."""
-    clip: Positive = 3.0
-    """Largest gradient norm (L2), actor and critic (App. D.2)."""
+    clip: Annotated[float, Range("be positive", lambda value: value > 0, infinite=True)] = 3.0
+    """Largest gradient norm (L2), actor and critic (App. D.2). inf: none."""
     tau: Share = 0.05
     """Share of the way that the target networks move to the online ones, once per cycle. HER's; App. D.1 prints 7,
     which cannot be a share."""
@@ -87,6 +94,10 @@ class Config:
     """Factor on epsilon at the start of every epoch but the first (App. D.1)."""
     epsilon_end: Share = 0.05
     """Smallest epsilon (App. D.1)."""
+    random_actions: Share = 0.2
+    """Share of uniform actions among those that explore (App. D.1); the others are greedy plus noise."""
+    noise: NotNegative = 0.05
+    """Standard deviation of the noise, as a share of the actions' range (App. D.1)."""
 
     k: int = 4
     """Virtual goals drawn per transition, strategy `future` (HER's)."""
@@ -134,19 +145,6 @@ def replay_bytes(config: Config) -> int:
     return ring_bytes(config.capacity, replay_fields(make_env(config.env)))
 
 
-@dataclass(frozen=True)
-class Episode:
-    """T steps: states s_0 .. s_T [T + 1, o], the goals they achieve [T + 1, d], the desired goal [d], actions [T, a],
-    rewards [T]. terminated: whether it ended for good, rather than by running out of time."""
-
-    states: np.ndarray
-    achieved: np.ndarray
-    goal: np.ndarray
-    actions: np.ndarray
-    rewards: np.ndarray
-    terminated: bool
-
-
 class Trainer:
     """The whole state of a run. Pickled between two cycles, so that an interrupted run resumes bit for bit."""
 
@@ -160,9 +158,10 @@ class Trainer:
         space: Any = task.observation_space
         size = space["observation"].shape[0] + space["desired_goal"].shape[0]
         self.scale = Scaler(size)
-        self.agent = fast(DDPG, FAST, c.device)(
+        self.agent = fast(AGENTS[c.networks], FAST, c.device)(
             size, task.action_space.shape[0], lr=c.lr, gamma=c.gamma, tau=c.tau, clip=c.clip,  # type: ignore[index]
-            action_penalty=c.action_penalty, seed=streams.integer("network"), device=c.device,
+            action_penalty=c.action_penalty, noise=c.noise, random_actions=c.random_actions,
+            seed=streams.integer("network"), device=c.device,
         )  # fmt: skip
         longest = getattr(task.spec, "max_episode_steps", None) or 1
         if c.capacity < max((1 + c.k) * longest, c.batch_size):
@@ -304,7 +303,8 @@ class Trainer:
         """Metrics of the greedy policy and of the virtual goals stored so far, see measure.py."""
         rng = Streams(self.config.seed).numpy(f"evaluation at {self.episodes_done}")
         seeds = 2 * rng.integers(2**31, size=self.config.eval_episodes) + 1  # training has the even ones
-        return measure.summary(self, self.play(self.tests, seeds, self.agent.act)) | measure.kl(self)
+        episodes = self.play(self.tests, seeds, self.agent.act)
+        return measure.summary(self, episodes) | measure.kl(self) | measure.of_fetch(self, episodes)
 
     # --- pickling -----------------------------------------------------------------------------------------------------
 

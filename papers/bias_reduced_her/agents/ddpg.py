@@ -84,6 +84,9 @@ def _normalise(norm: Any, x: Tensor, learning: bool) -> Tensor:
 class DDPG:
     """Networks, targets and optimisers. Actions lie in [-1, 1]."""
 
+    actor_kind: type[Actor] = Actor
+    critic_kind: type[Critic] = Critic
+
     def __init__(
         self,
         n_inputs: int,
@@ -94,18 +97,21 @@ class DDPG:
         tau: float = 0.05,
         clip: float = 3.0,
         action_penalty: float = 0.0,
+        noise: float = 0.05,
+        random_actions: float = 0.2,
         seed: int = 0,
         device: str = "cpu",
     ):
         """lr: Adam's step size of both networks. tau: share of the way that `average_targets` moves the target
         networks to the online ones. clip: largest norm of the gradient of each network. action_penalty: weight of the
-        actions' mean square in the actor's loss. seed: of the initial weights."""
-        self.action_penalty = action_penalty
+        actions' mean square in the actor's loss. noise, random_actions: see `explore`. seed: of the initial weights."""
+        self.action_penalty, self.noise, self.random_actions = action_penalty, noise, random_actions
         self.n_actions, self.gamma, self.tau, self.clip, self.device = n_actions, gamma, tau, clip, device
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.actor, self.critic = Actor(n_inputs, n_actions), Critic(n_inputs, n_actions)
-            self.target_actor, self.target_critic = Actor(n_inputs, n_actions), Critic(n_inputs, n_actions)
+            self.actor, self.critic = self.actor_kind(n_inputs, n_actions), self.critic_kind(n_inputs, n_actions)
+            self.target_actor = self.actor_kind(n_inputs, n_actions)
+            self.target_critic = self.critic_kind(n_inputs, n_actions)
         for online, target in ((self.actor, self.target_actor), (self.critic, self.target_critic)):
             target.load_state_dict(online.state_dict())
             online.to(device), target.to(device)
@@ -130,12 +136,13 @@ class DDPG:
 
     def explore(self, inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
         """Actions float32 [n, a] for inputs [n, i]: each greedy with probability 1 - epsilon, greedy plus noise with
-        0.8 epsilon, uniform with 0.2 epsilon (App. D.1)."""
+        0.8 epsilon, uniform with 0.2 epsilon, which is the share `random_actions` of all that explore (App. D.1)."""
         action, kind = self.act(inputs), rng.random((len(inputs), 1))
-        spread = 0.05 * 2.0  # of the action's range, from -1 to 1
+        spread = self.noise * 2.0  # a share of the action's range, from -1 to 1
         noisy = np.clip(action + rng.normal(0.0, spread, action.shape), -1.0, 1.0)
         uniform = rng.uniform(-1.0, 1.0, action.shape)
-        return np.select([kind < 0.2 * epsilon, kind < epsilon], [uniform, noisy], action).astype(np.float32)
+        kinds = [kind < self.random_actions * epsilon, kind < epsilon]
+        return np.select(kinds, [uniform, noisy], action).astype(np.float32)
 
     @torch.no_grad()
     def value(self, inputs: np.ndarray) -> np.ndarray:

@@ -86,6 +86,11 @@ def update(batch, weights, sizes, online, target, moments, step, lr, gamma, clip
 class FastDDPG(Twin, DDPG):
     """`DDPG` for the CPU, with the same arguments."""
 
+    hidden = HIDDEN
+    """Units of a hidden layer."""
+    kernel: Any = staticmethod(update)
+    buffers: Any = staticmethod(buffers)
+
     def __init__(self, n_inputs: int, n_actions: int, **settings: Any):
         """ValueError for a device other than the CPU."""
         super().__init__(n_inputs, n_actions, **settings)
@@ -93,10 +98,10 @@ class FastDDPG(Twin, DDPG):
         del self.actor_adam, self.critic_adam  # their moments are here:
         self._online = flattened(_floats(self.actor)), flattened(_floats(self.critic))
         self._target = flattened(_floats(self.target_actor)), flattened(_floats(self.target_critic))
-        self._work = buffers(0, n_inputs, n_actions)
+        self._work: Any = self.buffers(0, n_inputs, n_actions)
         self._moments = moments(self._work.grad_actor, self._work.grad_critic)  # running statistics have none
         self.vectors = *self._online, *self._target, *self._moments
-        self._sizes = n_inputs, HIDDEN, HIDDEN, HIDDEN, n_actions
+        self._sizes = n_inputs, self.hidden, self.hidden, self.hidden, n_actions
 
     def act(self, inputs: np.ndarray) -> np.ndarray:
         """Greedy actions float32 [n, a] for inputs float32 [n, i]. ValueError for another i."""
@@ -109,9 +114,9 @@ class FastDDPG(Twin, DDPG):
         shapes = [(n,), (n, n_inputs), (n, n_actions), (n,), (n, n_inputs), (n,)]
         weights, *arrays = checked([weights, *batch], shapes, least=2)
         if len(self._work.q) != n:
-            self._work = buffers(n, n_inputs, n_actions)
+            self._work = self.buffers(n, n_inputs, n_actions)
         self.updates += 1
-        loss = update(
+        loss = self.kernel(
             tuple(arrays), weights, self._sizes, self._online, self._target, self._moments, self.updates, self.lr,
             self.gamma, self.clip, self.action_penalty, self._work,
         )  # fmt: skip

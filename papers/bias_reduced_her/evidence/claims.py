@@ -22,7 +22,7 @@ from lab.judge.verdicts import (
     not_worse,
     number,
 )
-from papers.bias_reduced_her.evidence import claims_appendix_a, claims_bitflip
+from papers.bias_reduced_her.evidence import claims_appendix_a, claims_bitflip, claims_fetch
 from papers.bias_reduced_her.evidence.claims_runs import (
     ARMS,
     LAST,
@@ -326,4 +326,5 @@ CLAIMS = planned_from([
     ),
     *claims_bitflip.CLAIMS,
     *claims_appendix_a.CLAIMS,
-], headline=HEADLINE, full=["fig3-band-bootstrapped"])  # fmt: skip
+    *claims_fetch.CLAIMS,
+], headline=HEADLINE, full=["fig3-band-bootstrapped", *claims_fetch.AT_FULL])  # fmt: skip

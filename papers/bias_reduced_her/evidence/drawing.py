@@ -15,7 +15,7 @@ COLOURS = {
 }  # fmt: skip
 DASHES = {
     "(20 x 20, sigma^2)": "--", "(uniform replay)": "--", "(bootstrapped)": ":", "(drawn again)": "-.",
-    "(penalty 1)": "--", "(mixture)": "-", "(moving)": "--",
+    "(penalty 1)": "--", "(mixture)": "-", "(moving)": "--", "(terminal)": "--",
 }  # fmt: skip
 HOW = "median, 33rd to 67th percentile, single runs thin"
 

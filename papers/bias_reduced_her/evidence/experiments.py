@@ -10,7 +10,7 @@ from typing import Any
 
 from lab.sweep.entry import Entry
 from lab.sweep.grid import Experiment, Scales, grid
-from papers.bias_reduced_her import train, train_bitflip
+from papers.bias_reduced_her import train, train_bitflip, train_fetch
 from papers.bias_reduced_her.evidence.labels import NAMES, PLAIN, READINGS, SIGMA2, SMALL_FLOOR, env_label
 from papers.bias_reduced_her.worlds import appendix_a
 from papers.bias_reduced_her.worlds.tasks import TASKS
@@ -32,6 +32,14 @@ BITFLIP: dict[str, Any] = dict(
     seeds=Scales(1, 5, 15), budget=Scales(smoke=dict(epochs=2, cycles=2, updates=5, eval_episodes=3, capacity=5_000))
 )
 APPENDIX_A: dict[str, Any] = dict(seeds=Scales(2, 5, 15), budget=Scales(smoke=dict(samples=100, episodes=40)))
+
+
+FETCH: dict[str, Any] = dict(
+    budget=Scales(smoke=dict(epochs=2, cycles=1, episodes=2, updates=3, batch_size=32, capacity=5_000, eval_episodes=2))
+)
+FETCH_SEEDS = Scales(range(5, 6), range(5, 10), range(5, 10))
+AT_FULL = Scales(range(5, 6), range(5, 5), range(5, 8))
+"""Of what is run on Fetch at full alone."""
 
 
 def _filter_on_hand(entry: Entry) -> bool:
@@ -99,4 +107,13 @@ EXPERIMENTS: dict[str, Experiment] = {
     # Appendix A with a learner: goals from a mixture of Gaussians, and goals that move at half of the training
     "own-goals": runs(["Hand"], FILTERED, " (mixture)", goals="mixture")
     + runs(["Hand"], FILTERED, " (moving)", goals="moving"),
+    # public tasks in the protocol that HER was published with: virtual successes bootstrapped; first what must hold
+    # before the filter is asked about anything
+    "fetch-her": grid(train_fetch, "FetchPush", ["none", "her"], FETCH_SEEDS, **FETCH).by("seed"),
+    "fetch-filter": grid(train_fetch, "FetchPush", ["her-thinned", "filtered-her"], FETCH_SEEDS, **FETCH).by("seed")
+    + grid(
+        train_fetch, "FetchPush", {f"{method} (terminal)": dict(end_at_success=True) for method in HER}, AT_FULL,
+        **FETCH,
+    ).by("seed")
+    + grid(train_fetch, {"FetchPickAndPlace": Scales(full=dict(epochs=50))}, HER, AT_FULL, **FETCH).by("seed"),
 }  # fmt: skip

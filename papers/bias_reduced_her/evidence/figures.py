@@ -20,6 +20,8 @@ from papers.bias_reduced_her.evidence.drawing import HOW, Data, styles
 from papers.bias_reduced_her.evidence.labels import (
     BOTH,
     CONTROLS,
+    FETCH,
+    FETCH_HER,
     NAMES,
     TABLE_2,
     TRAINING,
@@ -28,6 +30,7 @@ from papers.bias_reduced_her.evidence.labels import (
 )
 
 FIG3 = {"success": "success rate", "distance": "distance to goal"}
+FETCHED = {"solved": "success rate", "bias": "Q - return", "misleading": "misleading goals"}
 FIG4 = {"q_estimate": "$Q(s_0, \\pi(s_0))$", "return": "discounted return", "bias": "Q - return"}
 
 
@@ -182,5 +185,18 @@ FIGURES: dict[str, Figure] = {
             "own experiment: the filter with a penalty on actions", FIG3 | {"bias": FIG4["bias"]},
             "solid: the runs of Figure 3, without a penalty", ("her", "filtered-her"),
         ),
+    ),
+    "own-fetch-her": Data.figure(
+        FETCH_HER, "not in the paper: HER on FetchPush, in the protocol of its authors",
+        rows_of_curves("own experiment: HER on a public task", FETCHED, "success of what is not solved at the start"),
+    ),
+    "own-fetch": Data.figure(
+        FETCH, "not in the paper: the filter on the Fetch tasks, in the protocol of HER's authors",
+        rows_of_curves(
+            "own experiment: the filter on public tasks", FETCHED, "success of what is not solved at the start"
+        ),
+    ),
+    "own-fetch-misleading": Figure(
+        (), _lazily("fetch:misleading_goal"), "not in the paper: a misleading goal of FetchPush, drawn"
     ),
 }  # fmt: skip

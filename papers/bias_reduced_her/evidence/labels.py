@@ -20,6 +20,10 @@ TRAINING = "+".join(f"{kind}-{task.lower()}" for kind in ("training", "controls"
 BOOTSTRAPPED = "+".join(f"bootstrapped-{task.lower()}" for task in TABLE_2)
 """The same methods where a virtual success is bootstrapped; the run without hindsight is the same in both readings."""
 BOTH = f"{TRAINING}+{BOOTSTRAPPED}"
+FETCH_HER = "fetch-her"
+"""Fetch, with HER's own protocol: no hindsight and HER, which are run first."""
+FETCH = f"{FETCH_HER}+fetch-filter"
+"""These and the filter."""
 SUCCESS = {"": "terminal", " (bootstrapped)": "bootstrapped"}
 """Readings of a virtual success: what follows a method's name -> what becomes of the success."""
 READINGS = {  # of giving up in bit flipping

@@ -7,20 +7,20 @@ import gymnasium
 import numpy as np
 
 from lab.agents import part
-from papers.bias_reduced_her import train
-from papers.bias_reduced_her.agents.ddpg import DDPG
+from papers.bias_reduced_her import train, train_fetch
 from papers.bias_reduced_her.agents.scaling import Scaler
 from papers.bias_reduced_her.worlds.tasks import make_env
 
 HEADLINE = ("Hand", "filtered-her")
-CONFIGS = (train.Config,)
+CONFIGS = (train.Config, train_fetch.Config)
 
 
 def player(config: train.Config, weights: dict[str, Any]) -> tuple[gymnasium.Env, Callable[..., Any]]:
     """The run's environment and act(observation, info, rng) -> action: greedy, as in evaluation."""
-    env: Any = make_env(config.env)
+    drawn = {"render_mode": "rgb_array"} if config.env.startswith("Fetch") else {}  # the others always draw
+    env: Any = make_env(config.env, **drawn)
     sizes = [env.observation_space[name].shape[0] for name in ("observation", "desired_goal")]
-    agent = DDPG(sum(sizes), env.action_space.shape[0])
+    agent = train.AGENTS[config.networks](sum(sizes), env.action_space.shape[0])
     agent.actor.load_state_dict(part(weights, "actor."))
     scale = Scaler(sum(sizes))
     scale.load(weights)

@@ -7,10 +7,12 @@ virtual goals that the filter leaves out lie at the line's beginning, the real o
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from envs.fetch import FetchVector
 from envs.throwing.vector import ThrowingVector
 from lab.run.runs import Streams
 from papers.bias_reduced_her.instructional import divergence, target_distribution
@@ -21,8 +23,21 @@ LINE = tuple(round(0.1 * i, 1) for i in range(11))
 """Places on the line, as shares of the way from the ball to the black hole."""
 
 
-def summary(trainer: Any, episodes: list[Any]) -> dict[str, float]:
-    """Means over episodes (`train.Episode`): ``success``; ``distance`` to the goal at the end; ``q_estimate``,
+@dataclass(frozen=True)
+class Episode:
+    """T steps: states s_0 .. s_T [T + 1, o], the goals they achieve [T + 1, d], the desired goal [d], actions [T, a],
+    rewards [T]. terminated: whether it ended for good, rather than by running out of time."""
+
+    states: np.ndarray
+    achieved: np.ndarray
+    goal: np.ndarray
+    actions: np.ndarray
+    rewards: np.ndarray
+    terminated: bool
+
+
+def summary(trainer: Any, episodes: list[Episode]) -> dict[str, float]:
+    """Means over episodes: ``success``; ``distance`` to the goal at the end; ``q_estimate``,
     Q(s_0, pi(s_0)); ``return``, the discounted return that it should equal, where an episode that fails counts as
     failing for ever, as it does in the targets."""
     gamma, returns = trainer.config.gamma, []
@@ -51,6 +66,19 @@ def kl(trainer: Any) -> dict[str, float]:
         return {}
     target = target_distribution(trainer.proposal.grid, trainer.goals.known, trainer.variances[1])
     return short({"kl": divergence(target, trainer.proposal.smoothed)})
+
+
+def of_fetch(trainer: Any, episodes: list[Episode]) -> dict[str, float]:
+    """On Fetch tasks, else {}. ``solved``: success of the episodes that do not begin at their goal. ``misleading``: of
+    the virtual goals drawn since it was last asked, the share that misleads, whether or not a filter leaves them out;
+    not there where none were drawn."""
+    if not isinstance(trainer.tests.unwrapped, FetchVector):
+        return {}
+    began = trainer.reward(np.stack([e.achieved[0] for e in episodes]), np.stack([e.goal for e in episodes]), None) == 0
+    ended = np.array([e.rewards[-1] == 0 for e in episodes])
+    drawn, misleading = trainer.hindsight.count()
+    found = {"misleading": misleading / drawn} if drawn else {}
+    return short({"solved": float(ended[~began].mean()) if not began.all() else 0.0} | found)
 
 
 def short(metrics: dict[str, float]) -> dict[str, float]:

@@ -9,17 +9,24 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from envs import fetch
 from lab.run.errors import UserError
 
 TASKS = {"Hand": "envs:Hand-v1", "HandWall": "envs:HandWall-v1", "Robot": "envs:Robot-v1"}
+"""The paper's."""
+FETCH = {name.removesuffix("-v4"): name for name in fetch.IDS}
+"""Those that HER was published with, of gymnasium-robotics."""
 
 
-def make_env(name: str) -> gymnasium.Env:
+def make_env(name: str, **settings: Any) -> gymnasium.Env:
     """The task called `name`. UserError unless it is a goal environment with continuous actions in [-1, 1]."""
+    make = fetch.make if name.startswith("Fetch") else gymnasium.make
     try:
-        env = gymnasium.make(TASKS.get(name, name), disable_env_checker=True)
+        env = make((TASKS | FETCH).get(name, name), disable_env_checker=True, **settings)
     except (gymnasium.error.Error, ModuleNotFoundError) as error:
-        right = ", ".join(TASKS)
+        if getattr(error, "name", "") == "gymnasium_robotics":
+            raise UserError(str(error)) from None
+        right = ", ".join([*TASKS, *FETCH])
         raise UserError(f"unknown env {name!r} ({error}): right are {right} or an installed id") from None
     space, actions = env.observation_space, env.action_space
     names = {"observation", "achieved_goal", "desired_goal"}
@@ -37,7 +44,10 @@ def make_worlds(name: str, n: int) -> VectorEnv:
 
     Callers ignore what a copy does after the end of its episode, until they reset all copies.
     """
-    spec: Any = copy.copy(make_env(name).spec)
+    env = make_env(name)
+    if fetch.is_fetch(env):
+        return fetch.FetchVector(env, n)
+    spec: Any = copy.copy(env.spec)
     if spec.vector_entry_point is not None:
         return gymnasium.make_vec(spec, num_envs=n, autoreset_mode=AutoresetMode.DISABLED)
     spec.disable_env_checker = True

@@ -12,6 +12,7 @@ from envs.throwing.vector import ThrowingVector
 from papers.bias_reduced_her import train
 from papers.bias_reduced_her.agents.ddpg import DDPG
 from papers.bias_reduced_her.agents.fast_ddpg import FastDDPG
+from papers.bias_reduced_her.agents.fast_plain_ddpg import FastPlainDDPG
 from papers.bias_reduced_her.evidence.experiments import BUDGET
 from papers.bias_reduced_her.instructional import Grid, UniformGoals, divergence, target_distribution
 from papers.bias_reduced_her.train import METHODS, Config, Episode, Trainer, main
@@ -431,7 +432,7 @@ def test_any_goal_environment_will_do(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (dict(env="Hnad"), "unknown env 'Hnad' .*: right are Hand, HandWall, Robot or an installed id"),
+        (dict(env="Hnad"), "unknown env 'Hnad' .*: right are Hand, .*, FetchSlide or an installed id"),
         (dict(env="CartPole-v1"), "CartPole-v1 is no goal environment: its observations need achieved_goal"),
         (dict(env="testsFlat-v0"), "testsFlat-v0 is no goal environment"),
         (dict(env="testsNoReward-v0"), r"testsNoReward-v0 has no compute_reward\(achieved, desired, info\)"),
@@ -458,11 +459,13 @@ def test_every_setting_reaches_its_place():
     one = trainer(
         lr=0.01, gamma=0.9, tau=0.2, clip=1.0, action_penalty=0.3, k=3, capacity=999, per_alpha=0.3, per_beta=0.2,
         grid=7, sigma=1.0, sigma_end=0.5, sigma_decay=0.8, floor=0.01, sigma_squared=True, redraw=True, episodes=5,
-        eval_episodes=7,
+        eval_episodes=7, noise=0.3, random_actions=0.4,
     )  # fmt: skip
     agent, instruction = one.agent, one.instruction
     assert type(agent) is FastDDPG
     assert (agent.gamma, agent.tau, agent.clip, agent.action_penalty, agent.lr) == (0.9, 0.2, 1.0, 0.3, 0.01)
+    assert (agent.noise, agent.random_actions) == (0.3, 0.4)
+    assert type(trainer(networks="her").agent) is FastPlainDDPG
     assert (one.hindsight.k, one.memory.capacity, one.sampler.tree.capacity) == (3, 999, 999)
     assert (one.sampler.alpha, one.sampler.beta, one.sampler.clip) == (0.3, 0.2, np.inf)
     assert one.proposal.grid.shape == (7, 7) and one.hindsight.keep == "redrawn"

@@ -7,14 +7,14 @@ import pytest
 
 from lab.judge.results import Results
 from lab.judge.verdicts import NO_CONTROL, NOBODY
-from papers.bias_reduced_her.evidence import claims_appendix_a, claims_bitflip
+from papers.bias_reduced_her.evidence import claims_appendix_a, claims_bitflip, claims_fetch
 from papers.bias_reduced_her.evidence.claims import CLAIMS, floor_goals
 from papers.bias_reduced_her.evidence.claims_runs import ROOM, SUFFIX, sign_flips
 from papers.bias_reduced_her.evidence.labels import BOTH, CONTROLS, NAMES, TABLE_2, TRAINING
 from tests.papers.bias_reduced_her.evidence.synthetic import POINTS, write
 from tests.papers.judged import Judged, statuses
 
-ELSEWHERE = [*claims_bitflip.CLAIMS, *claims_appendix_a.CLAIMS]
+ELSEWHERE = [*claims_bitflip.CLAIMS, *claims_appendix_a.CLAIMS, *claims_fetch.CLAIMS]
 TRAINED = [claim for claim in CLAIMS if claim not in ELSEWHERE]
 IDS = [claim.id for claim in TRAINED]
 TWICE = [name.removesuffix("-bootstrapped") for name in IDS if name.endswith("-bootstrapped")]
