@@ -188,7 +188,8 @@ def short(monkeypatch, script) -> None:
 
 UNITS = {
     "papers.bias_reduced_her.worlds.appendix_a": "sample", "papers.bias_reduced_her.train_bitflip": "episode",
-    "papers.bias_reduced_her.train": "episode", "papers.sibling_rivalry.train_build": "episode",
+    "papers.bias_reduced_her.train": "episode", "papers.bias_reduced_her.train_fetch": "episode",
+    "papers.sibling_rivalry.train_build": "episode",
     "papers.sibling_rivalry.train_track": "episode", "papers.sibling_rivalry.train": "episode",
     "papers.sibling_rivalry.train_off_policy": "episode",
     "papers.ter.train_nchain": "backup", "papers.ter.evidence.measures.sweeps": "copy",

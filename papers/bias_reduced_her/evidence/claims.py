@@ -327,4 +327,4 @@ CLAIMS = planned_from([
     *claims_bitflip.CLAIMS,
     *claims_appendix_a.CLAIMS,
     *claims_fetch.CLAIMS,
-], headline=HEADLINE, full=["fig3-band-bootstrapped", *claims_fetch.AT_FULL])  # fmt: skip
+], headline=HEADLINE, full=["fig3-band-bootstrapped"])  # fmt: skip

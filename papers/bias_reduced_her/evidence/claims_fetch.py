@@ -43,8 +43,6 @@ ROOM = Room(
     Score(area("solved"), gated=True), learning, label=label, note=unfit, steps=env_steps, rows=with_bias
 )  # fmt: skip
 claim = partial(Claim, kind="own")
-AT_FULL = ("own-fetch-terminal", "own-fetch-place")
-"""Claims whose runs are planned at full alone."""
 CLAIMS = [
     claim(
         "own-fetch-her", "own-fetch-her", f"On FetchPush, HER ends above a success of {LEARNED:g}, and without "
@@ -74,9 +72,10 @@ CLAIMS = [
         "own-fetch-terminal", "own-fetch", "On FetchPush with terminal virtual successes, Filtered-HER succeeds more "
         "often over training than HER", "-",
         ROOM.all("filtered-her (terminal)", ">", "her (terminal)", of=FETCH, on=PUSH),
+        scale="full",
     ),
     claim(
         "own-fetch-place", "own-fetch", "On FetchPickAndPlace, Filtered-HER succeeds more often over training than HER",
-        "-", ROOM.all("filtered-her", ">", "her", of=FETCH, on=PLACE),
+        "-", ROOM.all("filtered-her", ">", "her", of=FETCH, on=PLACE), scale="full",
     ),
 ]  # fmt: skip
