@@ -71,9 +71,10 @@ EXTRAS = {
     "stable_baselines3": "sb3",
     "torchrl": "torchrl",
     "tensordict": "torchrl",
+    "minari": "minari",
 }
 """Modules of others that only some parts need -> the extra that installs each."""
-AREAS = {"envs.": "envs", "adapters.torchrl.": "torchrl", "adapters.": "sb3"}
+AREAS = {"envs.": "envs", "adapters.torchrl.": "torchrl", "adapters.minari.": "minari", "adapters.": "sb3"}
 """Parts that have an extra for all that they need."""
 __all__ = sorted({*NAMES, *SHORT})
 
