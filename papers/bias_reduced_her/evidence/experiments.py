@@ -68,7 +68,6 @@ def sigmas(env: str, values: Iterable[float]) -> dict[str, dict[str, Any]]:
     return {env_label(env, sigma2): dict(env=env, sigma2=sigma2) for sigma2 in values}
 
 
-HINDSIGHT = ("her", "her-thinned", "filtered-her", "her-ibs", "filtered-her-ibs")
 HER, IBS, FILTERED = ("her", "filtered-her"), ("her-ibs", "filtered-her-ibs"), ("filtered-her", "filtered-her-ibs")
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -82,8 +81,9 @@ EXPERIMENTS: dict[str, Experiment] = {
     # virtual successes bootstrapped like any other step, as in the original HER's code; a real success ends the episode
     # all the same, so that without hindsight both readings are one
     **{
-        f"bootstrapped-{task.lower()}": runs([task], HINDSIGHT, " (bootstrapped)", end_at_success=False)
+        f"bootstrapped-{part}{task.lower()}": runs([task], methods, " (bootstrapped)", end_at_success=False)
         for task in ("Hand", "Robot", "HandWall")
+        for part, methods in (("", ("her", "her-thinned", "filtered-her")), ("ibs-", IBS))
     },
     # the plain task with and without hindsight; the useless action in both readings with and without the filter
     "bitflip": grid(train_bitflip, PLAIN, ["none", "her"], **BITFLIP)

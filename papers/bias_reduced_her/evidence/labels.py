@@ -17,7 +17,7 @@ TABLE_2 = {  # KL(q* || q), the paper's, in the order of NAMES
 }
 TRAINING = "+".join(f"{kind}-{task.lower()}" for kind in ("training", "controls") for task in TABLE_2)
 """The experiments of Figs. 3 and 4 and Tables 1 and 2, methods and controls of each task, read as one."""
-BOOTSTRAPPED = "+".join(f"bootstrapped-{task.lower()}" for task in TABLE_2)
+BOOTSTRAPPED = "+".join(f"bootstrapped-{part}{task.lower()}" for part in ("", "ibs-") for task in TABLE_2)
 """The same methods where a virtual success is bootstrapped; the run without hindsight is the same in both readings."""
 BOTH = f"{TRAINING}+{BOOTSTRAPPED}"
 FETCH_HER = "fetch-her"
