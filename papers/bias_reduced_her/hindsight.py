@@ -32,9 +32,11 @@ class Hindsight:
         keep: Keep = "all",
         instruction: Instruction | None = None,
         proposal: Proposal | None = None,
+        counting: bool = False,
     ):
         """k: virtual goals drawn per transition, 0 for none. instruction: weighs goals, None for equal weights.
-        proposal: counts the goals kept; must be that of `instruction` if both are given."""
+        proposal: counts the goals kept; must be that of `instruction` if both are given. counting: `count` also
+        knows the misleading goals of a method that does not ask which they are."""
         if k < 0:
             raise UserError(f"k, the number of virtual goals per transition, must not be negative, not {k}")
         if not callable(reward):
@@ -44,7 +46,7 @@ class Hindsight:
         self.k, self.reward, self.rng, self.keep = k, reward, rng, keep
         self.instruction = instruction
         self.proposal = proposal if instruction is None else instruction.proposal
-        self._drawn = self._misleading = 0
+        self.counting, self._drawn, self._misleading = counting, 0, 0
 
     def __call__(self, achieved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Virtual transitions of an episode of T steps. achieved: the goals of its states s_0 .. s_T [T + 1, d].
@@ -64,9 +66,11 @@ class Hindsight:
         else:
             steps, picks = _draw_future(weights, uniforms)
         goals = achieved[1 + picks]
-        useful = ~misleading(achieved[steps], goals, self.reward) if len(goals) else np.empty(0, bool)
-        self._drawn, self._misleading = self._drawn + len(goals), self._misleading + int((~useful).sum())
-        if self.keep in ("filtered", "thinned"):
+        chosen = self.keep in ("filtered", "thinned")
+        if chosen or (self.counting and len(goals)):
+            useful = ~misleading(achieved[steps], goals, self.reward)
+            self._drawn, self._misleading = self._drawn + len(goals), self._misleading + int((~useful).sum())
+        if chosen:
             if self.keep == "thinned":  # as many, chosen at random
                 useful = self.rng.permutation(useful)
             steps, goals = steps[useful], goals[useful]  # Algorithm 2, lines 20-21
@@ -75,7 +79,7 @@ class Hindsight:
         return steps, goals
 
     def count(self) -> tuple[int, int]:
-        """How many goals were drawn, and how many of them mislead, since this was last asked."""
+        """How many goals were drawn, and how many of them mislead, since the last call. See `counting`."""
         counted, self._drawn, self._misleading = (self._drawn, self._misleading), 0, 0
         return counted
 

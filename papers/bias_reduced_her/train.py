@@ -19,6 +19,7 @@ from gymnasium.vector import VectorEnv
 from common.replay.samplers import PrioritizedSampler
 from common.replay.storage import Ring, announce, ring_bytes
 from common.twins import fast
+from envs.fetch import is_fetch
 from lab.run.cli import cli
 from lab.run.errors import UserError
 from lab.run.runs import Run, Streams, execute
@@ -182,7 +183,7 @@ class Trainer:
         self.hindsight = Hindsight(
             0 if c.method == "none" else c.k, self.reward, streams.numpy("virtual goals"),
             keep="redrawn" if c.redraw else METHODS.get(c.method, "all"),
-            instruction=self.instruction, proposal=self.proposal,
+            instruction=self.instruction, proposal=self.proposal, counting=is_fetch(task),
         )  # fmt: skip
         self._make_worlds()
 
