@@ -17,7 +17,16 @@ LARGEST = 1_500_000
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
+    """All pages, with an executed notebook that was there before."""
     out = tmp_path_factory.mktemp("whole") / "site"
+    (out / "notebooks").mkdir(parents=True)
+    picture = {"output_type": "display_data", "data": {"image/png": base64.b64encode(b"a picture").decode()}}
+    printed = {"output_type": "stream", "name": "stdout", "text": ["1 < 2\n"]}
+    cells = [
+        {"cell_type": "markdown", "source": ["## An idea\n", "$x^2$"]},
+        {"cell_type": "code", "source": "print('1 < 2')", "outputs": [printed, picture]},
+    ]
+    (out / "notebooks/ter.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
     assert main(["--out", str(out)]) == 0
     return out
 
@@ -62,25 +71,15 @@ def test_pages_are_small_and_load_nothing_from_elsewhere(site, texts):
         assert not re.search(r"""<(?:img|script)[^>]*src=["'](?:\w+:)?//""", text), path.relative_to(site)
 
 
-def test_executed_notebooks_become_pages(tmp_path):
-    out = tmp_path / "site"
-    (out / "notebooks").mkdir(parents=True)
-    picture = {"output_type": "display_data", "data": {"image/png": base64.b64encode(b"a picture").decode()}}
-    printed = {"output_type": "stream", "name": "stdout", "text": ["1 < 2\n"]}
-    cells = [
-        {"cell_type": "markdown", "source": ["## An idea\n", "$x^2$"]},
-        {"cell_type": "code", "source": "print('1 < 2')", "outputs": [printed, picture]},
-    ]
-    (out / "notebooks/ter.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
-    assert main(["--out", str(out)]) == 0
-    text = (out / "notebooks/ter.html").read_text(encoding="utf-8")
+def test_executed_notebooks_become_pages(site):
+    text = (site / "notebooks/ter.html").read_text(encoding="utf-8")
     assert (
         "<math" in text
         and "<pre>1 &lt; 2\n</pre>" in text
-        and (out / "notebooks/ter-1.png").read_bytes() == b"a picture"
+        and (site / "notebooks/ter-1.png").read_bytes() == b"a picture"
     )
     assert {"ter-1.png", "ter.ipynb", "../papers/ter/index.html"} < {*Page(text).addresses}
-    assert "../../notebooks/ter.html" in Page((out / "papers/ter/index.html").read_text(encoding="utf-8")).addresses
+    assert "../../notebooks/ter.html" in Page((site / "papers/ter/index.html").read_text(encoding="utf-8")).addresses
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"cells": [{}]}'])
