@@ -25,7 +25,7 @@ from lab.run.arguments import parse
 from lab.run.errors import UserError, guard
 from lab.run.identity import json_bytes
 
-LIBRARY = "replay-and-sparse-rewards"
+LIBRARY = "replaybook"
 FRONT = """\
 ---
 library_name: {library}
