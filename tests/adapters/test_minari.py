@@ -5,7 +5,6 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -135,19 +134,13 @@ def test_mistakes_are_refused_before_anything_is_changed():
 
 
 def test_the_example_of_the_readme_runs():
-    """Steps of CartPole into a memory and a sampler."""
+    """Steps of CartPole into a data set, from there into a sampler, and here into a memory, too."""
     page = (Path(__file__).resolve().parents[2] / "adapters/README.md").read_text()
     [example] = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "adapters.minari" in block]
-    env, steps = gymnasium.make("CartPole-v1"), []
-    observation, _ = env.reset(seed=0)
-    for t in range(60):
-        following, reward, terminated, truncated, _ = env.step(t % 2)
-        steps.append(Step(observation, t % 2, float(reward), following, terminated, truncated))
-        observation = env.reset(seed=t)[0] if terminated or truncated else following
-    box, bit, number = ((4,), "f4"), ((), "?"), ((), "f8")
-    kinds = dict(zip(NAMES, (box, ((), "i8"), number, box, bit, bit)))
-    memory, sampler = Ring(60, kinds), UniformSampler(np.random.default_rng(0))
-    exec(compile(example, "adapters/README.md", "exec"), {"steps": steps, "memory": memory, "sampler": sampler})
+    there: dict = {}
+    exec(compile(example, "adapters/README.md", "exec"), there)
+    steps, box, bit = there["steps"], ((4,), "f4"), ((), "?")
+    memory = Ring(60, dict(zip(NAMES, (box, ((), "i8"), ((), "f8"), box, bit, bit))))
+    assert max(there["sampler"].sample(500).indices) == 59 and fill("mine-v0", memory=memory) == 60
     np.testing.assert_array_equal(memory["next_observation"], [step.next_observation for step in steps])
     assert memory["terminated"].sum() == sum(step.terminated for step in steps) > 0
-    assert max(sampler.sample(500).indices) == 59

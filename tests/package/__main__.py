@@ -56,7 +56,7 @@ def check(folder: Path) -> None:
     projects.bring_tests(more, projects.MORE_TESTS)
     print(projects.run_tests(more, folder / "site"), flush=True)
     for example in projects.examples("adapters/README.md"):
-        run(example, more, folder / "site")
+        run(example, more, folder / "site", MINARI_DATASETS_PATH=str(folder / "sets"))
 
 
 if __name__ == "__main__":
