@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lab.commands import SCALES, shown
-from lab.judge.claims import ours_of
+from lab.judge.claims import ours_of, summary
 from lab.judge.results import EVIDENCE, write_if_changed
 from lab.judge.verdicts import STATUSES, Verdict
 from lab.pages import html
@@ -31,7 +31,8 @@ class Options:
 
 def room(here: Paper, committed: Paper, scale: str) -> dict[str, Any]:
     """A paper's headline figures, drawn here and committed, and the claims that this machine's results can judge."""
-    theirs = {claim.id: verdict for claim, verdict in judge(committed)}
+    judged = list(judge(committed))
+    theirs = {claim.id: verdict for claim, verdict in judged}
     mine = [(claim, verdict) for claim, verdict in judge(here) if verdict.run and claim.kind != "wiring"]
     claims = [(claim, verdict, theirs[claim.id]) for claim, verdict in mine]
     figures = []
@@ -43,7 +44,8 @@ def room(here: Paper, committed: Paper, scale: str) -> dict[str, Any]:
         figures.append((name, here.figures[name].title, pictures))
     readme = here.folder / "README.md"
     title = html.title(readme.read_text(encoding="utf-8")) if readme.is_file() else ""
-    return {"name": here.name, "title": title, "sentence": sentence(claims), "claims": claims, "figures": figures}
+    answer = summary(judged, committed.summary)[0]
+    return dict(name=here.name, title=title, sentence=sentence(claims), claims=claims, figures=figures, answer=answer)
 
 
 def sentence(claims: Sequence[tuple[Any, Verdict, Verdict]]) -> str:

@@ -50,6 +50,8 @@ def test_pictures_and_verdicts_stand_beside_the_committed_ones(house, capsys):
     row = re.search("<tr><td>fig-1</td>.*?</tr>", html, re.DOTALL)[0]
     assert re.findall("<strong>(.*?)</strong>", row) == ["reproduced", "inconclusive"]
     assert "slow ends" not in html, "what was not run here is left out"
+    ends = html[html.index("In a sentence") :]
+    assert re.search("<li>Coins &amp; how they fall: [A-Z].*[.]</li>", ends), "a sentence per paper, at the end"
     assert 'id="dice"' in html and "No claim can be judged by these runs." in html
 
 
