@@ -85,8 +85,13 @@ def load(directory: Path) -> Any | None:
 
 
 def read(path: Path) -> Any:
-    """Check and unpickle one checkpoint file. Raises Damaged, or UserError if other code wrote it."""
+    """Check and unpickle one checkpoint file. Raises Damaged, or UserError if other code or another user wrote it."""
     with path.open("rb") as file:
+        if hasattr(os, "geteuid") and os.fstat(file.fileno()).st_uid != os.geteuid():
+            raise UserError(
+                f"{path} belongs to another user, and loading a checkpoint can execute any code; "
+                f"if you trust them, resume a copy: cp -r {path.parent} COPY"
+            )
         length = os.fstat(file.fileno()).st_size - len(MAGIC) - FOOTER_BYTES
         if length < 0:
             raise Damaged("truncated")

@@ -7,8 +7,8 @@ A run directory holds
     checkpoint.pkl   everything needed to resume, and previous.pkl, the one before it; deleted once the run is finished
     weights.pt       final weights, and done.json, the summary; only once the run is finished
 
-A run that is killed and restarted writes what an undisturbed run would, except for the hours. Never resume a run from
-someone you do not trust: a checkpoint is a pickle, and loading it can execute any code.
+A run that is killed and restarted writes what an undisturbed run would, except for the hours. A checkpoint is a pickle,
+and loading it can execute any code: another user's is refused until it is copied.
 """
 
 import dataclasses

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from lab.run import checkpoints
+from lab.run.errors import UserError
 from lab.run.runs import Run
 from tests.lab.toy_train import Config
 
@@ -27,6 +28,17 @@ def test_every_flipped_bit_is_noticed(tmp_path):
         path.write_bytes(content)
         with pytest.raises(checkpoints.Damaged):
             checkpoints.read(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
+def test_another_users_checkpoint_executes_nothing_until_it_is_copied(tmp_path, monkeypatch):
+    checkpoints.save(tmp_path, {"weights": 1})
+    mine = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    monkeypatch.setattr(checkpoints.pickle, "load", lambda file: pytest.fail("was loaded"))
+    with pytest.raises(UserError, match=r"another user.*cp -r"):
+        checkpoints.load(tmp_path)
+    assert list(tmp_path.iterdir()) == [tmp_path / "checkpoint.pkl"]
 
 
 def test_large_arrays_and_shared_references_come_back(tmp_path):
