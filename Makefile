@@ -84,6 +84,7 @@ ners-fig-c1:     ## 250 | learning curves of table1
 ners-fig-c2:     ##  95 | learning curves of table2
 ners-own-law:    ##  20 | not in the paper: distance from uniform under every reading of the paper
 ners-own-time: ## 150 | not in the paper: NERS with the environment's step as time, for 100,000 steps
+ners-own-hopper: ## 200 | not in the paper: NERS and uniform sampling on Hopper, for 300,000 steps
 ners-own-distance: ## 600 | not in the paper: distance of each sampler from uniform
 ners-own-td3-lr: ##  12 | not in the paper: the learning rate of TD3 with uniform sampling
 

@@ -191,6 +191,10 @@ CLAIMS = planned_from([
           "expected)", "-", ROOM.all("ners environment", ">", "random", of=("own-time",), by=THROUGHOUT), kind="own"),
     Claim("own-time-end", "own-time", "By the same reading NERS ends above RANDOM (no difference expected)", "-",
           ROOM.all("ners environment", ">", "random", of=("own-time",)), kind="own"),
+    Claim("own-hopper-end", "own-hopper", "Our prediction: on Hopper, after 300,000 steps, NERS ends where RANDOM does "
+          f"{LIKE}, with SAC and with TD3", "-", ROOM.all("ners", "==", "random", of=("own-hopper",)), kind="own"),
+    Claim("own-hopper-area", "own-hopper", "Our prediction: the same over all of training", "-",
+          ROOM.all("ners", "==", "random", of=("own-hopper",), by=THROUGHOUT), kind="own"),
     Claim("own-law-ners", "own-distance", "Our prediction: among transitions that were replayed NERS's sampling law "
           f"ends within {law.UNIFORM:.0%} total variation of uniform, {OF_TASKS}", "-",
           ROOM.most(law.near("ners"), of=EVERYWHERE), kind="own"),

@@ -50,6 +50,8 @@ LENGTHS = {
 _LONG = Scales({}, *2 * [dict(steps=100_000, widths="paper")])
 TIME = {"random": _LONG, "ners environment": _LONG | dict(time="environment")}
 """About 500 updates of the scorer, where own-law's 20,000 steps make about 100; the paper's widths, as in own-why."""
+LONGER = dict.fromkeys(("random", "ners"), Scales(quick=dict(steps=300_000, widths="paper")))
+"""Of own-hopper: three times as long as table1 at quick; at full these are runs of table1."""
 RAINBOW = Scales(
     dict(steps=120, random_steps=50, batch_size=16, eval_every=24, eval_episodes=1, target_every=50, **SMALL),
     dict(steps=40_000, eval_every=1_000, eval_episodes=3, widths="code"),
@@ -146,6 +148,8 @@ EXPERIMENTS: dict[str, Experiment] = {
     "own-law": planned("own-law", arms("td3", READINGS)),
     # not in the paper: RANDOM beside the one reading whose law leaves uniform in own-why, for long enough that it can
     **in_files("own-time", planned("own-time", arms("td3", TIME)).by("seed")),
+    # not in the paper: are NERS and RANDOM alike where both have learned on MuJoCo?
+    **in_files("own-hopper", planned("own-hopper", arms("sac", LONGER) | arms("td3", LONGER)).by("seed")),
     # variants of NERS, with the samplers that they are compared with
     **in_files("fig4", planned("fig4", arms("sac") | arms("sac", VARIANTS)).only(_of_one_task)),
     # not in the paper

@@ -27,7 +27,8 @@ def learning_curves(experiment: str, number: str, title: str) -> Figure:
         envs = list(dict.fromkeys(env for _, env in data.cells))
         cols = len(envs) if len(data.agents) > 1 else min(len(envs), 4)
         rows = len(data.agents) if len(data.agents) > 1 else -(-len(envs) // cols)
-        canvas, axes = data.canvas(rows, cols, f"Figure {number}: {title}", HOW)
+        named = f"Figure {number}: {title}" if number else f"own experiment: {title}"
+        canvas, axes = data.canvas(rows, cols, named, HOW)
         for ax, (agent, env) in places(axes, [(agent, env) for agent in data.agents for env in envs]):
             if (agent, env) in data.cells:
                 panel(ax, data, agent, env, ALL, score_metric(agent), RETURN)
@@ -36,7 +37,7 @@ def learning_curves(experiment: str, number: str, title: str) -> Figure:
         left_labels(axes)
         return canvas
 
-    return Data.figure(read_as(experiment), title, draw)
+    return Data.figure(read_as(experiment), title if number else f"not in the paper: {title}", draw)
 
 
 def fig4(data: Data) -> Canvas:
@@ -89,6 +90,7 @@ FIGURES: dict[str, Figure] = {
     "own-time": Data.figure(
         read_as("own-time"), "not in the paper: NERS by the environment's step, 100,000 steps", own_time
     ),
+    "own-hopper": learning_curves("own-hopper", "", "NERS and uniform sampling on Hopper, 300,000 steps"),
     "own-distance": Data.figure(
         read_as("fig3", "table1", "table2"), "not in the paper: how far the samplers are from uniform", own_distance
     ),

@@ -48,6 +48,7 @@ PLANS = {
     "own-law": _plan("td3", (PENDULUM,), (PENDULUM,), 3),
     "own-td3-lr": _plan("td3", (PENDULUM,), (PENDULUM, HOPPER), 5),
     "own-why": _plan("none", (PENDULUM,), (PENDULUM,), 3),
+    "own-hopper": _plan("sac td3", (HOPPER,), (HOPPER,), 10, first=50),
     "own-time": _plan("td3", (PENDULUM,), (PENDULUM,), 10, first=40),  # its question came from runs with lower seeds
 }
 
