@@ -75,10 +75,12 @@ def is_fetch(env: gymnasium.Env) -> bool:
 class FetchVector(VectorEnv):
     """`num_envs` = n episodes of one task, each with a random stream of its own: bit for bit those of the task itself.
 
-    They share one model, and what is observed is computed for all at once: a step costs 1.1 times its physics, not 1.5
-    times. Observation: a dict of `observation` [n, 10 or 25], `achieved_goal` and `desired_goal` [n, 3], float64;
-    rewards [n]: 0 within 5 cm of the goal, else -1; `info["is_success"]` [n]. Episodes never terminate, and all are
-    truncated at the same step; a further one is an error (ResetNeeded).
+    They share one model, nothing is looked up by name or computed twice, and what is observed is computed for all at
+    once: a step costs 1.07 times its physics, the package's own 1.5 times.
+
+    Observation: a dict of `observation` [n, 10 or 25], `achieved_goal` and `desired_goal` [n, 3], float64; rewards [n]:
+    0 within 5 cm of the goal, else -1; `info["is_success"]` [n]. Episodes never terminate, and all are truncated at the
+    same step; a further one is an error (ResetNeeded).
 
     `reset(seed=...)` takes a number (episode i gets seed + i), a list of n seeds, where None goes on with the episode's
     stream, or None for all.
@@ -104,10 +106,13 @@ class FetchVector(VectorEnv):
         self.streams: list[np.random.Generator] = []
         """One for each episode, none before the first reset."""
         self.elapsed: float = np.inf
-        self._sites = [task.model.site(name).id for name in ("robot0:grip", "object0")[: 1 + task.has_object]]
-        joints = [n for n in task._model_names.joint_names if n.startswith("robot")][-2:]  # the fingers
-        self._fingers = [int(task.model.joint(name).qposadr[0]) for name in joints]
-        self._finger_speeds = [int(task.model.joint(name).dofadr[0]) for name in joints]
+        model = task.model
+        self._sites = [model.site(name).id for name in ("robot0:grip", "object0")[: 1 + task.has_object]]
+        fingers = [n for n in task._model_names.joint_names if n.startswith("robot")][-2:]
+        self._fingers = [int(model.joint(name).qposadr[0]) for name in fingers]
+        self._finger_speeds = [int(model.joint(name).dofadr[0]) for name in fingers]
+        self._hand = int(model.eq_obj2id[0])  # the body that is welded to the one that actions move
+        self._driven = model.jnt_qposadr[model.actuator_trnid[:, 0]]  # the fingers, where actions open and close them
 
     def reset(self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None):
         if options:
@@ -129,16 +134,30 @@ class FetchVector(VectorEnv):
         if self.elapsed >= self.max_episode_steps or not self.streams:
             raise ResetNeeded("reset comes before the first step, and after the last one of an episode")
         actions = np.clip(actions, self.task.action_space.low, self.task.action_space.high)
-        for data, action in zip(self.datas, actions):
-            self.task.data = data
-            self.task._set_action(action)
-            self.task._mujoco_step(action)
-            self.task._step_callback()
+        self._move(actions)
         self.elapsed += 1
         seen = self._observed()
         rewards = self.compute_reward(seen["achieved_goal"], self.goals, None)
         over = np.full(self.num_envs, self.elapsed >= self.max_episode_steps)
         return seen, rewards, np.zeros(self.num_envs, bool), over, self._info(seen)
+
+    def _move(self, actions: np.ndarray) -> None:
+        """As the task's `_set_action`, `_mujoco_step` and `_step_callback`, for actions [n, 4] that are clipped."""
+        import mujoco
+
+        task, model = self.task, self.task.model
+        offsets = actions[:, :3] * 0.05  # before it becomes float64: the package multiplies the action as it comes
+        for data, offset, action in zip(self.datas, offsets, actions):
+            data.mocap_pos[0] = data.xpos[self._hand] + offset
+            data.mocap_quat[0] = data.xquat[self._hand] + (1.0, 0.0, 1.0, 0.0)
+            if len(self._driven):
+                data.ctrl[:] = data.qpos[self._driven] + (0.0 if task.block_gripper else float(action[3]))
+            mujoco.mj_step(model, data, nstep=task.n_substeps)
+            if task.block_gripper:
+                data.qpos[self._fingers] = 0.0
+                # Of `mj_forward`, what places and observed speeds need. The next step begins with all of it.
+                mujoco.mj_kinematics(model, data)
+                mujoco.mj_comPos(model, data)
 
     def _observed(self) -> dict[str, np.ndarray]:
         """As the task's `_get_obs`, for all episodes."""
