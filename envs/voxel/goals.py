@@ -13,7 +13,7 @@ def hollow_rectangles(
     """All goals: uint8 [number, height, size, size], cells as in a state.
 
     Each is one block thick, of one of the materials, `heights` high and `sides` long (both: from, to), at any place on
-    the ground, and has at most `most_blocks` blocks. ValueError for what does not fit, and where no goal is left.
+    the ground, and has at most `most_blocks` blocks. ValueError for what does not fit, or if no goal is left.
     """
     (shortest, longest), (lowest, highest) = sides, heights
     if not 3 <= shortest <= longest:
