@@ -26,8 +26,8 @@ OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "arcp
 
 A kernel must give the same digits in every process, whoever compiled it. Hence no "contract": whether a product and a
 sum become one instruction would depend on where a kernel is inlined. And hence "forceinline": left to the compiler,
-each caller brings its own copy of what it calls, optimised once more and so with other sums, and all callers in a
-process use the copy that was loaded first, which is a different one in the process that compiled them.
+each caller brings its own copy of what it calls, optimised once more and so with sums in another order, and all callers
+in a process use the copy that was loaded first, which is a different one in the process that compiled them.
 """
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)  # a Python float would turn everything it meets into float64

@@ -5,8 +5,8 @@
     envs = fetch.FetchVector(env, 16)      # 16 episodes of it in lock-step
 
 A robot's gripper reaches a place (FetchReach), or brings an object to one (FetchPush, FetchPickAndPlace, FetchSlide).
-Tasks, meshes and numbers are the package's (MIT licence, https://robotics.farama.org/envs/fetch); nothing is changed
-but one comparison (`prepare`).
+Tasks, meshes and numbers are the package's (MIT licence, https://robotics.farama.org/envs/fetch), unchanged except for
+one comparison (`prepare`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks of what a sampler is told and asked, in one place: refuse in one line, before anything changes."""
+"""Checks of all that a sampler is told and asked: errors are one line, and come before anything changes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The one protocol of all replay ideas: what a sampler is told, what it answers, and what it needs from a learner.
 
 Storage keeps transitions in slots. A sampler decides which slots are replayed, with which weights in the loss and, if
-it has its own, with which targets. It hears of every new transition, what the learner found out about a batch, ends of
-episodes, evaluations and updates of the target network, and uses what it needs.
+it has its own, with which targets. It is told about new transitions, what the learner found out about a batch, ends of
+episodes, evaluations and copies of the target network, and uses what it needs.
 """
 
 from __future__ import annotations

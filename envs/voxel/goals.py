@@ -21,7 +21,7 @@ def hollow_rectangles(
     if longest > size:
         raise ValueError(f"the arena of {size} x {size} cells is too small for goals with sides of up to {longest}")
     if not 1 <= lowest <= highest <= height:
-        raise ValueError(f"heights must be from, to within 1 to {height}, the arena's, not {heights}")
+        raise ValueError(f"heights must be from, to within 1 to {height}, the arena's height, not {heights}")
     fewest = 4 * (shortest - 1) * lowest
     if most_blocks < fewest:
         raise ValueError(f"no goal has at most {most_blocks} blocks: the smallest has {fewest}")

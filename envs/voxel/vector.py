@@ -123,11 +123,11 @@ class VoxelBuildVector(VectorEnv):
         return self._observed(achieved), self.rewards.copy(), self.terminated.copy(), truncated, info
 
     def compute_distance(self, achieved_goal: np.ndarray, desired_goal: np.ndarray) -> np.ndarray:
-        """As the single environment's."""
+        """Like the single environment's."""
         return self.task.distance(achieved_goal, desired_goal)
 
     def compute_reward(self, achieved_goal: np.ndarray, desired_goal: np.ndarray, info: Any = None) -> np.ndarray:
-        """As the single environment's."""
+        """Like the single environment's."""
         return self.task.reward(achieved_goal, desired_goal, info)
 
     def _asked(self, name: str, options: dict[str, Any], like: np.ndarray, check) -> np.ndarray | None:

@@ -293,7 +293,7 @@ def test_starts():
     (dict(size=7), "the arena of 7 x 7 cells is too small for goals with sides of up to 11"),
     (dict(size=2), "size must be 3 to 32 and height 1 to 8, not 2 and 3"),
     (dict(height=0), "size must be 3 to 32 and height 1 to 8, not 11 and 0"),
-    (dict(height=1), r"heights must be from, to within 1 to 1, the arena's, not \(1, 2\)"),
+    (dict(height=1), r"heights must be from, to within 1 to 1, the arena's height, not \(1, 2\)"),
     (dict(sides=(2, 4)), "3 <= from <= to"),
     (dict(sides=(5, 4)), "3 <= from <= to"),
     (dict(most_blocks=11), "no goal has at most 11 blocks: the smallest has 12"),
