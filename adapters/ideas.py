@@ -37,11 +37,11 @@ PAGE = Path(__file__).parent / "IDEAS.md"
 
 
 class Idea(NamedTuple):
-    """A row."""
+    """A row of the table."""
 
     text: str
     sampler: type[Sampler] | Sampler
-    """Its class, or an instance where the settings decide what it needs."""
+    """Its class, or an instance if the settings decide what it needs."""
 
 
 IDEAS = (
@@ -71,26 +71,26 @@ LIBRARIES = {
     "CleanRL": ReplayBuffer.gives,
     "TorchRL": PROVIDED,
 }
-"""Column -> what a sampler can have there."""
+"""Column -> what it gives a sampler."""
 HEAD = """# Which idea works in which library
 
 Written by `.venv/bin/python -m adapters.ideas` from what samplers need (`needs`) and what the adapters give. A test
-runs every cell: "yes" works, and any other pair is refused when it is made, in one line that says what is missing. In a
-loop of your own every idea works that gets what it needs; `SIGNALS` and `Sampler.needs` in
-[common/replay/protocol.py](../common/replay/protocol.py) say what the words mean.
+runs every cell: "yes" works, and any other pair is refused when it is made, in one line that says what is missing. In
+your own loop, any idea works if you give it what it needs; `SIGNALS` and `Sampler.needs` in
+[common/replay/protocol.py](../common/replay/protocol.py) explain the words.
 """
 FOOT = """
 - "Other agents" are those of Stable-Baselines3 with `replay_buffer_class=SampledReplayBuffer`. "With hindsight": the
-  three agents beside it with `SampledHerReplayBuffer`, for HER and filtered HER.
-- "CleanRL" is its dqn.py with the patch of [README.md](README.md); a script that says more to `rb.sampler.update` names
-  it in `provides`, and more works.
-- LaBER and IER are made with a function that computes TD errors: in Stable-Baselines3 `errors` of the buffer, elsewhere
-  one of your own.
-- NERS and ERO are made with `Seen`, which reads the buffer; NERS also needs the callback `Evaluations`.
-- EBU and DisCor ask what states are worth, action by action. Only the double DQN of [papers/ter](../papers/ter) says
+  first three agents with `SampledHerReplayBuffer`, for HER and filtered HER.
+- "CleanRL" is its dqn.py with the patch of [README.md](README.md); a script that passes more to `rb.sampler.update`
+  names it in `provides`, and more ideas work.
+- LaBER and IER take a function that computes TD errors: in Stable-Baselines3 the buffer's `errors`, elsewhere one of
+  your own.
+- NERS and ERO take `Seen`, which reads the buffer; NERS also needs the callback `Evaluations`.
+- EBU and DisCor ask for the value of every action in a state. Only the double DQN of [papers/ter](../papers/ter) gives
   it.
-- For any learner, as they are no samplers: ReF-ER's rules (`ReFER`), the relabeller of HER, filtered HER and IBS
-  (`Hindsight`, extra `hindsight`), and the rewards of Sibling Rivalry (`rivalry`).
+- Not samplers, so for any learner: ReF-ER's rules (`ReFER`), the relabeller of HER, filtered HER and IBS (`Hindsight`,
+  extra `hindsight`), and the rewards of Sibling Rivalry (`rivalry`).
 - Extras: `pip install "replaybook[torch]"`; the columns need `sb3`, the last one `torchrl`.
 """
 
@@ -100,20 +100,20 @@ def kind(idea: Idea) -> type[Sampler]:
 
 
 def extra(idea: Idea, trees: dict[str, ast.Module]) -> str:
-    """What must be installed beside the core, as the name of an extra; "": nothing."""
+    """Name of the extra to install besides the core; "" for none."""
     extras, path = table(ROOT, "EXTRAS"), kind(idea).__module__.replace(".", "/") + ".py"
     words = {name.partition(".")[0] for each in reached(trees, [path]) for name in imported(trees[each])}
     return ", ".join(sorted({extras[word] for word in words & set(extras)}))
 
 
 def cell(idea: Idea, given: frozenset[str]) -> str:
-    """Of a library that gives so much."""
+    """Cell of an idea for a library that gives `given`."""
     lacking = missing(idea.sampler, given)
     return f"no: {', '.join(lacking)}".replace("_", " ") if lacking else "yes"
 
 
 def rows() -> Iterator[list[str]]:
-    """Of the table, with its head."""
+    """Yield the rows of the table, its head first."""
     trees, short = code(ROOT), {full: name for name, full in table(ROOT, "SHORT").items()}
     yield ["idea", "`from replaybook import`", "extra", "needs", *LIBRARIES]
     for idea in IDEAS:

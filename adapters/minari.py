@@ -1,4 +1,4 @@
-"""Data sets of Minari: written from steps or from a memory, read into a memory and a sampler; see README.md."""
+"""Minari data sets: write them from steps or a memory, read them into a memory and a sampler; see README.md."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ NAMES = {name: name for name in ("observation", "action", "reward", "next_observ
 def write(dataset_id: str, steps: Iterable[Step], **about: Any) -> minari.MinariDataset:
     """Write steps, in the order in which they were taken, as a local data set "name-v0".
 
-    about: `env`, an environment or its id, or `observation_space` and `action_space`; and what else
+    about: `env`, an environment or its id, or `observation_space` and `action_space`; and anything else that
     `minari.create_dataset_from_buffers` takes. Steps of several environments (`env_id`) become episodes of each, in the
-    order in which these begin. An episode that was given up, or still runs, ends in a step that is neither terminated
-    nor truncated. Pictures are kept as they are: Minari's own default is JPEG. ValueError where there are no steps.
+    order in which these begin. An episode that was abandoned or is still running ends in a step that is neither
+    terminated nor truncated. Pictures are kept as they are; Minari's own default is JPEG. ValueError without steps.
     """
     found = [_buffer(steps) for steps in episodes(steps)]
     if not found:
@@ -32,7 +32,7 @@ def write(dataset_id: str, steps: Iterable[Step], **about: Any) -> minari.Minari
 
 
 def episodes(steps: Iterable[Step]) -> list[list[Step]]:
-    """Steps of several environments as episodes, in the order in which these begin; what did not follow is apart."""
+    """Split the steps of several environments into episodes, in the order in which these begin."""
     found: list[list[Step]] = []
     running: dict[int, list[Step]] = {}
     trail = Trail()
@@ -45,8 +45,8 @@ def episodes(steps: Iterable[Step]) -> list[list[Step]]:
 
 
 def steps_of(memory: Ring, names: Mapping[str, str] = NAMES, env_id: str = "") -> Iterator[Step]:
-    """The steps in a memory, the oldest first. names: its fields; without a field `truncated` no step is. env_id: the
-    field that says which of several environments. KeyError for a field that is missing."""
+    """Yield the steps in a memory, the oldest first. names: its fields; without `truncated`, no step is truncated.
+    env_id: the field that says which of several environments. KeyError for a missing field."""
     first = memory.next_index if memory.full else 0
     for index in (first + np.arange(len(memory))) % memory.capacity:
         parts = {part: memory[field][index].copy() for part, field in names.items()}
@@ -56,10 +56,10 @@ def steps_of(memory: Ring, names: Mapping[str, str] = NAMES, env_id: str = "") -
 
 
 def read(dataset: minari.MinariDataset | str, sampler: Sampler | None = None) -> Iterator[Step]:
-    """The steps of a data set, or of that called so, episode by episode, all as of one environment.
+    """Yield the steps of a data set, given by itself or its name, episode by episode, all as from one environment.
 
-    sampler: is told by `cut` of each episode that ends in a step that is neither terminated nor truncated, so that it
-    joins nothing; who reads without one says so itself.
+    sampler: its `cut` is called after each episode, so that it does not join those without an end. Without one here,
+    call `cut` yourself.
     """
     data = minari.load_dataset(dataset) if isinstance(dataset, str) else dataset
     for episode in data.iterate_episodes():
@@ -78,13 +78,13 @@ def fill(
     memory: Ring | None = None,
     names: Mapping[str, str] = NAMES,
 ) -> int:
-    """Read a data set into a memory, whose fields are `names`, a sampler, or both; returns the number of steps.
+    """Read a data set into a memory with the fields `names`, a sampler, or both; return the number of steps.
 
-    A sampler without a memory is told of slots 0, 1, ... ValueError, before anything is read, where the memory is too
-    small for the data set: later steps would overwrite earlier ones.
+    A sampler without a memory gets the slots 0, 1, ... ValueError, before anything is read, if the memory is too small
+    for the data set: later steps would overwrite earlier ones.
     """
     data = minari.load_dataset(dataset) if isinstance(dataset, str) else dataset
-    total = sum(len(episode) for episode in data.iterate_episodes())  # of a filtered one, total_steps may be of all
+    total = sum(len(episode) for episode in data.iterate_episodes())  # in a filtered one, total_steps may count all
     if memory is not None and total > memory.capacity - len(memory):
         left = memory.capacity - len(memory)
         raise ValueError(f"the data set has {total} steps, the memory room for {left}; make it larger")
@@ -110,7 +110,7 @@ def _buffer(steps: list[Step]) -> EpisodeBuffer:
 
 
 def _stacked(values: list[Any]) -> Any:
-    """Observations or actions of an episode as Minari has them: an array, or a dictionary or tuple of such."""
+    """Stack observations or actions of an episode as Minari does: an array, or a dictionary or tuple of such."""
     first = values[0]
     if isinstance(first, Mapping):
         return {name: _stacked([value[name] for value in values]) for name in first}

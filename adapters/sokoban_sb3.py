@@ -1,9 +1,9 @@
-"""Stable-Baselines3's DQN on Sokoban, with uniform replay and with TER: nothing but the sampler differs.
+"""Stable-Baselines3's DQN on Sokoban, with uniform replay and with TER: only the sampler differs.
 
     .venv/bin/python -m adapters.sokoban_sb3 --method ter --seed 60
 
-Appends a line every 5,000 steps to `sokoban_sb3.csv`: settings, method, seed, step, and the share of 100 levels, kept
-for this, that the agent solves. The README of this folder says what was registered, and shows what came out.
+Appends a line every 5,000 steps to `sokoban_sb3.csv`: settings, method, seed, step, and the share of 100 held-out
+levels that the agent solves. The README of this folder says what was registered, and shows the results.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def make_agent(method: str, seed: int, settings: dict[str, int]) -> DQN:
 
 
 def solved(agent: DQN, env: Any) -> float:
-    """Share of `LEVELS` that the greedy policy solves. All that still run are stepped at once."""
+    """Share of `LEVELS` that the greedy policy solves. All running games are stepped at once."""
     games, running, successes = env.unwrapped.side_by_side(LEVELS), np.arange(len(LEVELS)), 0
     while len(running):
         with torch.no_grad():

@@ -1,7 +1,8 @@
-"""Any sampler in Stable-Baselines3: a replay buffer that asks it, and DQN; SAC and TD3 are in the files beside.
+"""Any sampler in Stable-Baselines3: a replay buffer that asks it, and DQN; SAC and TD3 have files of their own.
 
-A sampler that only needs steps works with any agent, as `replay_buffer_class`. One that needs TD errors, or whose
-weights or targets matter, needs an agent that gives and takes them: `SampledDQN`, `SampledSAC`, `SampledTD3`.
+A sampler that only needs steps works with any agent: pass the buffer as `replay_buffer_class`. One that needs TD
+errors, or whose weights or targets matter, needs an agent that gives and takes them: `SampledDQN`, `SampledSAC`,
+`SampledTD3`.
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ from common.replay.protocol import Chosen, Sampler, Step, missing
 from common.replay.samplers import UniformSampler
 
 Maker = Callable[..., Sampler]
-"""capacity -> sampler. A function of two arguments gets the buffer as the second one: `errors` of IER and LaBER is its
-method of that name; what NERS and ERO read is in stable_baselines3_scores.py."""
+"""capacity -> sampler. A function of two arguments gets the buffer as the second one: IER and LaBER take its method
+`errors`; what NERS and ERO read is in stable_baselines3_scores.py."""
 PLAIN = (None, ReplayBuffer, DictReplayBuffer, NStepReplayBuffer)
-"""Stable-Baselines3's buffers, which `SampledReplayBuffer` can stand for."""
+"""Stable-Baselines3's buffers that `SampledReplayBuffer` can replace."""
 AGENTS = "take SampledDQN, SampledSAC or SampledTD3"
 ADVICE = {
-    "values": "it works with the double DQN of papers/ter alone",
-    "ratio": "it works with the policies of papers/ref_er alone",
-    "step": "relabelled transitions are no steps of an episode: take another buffer, or another sampler",
+    "values": "it works only with the double DQN of papers/ter",
+    "ratio": "it works only with the policies of papers/ref_er",
+    "step": "relabelled transitions are not steps of an episode: take another buffer, or another sampler",
     "evaluation": f"{AGENTS}, and Evaluations as callback",
 }
 
 
 class Samples(NamedTuple):
-    """What Stable-Baselines3 calls ReplayBufferSamples, all [n, ...], and two columns [n, 1] of the sampler."""
+    """Stable-Baselines3's ReplayBufferSamples, all [n, ...], and two columns [n, 1] from the sampler."""
 
     observations: Any
     actions: torch.Tensor
@@ -48,13 +49,13 @@ class Samples(NamedTuple):
     dones: torch.Tensor
     rewards: torch.Tensor
     discounts: torch.Tensor | None
-    """Of the next values; None: gamma."""
+    """Factors of the next values; None: gamma."""
     weights: torch.Tensor
     targets: torch.Tensor | None
 
 
 def each(function: Callable, *values: Any) -> Any:
-    """function(*values), or the dictionary of its results where the values are dictionaries."""
+    """Return function(*values), or a dictionary of its results if the values are dictionaries."""
     if isinstance(values[0], dict):
         return {key: function(*(value[key] for value in values)) for key in values[0]}
     return function(*values)
@@ -63,10 +64,10 @@ def each(function: Callable, *values: Any) -> Any:
 class SampledReplayBuffer(ReplayBuffer):
     """A replay buffer that asks a sampler. Observations may be dictionaries.
 
-    make_sampler: see `Maker`. The sampler is told of every step of every environment, and of the return of every
-    episode: that of `Monitor`, or else the sum of rewards. n_steps, gamma: of n-step returns, which end where an
-    episode ends, where the collector has reset without an end, and at the newest step. learner: the agent, if it is one
-    that gives and takes what samplers need. ValueError for a sampler that needs more than it can get.
+    make_sampler: see `Maker`. The sampler hears of every step of every environment, and of every episode's return:
+    `Monitor`'s, or else the sum of rewards. n_steps, gamma: of n-step returns, which stop where an episode ends, where
+    the collector has reset without an end, and at the newest step. learner: the agent, if it gives and takes what
+    samplers need. ValueError for a sampler that needs more than it can get.
     """
 
     gives: ClassVar = frozenset({"step", "episode"})
@@ -104,12 +105,12 @@ class SampledReplayBuffer(ReplayBuffer):
         self.ages = np.zeros(shape, np.int64)
         """Steps of the episode before each transition."""
         self.apart = np.zeros(shape, bool)
-        """Whether what came next in the environment was another episode."""
+        """Whether the environment's next step belonged to another episode."""
         self.reached: Any = None
         """Observations after the newest steps."""
         self.ended, self.monitored = np.ones(n_envs, bool), False
         self.age, self.returned = np.zeros(n_envs, np.int64), np.zeros(n_envs)
-        """Of the episodes that run: steps, and sum of rewards."""
+        """Steps and sum of rewards in the running episodes."""
         self.indices = np.empty(0, np.int64)
         """Slots of the last batch."""
         parameters = inspect.signature(make_sampler).parameters.values()
@@ -127,7 +128,7 @@ class SampledReplayBuffer(ReplayBuffer):
     def _columns(self, shape: tuple[int, int]) -> tuple[Any, Any]:
         """Room for observations and next observations, each [rows, environments, ...] or a dictionary of such.
 
-        Warns, as Stable-Baselines3 does, of what will not fit: memory is taken when it is filled, far from here.
+        Warns, as Stable-Baselines3 does, if they will not fit: memory is only taken as it fills, long after this.
         """
         space: Any = self.observation_space.spaces if isinstance(self.observation_space, spaces.Dict) else None
         kinds = self.observation_space.dtype if space is None else {key: one.dtype for key, one in space.items()}
@@ -160,7 +161,7 @@ class SampledReplayBuffer(ReplayBuffer):
         return each(lambda value, of: np.asarray(value).reshape(self.n_envs, *of), obs, self.obs_shape)
 
     def _follow(self, obs: Any, next_obs: Any, reward: np.ndarray, done: np.ndarray) -> np.ndarray:
-        """Keep up with the episodes. Returns which environments were reset without an end: bool [environments]."""
+        """Keep track of the episodes; return which environments were reset without an end: bool [environments]."""
         follows = np.ones(self.n_envs, bool)
         if self.reached is not None:
             same = each(lambda a, b: (a == b).reshape(self.n_envs, -1).all(axis=1), obs, self.reached)
@@ -171,7 +172,7 @@ class SampledReplayBuffer(ReplayBuffer):
         return broken
 
     def _store(self, obs: Any, next_obs: Any, action: Any, reward: Any, done: Any, timeouts: Any) -> int:
-        """Write a row, all values [lanes, ...]; returns its number."""
+        """Write a row, all values [lanes, ...]; return its number."""
         row = self.pos
         for columns, values in ((self.observations, obs), (self.next_observations, next_obs)):
             each(lambda column, value: column.__setitem__(row, value), columns, values)
@@ -181,7 +182,7 @@ class SampledReplayBuffer(ReplayBuffer):
         return row
 
     def _tell_return(self, e: int, done: bool, info: dict[str, Any]) -> None:
-        """Tell the return of an episode that is over: where lives end, `done` is not the end for `Monitor`."""
+        """Tell the sampler the return of a finished episode. Losing a life is `done`, but not the end for `Monitor`."""
         if "episode" in info:
             self.monitored = True
             self.sampler.episode(float(info["episode"]["r"]))
@@ -189,24 +190,24 @@ class SampledReplayBuffer(ReplayBuffer):
             self.sampler.episode(float(self.returned[e]))
 
     def cut(self) -> None:
-        """The environments are about to be reset: no running episode goes further."""
+        """The environments are about to be reset: end all running episodes."""
         self.apart[self.pos - 1] |= ~self.ended
         self.ended[:] = True
         self.sampler.cut()
 
     def reset(self) -> None:
-        """ValueError: the sampler would go on with what is no longer there."""
+        """ValueError: the sampler would still draw what is gone."""
         raise ValueError("a sampler cannot forget: to begin with an empty memory, save the agent and load it")
 
     def sample(self, batch_size: int, env=None) -> Samples:
-        """As in Stable-Baselines3. ValueError while the sampler waits: its own agents wait with it."""
+        """As in Stable-Baselines3. ValueError while the sampler waits; the agents here wait with it."""
         batch = self.draw(batch_size, env)
         if batch is None:
             raise ValueError(f"{type(self.sampler).__name__} has nothing to replay yet: raise learning_starts")
         return batch
 
     def draw(self, batch_size: int, env=None) -> Samples | None:
-        """The batch that the sampler chooses; None while it waits."""
+        """Return the batch that the sampler chooses; None while it waits."""
         chosen: Chosen | None = self.sampler.sample(batch_size)
         if chosen is None:
             return None
@@ -216,7 +217,7 @@ class SampledReplayBuffer(ReplayBuffer):
         return self.batch(chosen.indices, env)._replace(weights=weights, targets=targets)
 
     def batch(self, slots: np.ndarray, env=None) -> Samples:
-        """The transitions in `slots` [n] with their n-step returns; all weights are 1."""
+        """Return the transitions in `slots` [n] with their n-step returns; all weights are 1."""
         row, e = np.divmod(slots, self.lanes)
         steps = (row[:, None] + np.arange(self.n_steps)) % self.buffer_size
         ends = self.apart[steps, e[:, None]] | (steps == (self.pos - 1) % self.buffer_size)
@@ -237,7 +238,7 @@ class SampledReplayBuffer(ReplayBuffer):
         )  # fmt: skip
 
     def errors(self, slots: np.ndarray) -> np.ndarray:
-        """|TD errors| float32 [n] of the transitions in `slots` [n] by the learner's networks of today."""
+        """|TD errors| float32 [n] of the transitions in `slots` [n] by the learner's current networks."""
         return self.learner.errors(self.batch(slots, self.learner.get_vec_normalize_env()))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -245,7 +246,7 @@ class SampledReplayBuffer(ReplayBuffer):
 
 
 class Evaluations(EvalCallback):
-    """Stable-Baselines3's EvalCallback, whose mean returns the sampler hears, too."""
+    """Stable-Baselines3's EvalCallback, which also tells the sampler the mean returns."""
 
     def _on_step(self) -> bool:
         goes_on = super()._on_step()
@@ -255,7 +256,7 @@ class Evaluations(EvalCallback):
 
 
 def callbacks(one: Any) -> Iterator[BaseCallback]:
-    """A callback, and those inside of it."""
+    """Yield a callback and those inside it."""
     yield one
     for inner in getattr(one, "callbacks", [getattr(one, "callback", None)]):
         if isinstance(inner, BaseCallback):
@@ -263,11 +264,11 @@ def callbacks(one: Any) -> Iterator[BaseCallback]:
 
 
 class Sampled:
-    """What the three agents share: a part of their class beside Stable-Baselines3's own.
+    """What the three agents share: a base class besides Stable-Baselines3's own.
 
-    make_sampler: see `Maker`; None for uniform replay by `seed`. A file holds it, but `load(..., make_sampler=...)`
-    comes first; files of Stable-Baselines3's own agents can be loaded. replay_buffer_class: `SampledReplayBuffer`, or
-    one of its kind.
+    make_sampler: see `Maker`; None for uniform replay by `seed`. Saved files hold it, but `load(..., make_sampler=...)`
+    takes precedence; files of Stable-Baselines3's own agents can be loaded. replay_buffer_class: `SampledReplayBuffer`,
+    or a subclass.
     """
 
     gives: ClassVar = frozenset({"td_error", "q", "target", "target_td_error", "errors", "evaluation"})
@@ -275,12 +276,12 @@ class Sampled:
     def __init__(self, *args: Any, make_sampler: Maker | None = None, **kwargs: Any):
         self.make_sampler = make_sampler
         self.sampler_name = ""
-        """Of the class of the sampler, for files."""
+        """Name of the sampler's class, for files."""
         super().__init__(*args, **kwargs)
 
     @classmethod
     def load(cls, path: Any, *args: Any, **kwargs: Any) -> Any:
-        if "make_sampler" in kwargs:  # then that of the file need not be read
+        if "make_sampler" in kwargs:  # then the file's need not be read
             kwargs["custom_objects"] = {"make_sampler": kwargs["make_sampler"], **(kwargs.get("custom_objects") or {})}
         return super().load(path, *args, **kwargs)  # type: ignore[misc]
 
@@ -288,9 +289,9 @@ class Sampled:
         own: Any = self
         if own.replay_buffer is None:
             own.replay_buffer = self._make_buffer()
-        else:  # of a file that was saved with include=["replay_buffer"]
+        else:  # from a file saved with include=["replay_buffer"]
             self._adopt(own.replay_buffer)
-        # Stable-Baselines3 must not read these settings: it would make, or warn of, a buffer of its own.
+        # Stable-Baselines3 must not read these settings: it would make, or warn about, a buffer of its own.
         hidden = {"replay_buffer_class": None, "replay_buffer_kwargs": {}, "n_steps": 1}
         before = {name: getattr(own, name) for name in hidden}
         own.__dict__.update(hidden)
@@ -302,7 +303,7 @@ class Sampled:
         kind = SampledReplayBuffer if own.replay_buffer_class in PLAIN else own.replay_buffer_class
         if not issubclass(kind, SampledReplayBuffer):
             raise ValueError(
-                f"replay_buffer_class must be SampledReplayBuffer or one of its kind, as SampledHerReplayBuffer of "
+                f"replay_buffer_class must be SampledReplayBuffer or a subclass, such as SampledHerReplayBuffer of "
                 f"stable_baselines3_her.py, not {kind.__name__}"
             )
         settings = {"make_sampler": self._uniform, **own.replay_buffer_kwargs}
@@ -317,7 +318,7 @@ class Sampled:
         return buffer
 
     def _uniform(self, capacity: int) -> Sampler:
-        """What Stable-Baselines3 does itself, with a random stream of its own."""
+        """Uniform replay as in Stable-Baselines3, with its own random stream."""
         return UniformSampler(np.random.default_rng(self.seed))  # type: ignore[attr-defined]
 
     def _init_callback(self, callback: Any, progress_bar: bool = False) -> BaseCallback:
@@ -325,7 +326,7 @@ class Sampled:
         sampler = self.replay_buffer.sampler  # type: ignore[attr-defined]
         if "evaluation" in sampler.needs and not any(isinstance(one, Evaluations) for one in callbacks(made)):
             raise ValueError(
-                f"{type(sampler).__name__} learns from evaluations: give learn callback=Evaluations(env, eval_freq=...)"
+                f"{type(sampler).__name__} learns from evaluations: learn(callback=Evaluations(env, eval_freq=...))"
             )
         return made
 
@@ -348,7 +349,7 @@ class Sampled:
             raise
 
     def _adopt(self, buffer: Any) -> None:
-        """A memory comes from a file: let it be this agent's. ValueError where it cannot be."""
+        """Make a memory from a file this agent's own. ValueError if it does not fit."""
         if not isinstance(buffer, SampledReplayBuffer):
             raise ValueError(f"the file holds a {type(buffer).__name__}: only a SampledReplayBuffer has a sampler")
         own: Any = self
@@ -359,7 +360,7 @@ class Sampled:
         buffer.check()
 
     def batches(self, gradient_steps: int, batch_size: int) -> Iterator[Any]:
-        """So many batches, or fewer where the sampler waits."""
+        """Yield `gradient_steps` batches, or fewer if the sampler waits."""
         own: Any = self
         for _ in range(gradient_steps):
             if (batch := own.replay_buffer.draw(batch_size, own.get_vec_normalize_env())) is None:
@@ -367,7 +368,7 @@ class Sampled:
             yield batch
 
     def target_of(self, batch: Samples) -> torch.Tensor:
-        """What Q(s, a) is moved to, [n, 1]."""
+        """What Q(s, a) is moved towards, [n, 1]."""
         raise NotImplementedError
 
     def q_of(self, batch: Samples, target_network: bool = False) -> torch.Tensor:
@@ -376,7 +377,7 @@ class Sampled:
 
     @torch.no_grad()
     def errors(self, batch: Samples) -> np.ndarray:
-        """|TD errors| [n], the mean over critics. The networks are asked as if to play: nothing in them changes."""
+        """|TD errors| [n], the mean over critics. The networks are in evaluation mode: nothing in them changes."""
         policy: Any = self.policy  # type: ignore[attr-defined]
         mode = policy.training
         policy.set_training_mode(False)
@@ -385,7 +386,7 @@ class Sampled:
         return found
 
     def tell(self, batch: Samples, target: torch.Tensor, q: torch.Tensor, older: torch.Tensor | None) -> None:
-        """Tell the sampler what came of the last batch; of two critics, the mean counts."""
+        """Tell the sampler the results of the last batch; of two critics, the mean counts."""
         buffer: Any = self.replay_buffer  # type: ignore[attr-defined]
         found = {"q": q, "target": target, "td_error": (target - q).abs()}
         if older is not None:
@@ -394,24 +395,24 @@ class Sampled:
         buffer.sampler.update(buffer.indices, found)
 
     def older_of(self, batch: Samples) -> torch.Tensor | None:
-        """Q(s, a) by the target network, where the sampler reads it."""
+        """Q(s, a) by the target network, if the sampler reads it."""
         needed = "target_td_error" in self.replay_buffer.sampler.needs  # type: ignore[attr-defined]
         return self.q_of(batch, target_network=True) if needed else None
 
     def discounts(self, batch: Samples) -> Any:
-        """Factor of the next values: gamma, or its power where returns have n steps."""
+        """Factor of the next values: gamma, or its powers for n-step returns."""
         return self.gamma if batch.discounts is None else batch.discounts  # type: ignore[attr-defined]
 
 
 def minimise(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> None:
-    """One step."""
+    """Take one gradient step."""
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
 
 
 class SampledDQN(Sampled, DQN):
-    """DQN whose losses have the sampler's weights, and targets if it has its own, and which tells it what came out."""
+    """DQN whose losses use the sampler's weights, and targets if it has its own; the sampler hears the results."""
 
     gives: ClassVar = Sampled.gives | {"targets"}
 

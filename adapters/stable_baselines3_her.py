@@ -1,10 +1,10 @@
-"""Hindsight in Stable-Baselines3 with any sampler, prioritised replay too; and filtered hindsight.
+"""Hindsight in Stable-Baselines3, plain or filtered, with any sampler, such as prioritised replay.
 
     SampledSAC("MultiInputPolicy", env, make_sampler=per, replay_buffer_class=SampledHerReplayBuffer,
                replay_buffer_kwargs=dict(n_sampled_goal=4, keep="filtered"))
 
-Virtual transitions are stored when their episode is over, as the paper has it: each has a slot, and a priority, of its
-own. Stable-Baselines3 makes up a goal whenever it replays a transition, so that a priority could not belong to it.
+Virtual transitions are stored when their episode is over, as in the paper: each has its own slot and its own priority.
+Stable-Baselines3 makes up a goal whenever it replays a transition, so no priority could belong to it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from papers.bias_reduced_her.hindsight import Hindsight, Keep
 
 
 class SampledHerReplayBuffer(SampledReplayBuffer):
-    """A buffer for goal environments, as HerReplayBuffer with the strategy "future".
+    """A buffer for goal environments, like HerReplayBuffer with the strategy "future".
 
-    n_sampled_goal: virtual transitions for each real one. keep: "all" of them, or "filtered": without those that
-    mislead, because the goal was achieved before the action; "redrawn": as many goals that do not (`Hindsight`).
-    success: the reward of a goal that is met. ends_at_success: meeting a virtual goal ends the task, as meeting the
-    real one does; a `compute_terminated` of the environment says it better. copy_info_dict: `compute_reward` is given
-    the infos of the steps, as in HerReplayBuffer; then goals can only all be kept.
+    n_sampled_goal: virtual transitions for each real one. keep: "all" of them; "filtered": without those that mislead
+    because the goal was achieved before the action; "redrawn": as many, but only goals that do not (`Hindsight`).
+    success: the reward for meeting a goal. ends_at_success: meeting a virtual goal ends the task, as meeting the real
+    one does; if the environment has `compute_terminated`, that decides instead. copy_info_dict: pass the infos of the
+    steps to `compute_reward`, as HerReplayBuffer does; works only with keep="all" and without ends_at_success.
     """
 
     gives: ClassVar = frozenset({"episode"})
@@ -50,11 +50,11 @@ class SampledHerReplayBuffer(SampledReplayBuffer):
         if learner is None:
             raise ValueError(f"SampledHerReplayBuffer asks its agent for rewards: {AGENTS}")
         if str(getattr(goal_selection_strategy, "name", goal_selection_strategy)).lower() != "future":
-            raise ValueError(f"goals are of the future, not {goal_selection_strategy}: leave goal_selection_strategy")
+            raise ValueError(f"goals come from the future, not {goal_selection_strategy}: omit goal_selection_strategy")
         self.judging = keep != "all" or ends_at_success
-        """Whether rewards are asked what a goal that is met gives."""
+        """Whether rewards must tell if a goal is met."""
         if self.judging and copy_info_dict:
-            raise ValueError("rewards that need infos do not say if goals are met: leave keep and ends_at_success")
+            raise ValueError("rewards that need infos do not tell if goals are met: omit keep and ends_at_success")
         super().__init__(buffer_size, observation_space, action_space, device, 1, *args, learner=learner, **kwargs)
         self.n_envs, self.success, self.ends_at_success = n_envs, success, ends_at_success
         self.copy_info_dict = copy_info_dict
@@ -62,8 +62,8 @@ class SampledHerReplayBuffer(SampledReplayBuffer):
         seed = None if learner.seed is None else [learner.seed, 1]
         self.hindsight = Hindsight(n_sampled_goal, self.reward, np.random.default_rng(seed), keep=keep)
         self.episodes: list[list[tuple]] = [[] for _ in range(n_envs)]
-        """Of each environment that which runs: observation, next observation, action, whether the task ended without
-        success, whether it ended, info."""
+        """Steps of each environment's running episode: observation, next observation, action, whether the task ended
+        without success, whether it ended, info."""
 
     def check(self) -> None:
         super().check()
@@ -81,7 +81,7 @@ class SampledHerReplayBuffer(SampledReplayBuffer):
         broken = self._follow(obs, next_obs, reward, done)
         for e, info in enumerate(infos):
             if broken[e]:
-                self._relabel(e)  # what there was of the episode did happen
+                self._relabel(e)  # what the episode has so far did happen
             at, to = (each(np.copy, each(operator.itemgetter(e), values)) for values in (obs, next_obs))
             cut = self.handle_timeout_termination and bool(info.get("TimeLimit.truncated", False))
             over = bool(done[e]) and not cut
@@ -99,7 +99,7 @@ class SampledHerReplayBuffer(SampledReplayBuffer):
         self.sampler.add(row)
 
     def _relabel(self, e: int) -> None:
-        """The episode of environment e, if one runs, goes no further: store its virtual transitions."""
+        """End the running episode of environment e, if there is one, and store its virtual transitions."""
         episode, self.episodes[e] = self.episodes[e], []
         if not episode:
             return
@@ -120,25 +120,25 @@ class SampledHerReplayBuffer(SampledReplayBuffer):
             self._put(at | {"desired_goal": goal}, to | {"desired_goal": goal}, action, rewards[k], over, int(step))
 
     def _check(self, achieved: np.ndarray) -> None:
-        """ValueError where a goal that is met is not rewarded with `success`, by which others would be mistaken."""
+        """ValueError if meeting a goal does not earn `success`, by which met goals are recognised."""
         met = self.reward(achieved, achieved) + self.success
         if (met != self.success).any():
             found = met[met != self.success][0]
             raise ValueError(
-                f"compute_reward gives {found:g} for a goal that is met, not success={self.success:g}: "
+                f"compute_reward gives {found:g} for meeting a goal, not success={self.success:g}: "
                 "set success in replay_buffer_kwargs"
             )
 
     def reward(self, achieved: np.ndarray, goals: np.ndarray, info: None = None) -> np.ndarray:
-        """Rewards [n], less that of success: 0 means success to `Hindsight`."""
+        """Rewards [n] minus that of success: 0 means success to `Hindsight`."""
         return self._ask("compute_reward", achieved, goals, [{} for _ in achieved]) - self.success
 
     def _ends(self, achieved: np.ndarray, goals: np.ndarray) -> np.ndarray | None:
-        """Whether the task ends [n], where the environment says it."""
+        """Whether the task ends, bool [n]; None if the environment does not say."""
         if not self.learner.env.has_attr("compute_terminated"):
             return None
         return np.array([self._ask("compute_terminated", a, g, {}) for a, g in zip(achieved, goals)], bool)
 
     def _ask(self, method: str, achieved: np.ndarray, goals: np.ndarray, info: Any) -> np.ndarray:
-        """A method of the environment, called as Stable-Baselines3's hindsight does."""
+        """Call a method of the environment, as Stable-Baselines3's hindsight does."""
         return np.asarray(self.learner.env.env_method(method, achieved, goals, info, indices=[0])[0], np.float64)

@@ -1,8 +1,8 @@
 """Pictures in Stable-Baselines3 that fit into memory: a million of 84x84x3 with their successors take 42 GB.
 
-`FrameReplayBuffer` keeps each frame of a stack once, and what the next observation repeats: an eighth for stacks of
-four. `Drawn` goes further where pictures are made of tiles: the environment gives codes, the memory keeps codes, and
-the network draws what it sees.
+`FrameReplayBuffer` keeps each frame once, however many stacks and observations repeat it: an eighth for stacks of four.
+`Drawn` goes further if pictures are made of tiles: the environment gives codes, the memory keeps codes, and the network
+draws what it sees.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from common.pixels import SymbolicPixels
 
 
 class Frames:
-    """The channels of all stored pictures. A channel that the picture before had, too, is kept once."""
+    """The channels of all stored pictures. A channel that repeats from the picture before is kept once."""
 
     def __init__(self, lanes: int, axis: int):
         self.axis = axis
@@ -31,7 +31,7 @@ class Frames:
         """Numbers of the channels of the last picture in each lane."""
 
     def take(self, lane: int, picture: np.ndarray) -> list[int]:
-        """Keep a picture; returns the numbers of its channels."""
+        """Keep a picture; return the numbers of its channels."""
         numbers: list[int] = []
         for channel in np.moveaxis(picture, self.axis, 0):
             near = [k for k in (*self.recent[lane], *numbers) if k in self.held]
@@ -44,7 +44,7 @@ class Frames:
         return numbers
 
     def drop(self, numbers: np.ndarray) -> None:
-        """A picture has been overwritten."""
+        """Forget the channels of a picture that has been overwritten."""
         for number in map(int, numbers):
             self.users[number] -= 1
             if not self.users[number]:
@@ -52,7 +52,7 @@ class Frames:
 
 
 class Pictures:
-    """A column [rows, lanes] of pictures, read and written as an array is."""
+    """A column [rows, lanes] of pictures, read and written like an array."""
 
     def __init__(self, frames: Frames, shape: tuple[int, int], channels: int):
         self.frames, self.numbers = frames, np.full((*shape, channels), -1)
@@ -80,9 +80,10 @@ class FrameReplayBuffer(SampledReplayBuffer):
 
 
 class Drawn(BaseFeaturesExtractor):
-    """Draws tile codes, uint8 [rows, columns], and sees the picture with the network of `CnnPolicy`.
+    """Draws tile codes, uint8 [rows, columns], and looks at the picture with the network of `CnnPolicy`.
 
-    tiles: pictures of the codes, uint8 [codes, tile, tile, 3], as the environment's `tiles`. size: side of the picture.
+    tiles: pictures of the codes, uint8 [codes, tile, tile, 3], such as the environment's `tiles`. size: side of the
+    picture.
 
         SampledDQN("MlpPolicy", env, policy_kwargs=dict(
             features_extractor_class=Drawn, features_extractor_kwargs=dict(tiles=env.unwrapped.tiles)))

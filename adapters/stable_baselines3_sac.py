@@ -1,4 +1,4 @@
-"""Stable-Baselines3's SAC with any sampler; stable_baselines3.py has the buffer, and what the agents share."""
+"""Stable-Baselines3's SAC with any sampler; stable_baselines3.py has the buffer and what the agents share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adapters.stable_baselines3 import Sampled, Samples, minimise
 
 
 class SampledSAC(Sampled, SAC):
-    """SAC whose critics' losses have the sampler's weights, and which tells it what came out."""
+    """SAC whose critics' losses use the sampler's weights; the sampler hears the results."""
 
     @property
     def alpha(self) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""What NERS and ERO read of the transitions in a buffer of stable_baselines3.py.
+"""What NERS and ERO read about the transitions in a buffer of stable_baselines3.py.
 
 def ners(capacity, buffer):
     return NERS(capacity, rng, Settings(), draws, Seen(buffer, horizon=200), seed=0)

@@ -1,4 +1,4 @@
-"""Stable-Baselines3's TD3 with any sampler; stable_baselines3.py has the buffer, and what the agents share."""
+"""Stable-Baselines3's TD3 with any sampler; stable_baselines3.py has the buffer and what the agents share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adapters.stable_baselines3 import Sampled, Samples, minimise
 
 
 class SampledTD3(Sampled, TD3):
-    """TD3 whose critics' losses have the sampler's weights, and which tells it what came out."""
+    """TD3 whose critics' losses use the sampler's weights; the sampler hears the results."""
 
     def target_of(self, batch: Samples) -> torch.Tensor:
         noise = batch.actions.clone().normal_(0, self.target_policy_noise)

@@ -1,7 +1,7 @@
 """Any sampler in TorchRL: `TensorDictReplayBuffer(storage=..., sampler=FromProtocol(...), batch_size=...)`.
 
-TorchRL's buffers speak of priorities: what is given to `update_tensordict_priority` reaches the sampler as TD errors.
-Weights of losses are in "priority_weight" of each batch, as with TorchRL's own prioritised replay.
+TorchRL's buffers speak of priorities: what you pass to `update_tensordict_priority` reaches the sampler as TD errors.
+Weights of losses are in each batch's "priority_weight", as with TorchRL's own prioritised replay.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from adapters.torchrl_steps import Key, StepReader
 from common.replay.protocol import Sampler, missing
 
 PROVIDED = frozenset({"step", "td_error", "errors"})
-"""What a sampler can have here. "errors" is a function that it is made with: it may read the storage."""
+"""What a sampler gets here. "errors" is a function that it is made with, which may read the storage."""
 
 
 class FromProtocol(TorchRLSampler):
-    """TorchRL's sampler that asks one of ours.
+    """A TorchRL sampler that asks one of ours.
 
-    sampler: one with the storage's capacity, or a function without arguments that makes one: then the buffer can be
-    emptied, too. storage: the buffer's; needed by samplers that read steps, as TER does, and where it has several
-    dimensions. The rest says how steps are read, see `StepReader`.
+    sampler: one with the storage's capacity, or a function without arguments that makes one, so that the buffer can be
+    emptied, too. storage: the buffer's; needed if it has several dimensions, and by samplers that read steps, such as
+    TER. The other arguments say how steps are read: see `StepReader`.
 
-    ValueError for a sampler that needs what TorchRL does not pass on, TypeError for what is no sampler.
+    ValueError for a sampler that needs what TorchRL does not pass on, TypeError for anything but a sampler.
     """
 
     reduction = "max"
-    """How TorchRL makes one priority of several, for items that are more than one step."""
+    """How TorchRL reduces several priorities to one, for items of more than one step."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class FromProtocol(TorchRLSampler):
     def _begin(self, sampler: Sampler) -> None:
         name = type(sampler).__name__
         if not isinstance(sampler, Sampler):
-            raise TypeError(f"{name} is no sampler of common.replay.protocol: TorchRL can only be given one of these")
+            raise TypeError(f"{name} is not a sampler of common.replay.protocol, and FromProtocol takes only these")
         if lacking := missing(sampler, PROVIDED):
             raise ValueError(f"{name} needs {', '.join(lacking)}, which TorchRL does not pass on: only TD errors are")
         reads = "step" in sampler.needs
@@ -85,7 +85,7 @@ class FromProtocol(TorchRLSampler):
 
     def sample(self, storage: Storage, batch_size: int) -> tuple[Any, dict]:
         if self.storage is not None and storage is not None and storage is not self.storage:
-            raise ValueError("the sampler was given another storage than the buffer: pass the buffer's")
+            raise ValueError("the sampler was given a storage other than the buffer's: pass the buffer's")
         if storage is not None and len(storage) > self._told:
             raise ValueError(
                 f"the storage holds {len(storage)} transitions, the sampler knows {self._told}: fill it by this buffer"
@@ -101,10 +101,10 @@ class FromProtocol(TorchRLSampler):
         return slots, {"priority_weight": torch.from_numpy(chosen.weights)}
 
     def update_priority(self, index: Any, priority: Any, *, storage: Storage | None = None) -> None:
-        if self._pass_over:  # TorchRL's word for "unknown", about what the sampler has been told of by `add`
+        if self._pass_over:  # TorchRL's word for "unknown", about what `add` has just told the sampler
             self._pass_over = False
             return
-        if not self._told:  # a buffer made on a storage that has been filled before
+        if not self._told:  # a buffer made on a storage that was filled before
             self.extend(torch.arange(len(storage)) if storage is not None else index)
             return
         self._just_added = False
@@ -114,7 +114,7 @@ class FromProtocol(TorchRLSampler):
 
     @property
     def default_priority(self) -> float:
-        """What TorchRL asks for where it finds no TD error: right after `add`, or a user has forgotten them."""
+        """What TorchRL asks for if it finds no TD error: right after `add`, or because a user has forgotten them."""
         if self._told and not self._just_added:
             raise ValueError("the batch has no TD errors: set its entry 'td_error', or what priority_key names")
         self._pass_over, self._just_added = self._just_added, False
@@ -167,5 +167,5 @@ def _is_maker(given: Any) -> bool:
     return True
 
 
-# TorchRL's buffers pass TD errors on to what they take for prioritised, and to nothing else.
+# TorchRL's buffers pass TD errors on only to samplers that they take for prioritised.
 TorchRLPrioritized.register(FromProtocol)

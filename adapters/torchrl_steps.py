@@ -1,7 +1,7 @@
-"""Steps as our samplers read them, from a TorchRL storage; and which of them follow each other.
+"""Read steps from a TorchRL storage as our samplers need them, and find out which follow each other.
 
-A storage holds rows, not episodes. A step goes on with the episode of the step before it, in the same environment, if
-it starts from the observation in which that one ended; where it does not, nothing is joined.
+A storage holds rows, not episodes. A step continues the episode of the step before it, in the same environment, if it
+starts from the observation where that one ended; if not, nothing is joined.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from torchrl.data.replay_buffers.storages import Storage
 from common.replay.protocol import Step
 
 Key = str | tuple[str, ...]
-"""Name of an entry; a tuple where it is nested."""
+"""Name of an entry; a tuple if it is nested."""
 
 TRAJECTORY = ("collector", "traj_ids")
 """Where TorchRL's collectors write which trajectory a step belongs to."""
 ENDS = ("terminated", "truncated", "done")
 NO_STATES = (*ENDS, "reward", "step_count", "is_init", "episode_reward")
-"""Last parts of the names of entries that stand beside observations, and are none."""
+"""Last parts of the names of entries that stand beside observations but are not observations."""
 MIXED = (
     "steps do not follow each other: several environments or episodes are mixed, and nothing tells them apart; keep "
     f"the entry {TRAJECTORY}, name one as env_key, or extend by one rollout at a time"
@@ -32,12 +32,12 @@ MIXED = (
 
 
 class StepReader:
-    """Reads steps from `storage`, in which they are as TorchRL's environments make them.
+    """Reads steps from `storage`, laid out as TorchRL's environments make them.
 
     observation: name of its entry, or a list of names: then observations are dictionaries. action, reward: their
-    entries. What is not given is found, if only one entry can be meant. env_key: the entry that says which environment
-    a step is from; without it ("collector", "traj_ids") is used where it is there, and the place in a row of a storage
-    with several dimensions.
+    entries. What is not given is found if only one entry can be meant. env_key: the entry that says which environment a
+    step is from; by default ("collector", "traj_ids") if it is there, else the place in a row of a storage with several
+    dimensions.
 
     `Step.env_id` is a number that consecutive steps of one episode share, whoever made them.
     """
@@ -54,16 +54,16 @@ class StepReader:
         self._given = (observation, action, reward)
         self._names: tuple[list[Key], Key, Key, dict[str, Key]] | None = None
         self._open: dict[int, tuple[int, bytes, bool]] = {}
-        """Environment or trajectory -> number of its running episode, a digest of the observation that it has come
-        to, and whether it is one step that did not follow the step before it."""
-        self._free: list[int] = []  # numbers of episodes that are over, the last one last
+        """Environment or trajectory -> number of its running episode, a digest of its latest observation, and whether
+        it is a single step that did not follow the step before it."""
+        self._free: list[int] = []  # numbers of episodes that are over, the latest last
         self._numbers = 0
 
     def read(self, slots: np.ndarray) -> list[Step]:
-        """The steps in `slots` [n], which were written in this order.
+        """Return the steps in `slots` [n], which were written in this order.
 
-        ValueError where an entry is missing or could be several ones, where `slots` are more than the storage holds,
-        and where steps that nothing tells apart do not follow each other.
+        ValueError if an entry is missing or ambiguous, if `slots` are more than the storage holds, or if steps that
+        nothing tells apart do not follow each other.
         """
         if len(slots) > len(np.unique(slots)):
             raise ValueError(f"{len(slots)} steps at once overwrite each other: extend by fewer than the storage holds")
@@ -150,27 +150,27 @@ class StepReader:
         return numbers
 
     def _continued(self, key: int, digest: bytes) -> tuple[int, bool]:
-        """Number of the episode that goes on in a step from the observation with this digest; whether it is cut off
+        """Number of the episode that a step from the observation with this digest continues; whether it is cut off
         from the step before."""
         if key not in self._open:
             return self._number(), False
         number, came_to, alone = self._open.pop(key)
         if came_to == digest:
             return number, False
-        if alone:  # a reset is followed by more than one step: these take turns
+        if alone:  # after a reset comes more than one step: these are several environments taking turns
             raise ValueError(MIXED)
-        self._numbers += 1  # a reset without an end: the sampler believes the old number's episode to be running
+        self._numbers += 1  # a reset without an end: to the sampler, the old number's episode is still running
         return self._numbers - 1, True
 
     def _number(self) -> int:
-        """One that no running episode has."""
+        """Return a number that no running episode has."""
         if self._free:
             return self._free.pop()
         self._numbers += 1
         return self._numbers - 1
 
     def state(self) -> tuple:
-        """What is pickled; the storage is not."""
+        """What is pickled, which does not include the storage."""
         return self._names, self._open, self._free, self._numbers
 
     def restore(self, state: tuple) -> None:
@@ -182,14 +182,14 @@ def _last(key: Key) -> str:
 
 
 def _only(what: str, found: list[Key], given: Key | None, plain_first: bool = False) -> Key:
-    """The entry that is meant. ValueError where several could be, or none."""
+    """Return the entry that is meant. ValueError if it could be several, or none."""
     if given is not None:
         return unravel_key(given)
     if plain_first and what in found:
         return what
     if len(found) != 1:
         these = ", ".join(map(repr, found)) or "none"
-        raise ValueError(f"which entry is the {what}? There could be meant: {these}. Name it: {what}=...")
+        raise ValueError(f"which entry is the {what}? Candidates: {these}. Name it: {what}=...")
     return found[0]
 
 
@@ -206,12 +206,12 @@ def _column(tensor: torch.Tensor, name: Key) -> np.ndarray:
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:
-    """Rows as bytes [n, ...]: equal is what was copied, NaN included."""
+    """Rows as bytes [n, ...]: copies are equal, NaN included."""
     return np.ascontiguousarray(array).view(np.uint8).reshape(len(array), -1)
 
 
 def _digest(rows: list[np.ndarray], i: int) -> bytes:
-    """Of row i of all `rows`."""
+    """Digest of row i of all `rows`."""
     return hashlib.blake2b(b"".join(one[i].tobytes() for one in rows), digest_size=16).digest()
 
 

@@ -24,7 +24,7 @@ def lecun_normal_(layer: nn.Linear | nn.Conv2d, bias: float = 0.0) -> nn.Linear 
 def mlp(sizes: Sequence[int], activation: Callable[[], nn.Module] = nn.ReLU) -> nn.Sequential:
     """Linear layers of `sizes` [inputs, hidden ..., outputs] with `activation` between them, none after the last.
 
-    Maps [..., inputs] to [..., outputs]; initialised as `nn.Linear` is.
+    Maps [..., inputs] to [..., outputs]; initialised like `nn.Linear`.
     """
     layers: list[nn.Module] = []
     for n_in, n_out in pairwise(sizes):
@@ -35,7 +35,7 @@ def mlp(sizes: Sequence[int], activation: Callable[[], nn.Module] = nn.ReLU) -> 
 class StackedLinear(nn.Module):
     """`members` independent linear layers as one batched matrix product: [members, batch, in] -> [members, batch, out].
 
-    Every member is initialised as `nn.Linear` is. `weight` is [members, in, out] (not transposed as in `nn.Linear`),
+    Every member is initialised like `nn.Linear`. `weight` is [members, in, out] (not transposed as in `nn.Linear`),
     `bias` is [members, 1, out].
     """
 
@@ -117,7 +117,7 @@ class NatureConv(nn.Module):
 
 
 def _side(pixels: int) -> int:
-    """Side of the last feature map for a side of the frame."""
+    """Side of the last feature map, from the side of the frame."""
     for kernel, stride in ((8, 4), (4, 2), (3, 1)):
         pixels = (pixels - kernel) // stride + 1
     return pixels

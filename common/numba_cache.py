@@ -1,4 +1,4 @@
-"""Where numba keeps compiled kernels, and when it compiles them anew."""
+"""Where numba keeps compiled kernels, and when it recompiles them."""
 
 import atexit
 import hashlib
@@ -12,10 +12,10 @@ from typing import Any
 
 
 def keep_kernels_somewhere() -> None:
-    """Set NUMBA_CACHE_DIR to a folder of this process and its children where numba could keep kernels nowhere else.
+    """Point NUMBA_CACHE_DIR at a temporary folder if numba can keep kernels nowhere else.
 
-    Numba keeps them beside the code, else in the user's cache, and raises an error when it can write neither. In the
-    folder they live as long as the process: every command compiles them again.
+    Numba keeps them beside the code, else in the user's cache, and raises an error when it can write to neither. The
+    folder serves this process and its children and is deleted at the end: every command compiles its kernels again.
     """
     if "NUMBA_CACHE_DIR" in os.environ or _writable(Path(__file__).parent / "__pycache__"):
         return
@@ -25,18 +25,18 @@ def keep_kernels_somewhere() -> None:
 
 
 def njit_calling(*modules: ModuleType, **options: Any) -> Callable[[Callable], Any]:
-    """As `njit(cache=True, **options)`, for kernels that call those of other modules.
+    """Like `njit(cache=True, **options)`, for kernels that call those of other modules.
 
-    Numba notices only a change of the file in which a kernel stands: it would go on with a copy of what the modules
-    held when the kernel was compiled.
+    Numba only notices changes to the file that holds a kernel. Without this, the kernel would go on using the other
+    modules as they were when it was compiled.
     """
-    from numba import njit  # not above: when numba is imported, it looks where it may keep kernels
+    from numba import njit  # not at the top: on import, numba looks for a place to keep kernels
 
     sources = hashlib.sha256(b"".join(Path(str(module.__file__)).read_bytes() for module in modules)).hexdigest()
 
     def decorate(function: Callable) -> Any:
         kernel = njit(cache=True, **options)(function)
-        if kernel is not function:  # as with NUMBA_DISABLE_JIT=1
+        if kernel is not function:  # they are the same with NUMBA_DISABLE_JIT=1
             index = kernel._cache._cache_file
             index._source_stamp = index._source_stamp, sources
         return kernel
@@ -45,7 +45,7 @@ def njit_calling(*modules: ModuleType, **options: Any) -> Callable[[Callable], A
 
 
 def _writable(folder: Path) -> bool:
-    """Can files be made in `folder`? Found out as numba does it: by making one."""
+    """Whether files can be created in `folder`; as numba does, find out by creating one."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()

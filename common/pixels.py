@@ -1,7 +1,7 @@
 """Symbolic pixels: keep a grid world's frame as tile codes, draw its exact picture when a batch is sampled.
 
-A 40x40 colour frame takes 4800 bytes; the 9x9 codes behind it take 81. A million transitions (two frames each) are then
-0.16 GB instead of 9.6 GB, and what the network sees is the environment's picture, pixel for pixel.
+A 40x40 colour frame takes 4800 bytes; the 9x9 codes behind it take 81. A million transitions (two frames each) then
+take 0.16 GB instead of 9.6 GB, and the network still sees the environment's picture, pixel for pixel.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ class SymbolicPixels:
         self.size = size
         self.device = torch.device(device)
         self.per_tile = tile * tile
-        # Of every output pixel: the cell it lies in, and its place within that cell's tile.
+        # For every output pixel: the cell it lies in, and its place within that cell's tile.
         self.cell = ((rows // tile)[:, None] * grid_shape[1] + columns // tile).ravel()
         self.within = ((rows % tile)[:, None] * tile + columns % tile).ravel()
         # Divided once here, not once per pixel and batch; uint8 -> float32 -> /255 gives the same bits either way.
@@ -56,5 +56,5 @@ def _draw(codes, cell, within, per_tile, colors, out):
 
 
 def _draw_tensors(codes, cell, within, per_tile, colors):
-    """What `_draw` does, in tensor operations: (batch, cells) -> (batch, pixels, 3)."""
+    """Do what `_draw` does with tensor operations: (batch, cells) -> (batch, pixels, 3)."""
     return F.embedding(codes[:, cell].long() * per_tile + within, colors)

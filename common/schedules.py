@@ -7,7 +7,7 @@ from functools import partial
 
 
 def linear(start: float, end: float, steps: float) -> Callable[[float], float]:
-    """From `start` at t <= 0 in a straight line to `end` at t >= `steps`, as a function of t (in the unit of `steps`).
+    """Return a function of t (in the unit of `steps`): linear from `start` at t <= 0 to `end` at t >= `steps`.
 
     ValueError unless `steps` > 0. The schedule can be pickled.
     """

@@ -1,6 +1,6 @@
-"""Twins: learners whose update is a kernel for the CPU, beside the literal form in PyTorch or NumPy that is to be read.
+"""Twins: learners whose update is a CPU kernel, each beside its literal form in PyTorch or NumPy, the one to read.
 
-A train script names the literal class. Which twin runs in its place is a table at the top of the script:
+A train script names the literal class. A table at its top says which twin runs instead:
 
     FAST = {SAC: FastSAC, TD3: FastTD3}
     agent = fast(SAC, FAST, device)(n_states, n_actions, device=device)
@@ -21,22 +21,22 @@ Learner = TypeVar("Learner")
 
 
 def fast(literal: type[Learner], twins: Mapping[Any, Any], device: str = "cpu") -> type[Learner]:
-    """The class to run: the twin of `literal` where the table `twins` has one and `device` is a CPU, else `literal`.
+    """Return the class to run: the twin of `literal` if `twins` has one and `device` is the CPU, else `literal`.
 
-    Leave `device` out where the twins work with networks on any device.
+    Leave `device` out if the twins work with networks on any device.
     """
     return twins.get(literal, literal) if device == "cpu" else literal
 
 
 class Twin:
-    """What twins share whose networks are views of flat vectors. Named before the literal class, whose arguments they
-    have: `class FastSAC(Twin, SAC)`. A pickled copy continues identically.
+    """Base of twins whose networks are views of flat vectors. It comes before the literal class, whose arguments the
+    twin takes: `class FastSAC(Twin, SAC)`. A pickled copy continues identically.
     """
 
     vectors: Sequence[np.ndarray]
-    """All that changes when it learns: parameters, targets, moments of Adam."""
+    """Everything that learning changes: parameters, targets, Adam's moments."""
     kept: ClassVar[tuple[str, ...]] = ("updates",)
-    """Attributes that are pickled beside them."""
+    """Attributes that are pickled with them."""
 
     def __init__(self, *arguments: Any, **settings: Any):
         """ValueError for a device other than the CPU."""
@@ -44,11 +44,11 @@ class Twin:
         if device != "cpu":
             kinds = type(self).__mro__
             literal = kinds[kinds.index(Twin) + 1].__name__
-            raise ValueError(f"{type(self).__name__} works on the CPU; for {device} there is {literal}")
+            raise ValueError(f"{type(self).__name__} works on the CPU only; for {device}, use {literal}")
         super().__init__(*arguments, **settings)
         self._arguments = arguments, settings
         self.updates = 0
-        """Adam's steps."""
+        """Number of Adam's steps."""
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: getattr(self, name) for name in self.kept}
@@ -63,7 +63,7 @@ class Twin:
 
 
 def flattened(tensors: Sequence[Tensor]) -> np.ndarray:
-    """All numbers of the tensors as one vector [p], of which the tensors are views from now on."""
+    """Return all numbers of the tensors as one vector [p] and turn the tensors into views of it."""
     flat = torch.cat([tensor.detach().flatten() for tensor in tensors])
     for tensor, part in zip(tensors, flat.split([tensor.numel() for tensor in tensors])):
         tensor.data = part.view_as(tensor)
@@ -71,8 +71,9 @@ def flattened(tensors: Sequence[Tensor]) -> np.ndarray:
 
 
 def flattened_members(stacked: StackedMLP) -> np.ndarray:
-    """All parameters of the stacked networks as one vector per member [members, p], each in the order of
-    `common.networks.mlp`: weights [out, in], where `StackedLinear` has [in, out]. They are views of it from now on.
+    """Return the stacked networks' parameters as one vector per member [members, p] and turn them into views of it.
+
+    Each vector is in the order of `common.networks.mlp`: weights [out, in], where `StackedLinear` has [in, out].
     """
     layers = [layer for layer in stacked.layers if isinstance(layer, StackedLinear)]
     parts = [part for layer in layers for part in (layer.weight.detach().transpose(1, 2), layer.bias.detach())]
@@ -85,14 +86,14 @@ def flattened_members(stacked: StackedMLP) -> np.ndarray:
 
 
 def moments(*vectors: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Adam's for vectors of these sizes, mean and square [2, p] of each: zeros at the start."""
+    """Adam's moments for vectors of these sizes: mean and square [2, p] of each, zeros at the start."""
     return tuple(np.zeros((2, vector.size), np.float32) for vector in vectors)
 
 
 def checked(values: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]], least: int = 1) -> list[np.ndarray]:
-    """The arrays as kernels, which check nothing, need them: float32 and contiguous.
+    """Return the arrays as kernels, which check nothing, need them: float32 and contiguous.
 
-    ValueError unless they have these shapes, of which the first begins with the number of transitions, `least` or more.
+    ValueError unless they have these shapes. The first shape begins with the number of transitions, at least `least`.
     """
     found = [value.shape for value in values]
     if found != list(shapes) or shapes[0][0] < least:

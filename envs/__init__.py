@@ -1,4 +1,4 @@
-"""Environments as gymnasium.Env; they know nothing of agents. Importing this package registers their ids."""
+"""Environments as gymnasium.Env; they know nothing about agents. Importing this package registers their ids."""
 
 from gymnasium import register
 

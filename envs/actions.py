@@ -1,4 +1,4 @@
-"""What `step` of every environment may be given: read and checked before anything is changed."""
+"""Checks of the actions that `step` is given, in every environment, before anything changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from envs.reset_options import shown
 
 
 def whole_number(action: Any, n: int) -> int:
-    """A discrete action as an int. ValueError unless it is a whole number from 0 to n - 1."""
+    """Return a discrete action as an int. ValueError unless it is a whole number from 0 to n - 1."""
     try:
         number = operator.index(action)
     except TypeError:
@@ -24,9 +24,9 @@ def whole_number(action: Any, n: int) -> int:
 
 
 def whole_numbers(actions: Any, n: int, count: int, what: str = "actions") -> np.ndarray:
-    """`count` discrete actions, int64 [count]. ValueError unless they are so many whole numbers from 0 to n - 1.
+    """Return `count` discrete actions, int64 [count]. ValueError unless they are `count` whole numbers from 0 to n - 1.
 
-    what: they are called in the error.
+    what: their name in the error.
     """
     numbers = np.asarray(actions)
     whole = numbers.shape == (count,) and (numbers.dtype.kind in "iu" or not count)
@@ -37,10 +37,10 @@ def whole_numbers(actions: Any, n: int, count: int, what: str = "actions") -> np
 
 
 def finite_numbers(action: Any, n: int) -> np.ndarray:
-    """A continuous action, float64 [n]: a copy, or `action` itself. ValueError unless it is n finite numbers."""
+    """Return a continuous action, float64 [n]: a copy, or `action` itself. ValueError unless it is n finite numbers."""
     try:
         numbers = np.asarray(action, np.float64)
-        # of three numbers, a list can be asked in a tenth of the time that NumPy takes
+        # for three numbers, checking a list takes a tenth of NumPy's time
         if numbers.shape == (n,) and all(map(math.isfinite, numbers.tolist())):
             return numbers
     except (TypeError, ValueError):
@@ -49,7 +49,7 @@ def finite_numbers(action: Any, n: int) -> np.ndarray:
 
 
 def finite_rows(actions: Any, count: int, n: int) -> np.ndarray:
-    """`count` continuous actions, float64 [count, n], as `finite_numbers`."""
+    """Return `count` continuous actions, float64 [count, n]; see `finite_numbers`."""
     try:
         numbers = np.asarray(actions, np.float64)
         if numbers.shape == (count, n) and _finite(numbers):
@@ -61,7 +61,7 @@ def finite_rows(actions: Any, count: int, n: int) -> np.ndarray:
 
 @njit(cache=True)
 def _within(numbers, n):
-    """Are all of them 0 to n - 1? In NumPy this would cost as much as a step of games side by side."""
+    """Whether all of them are 0 to n - 1. In NumPy, this would cost as much as a step of games side by side."""
     for number in numbers:
         if number < 0 or number >= n:
             return False

@@ -1,4 +1,4 @@
-"""Atari games as agents learn them since DQN: every fourth frame, grey, 84 x 84 pixels, a life at a time.
+"""Atari games as agents have learnt them since DQN: every fourth frame, grey, 84 x 84 pixels, a life at a time.
 
     import gymnasium
     env = gymnasium.make("envs:Atari-v0", game="MsPacman")
@@ -6,10 +6,10 @@
 
 The steps from the emulator to the agent are those of the data-efficient Rainbow (van Hasselt et al., "When to use
 parametric models in reinforcement learning?", 2019), on which "Learning to sample with local and global contexts in
-experience replay buffers" (Oh et al., 2021) builds. gymnasium's own wrapper for Atari takes other ones: it pools before
-it resizes, resizes by area, and starts a new game after a lost life.
+experience replay buffers" (Oh et al., 2021) builds. gymnasium's own wrapper for Atari differs: it pools before it
+resizes, resizes by area, and starts a new game after a lost life.
 
-One step hands out one new frame. Agents see the last four of an episode; a memory need keep each once.
+Each step returns one new frame. Agents see the last four of an episode; a memory need only keep each once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from envs.reset_options import check_names
 try:
     import ale_py
     from ale_py import roms
-except ImportError:  # said when a game is asked for: everything else works without
+except ImportError:  # reported when a game is asked for: everything else works without it
     ale_py = roms = None  # type: ignore[assignment]
 
 SIZE = 84
@@ -36,17 +36,17 @@ SIZE = 84
 REPEAT = 4
 """Emulator frames per step. The emulator makes 60 of them per second."""
 MAX_NOOPS = 29
-"""A new game begins with so many emulator frames without an action, or fewer. All other chance is the game's own, and
-that is a function of what was played before: also of earlier games, whose traces in memory a reset does not erase."""
+"""A new game begins with up to this many emulator frames without an action. All other chance is the game's own, a
+function of what was played before, even in earlier games, whose traces in memory a reset does not erase."""
 MAX_FRAMES = 108_000
-"""Emulator frames after which a game is broken off: half an hour."""
+"""Emulator frames after which a game is cut off: half an hour."""
 FRESH = 100_000
-"""A game that begins after more emulator frames than these gets a new emulator: see `Atari.__getstate__`."""
+"""A game that begins after more emulator frames than this gets a new emulator: see `Atari.__getstate__`."""
 NOOP, RESET = 0, 255
-"""ALE's number of the action that does nothing, and ours, in the record of what was played, of a new game."""
+"""ALE's number for the action that does nothing, and our own for a new game in the record of what was played."""
 
 RELEASE = "ale-py>=0.12.1"
-"""The first one that ships the games."""
+"""The first release that ships the games."""
 NOT_FOR_ONE = ("combat", "joust", "maze_craze", "warlords")
 """Games that ALE ships but cannot run with a single player."""
 GAMES = {
@@ -54,21 +54,21 @@ GAMES = {
     for rom in sorted(roms.get_all_rom_ids() if roms else ())
     if rom not in NOT_FOR_ONE
 }
-"""The name of every game, such as MsPacman, and ALE's own name of it, such as ms_pacman."""
+"""The name of every game, such as MsPacman -> ALE's name for it, such as ms_pacman."""
 
 
 class Atari(gymnasium.Env):
     """One game, with the actions that have an effect in it and without "sticky" actions.
 
-    Observation: uint8 [84, 84], the pixelwise maximum of the last two of the four emulator frames of a step, each made
-    grey and resized before; of the last one alone where the game stops earlier, and after a reset. Reward: the sum of
-    the game's own over the four frames, not clipped. `info["lives"]`: lives left; some games always show 0.
+    Observation: uint8 [84, 84], the pixelwise maximum of the last two of a step's four emulator frames, each first made
+    grey and resized; only the last one if the game stops earlier, and after a reset. Reward: the sum of the game's own
+    over the four frames, not clipped. `info["lives"]`: lives left; some games always show 0.
 
     `terminated`: the game is over; or, with `training`, a life is lost and others are left (`info["life_lost"]`). Then
-    the next `reset` goes on with the same game after one frame without an action. Any other `reset`, and any with a
-    seed, starts a new game. `truncated`: the limit of `max_frames` is reached, and the step did not terminate.
+    the next `reset` continues the same game after one frame without an action. Any other `reset`, and any with a seed,
+    starts a new game. `truncated`: the limit of `max_frames` is reached, and the step did not terminate.
 
-    A pickled copy goes on exactly as the original, also in the middle of a game.
+    A pickled copy continues exactly like the original, even in the middle of a game.
     """
 
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 60 // REPEAT}
@@ -76,7 +76,7 @@ class Atari(gymnasium.Env):
     def __init__(
         self, game: str, *, training: bool = True, max_frames: int = MAX_FRAMES, render_mode: str | None = None
     ):
-        """game: a key of `GAMES`. max_frames: per game, at least 1. ValueError for anything else, or without ROM."""
+        """game: a key of `GAMES`. max_frames: per game, at least 1. ValueError for anything else, or without a ROM."""
         if ale_py is None:
             raise ValueError(f'Atari games need ale-py, which is not installed: pip install "{RELEASE}"')
         if game not in GAMES:
@@ -94,7 +94,7 @@ class Atari(gymnasium.Env):
         self.action_space = spaces.Discrete(len(self._actions))
 
     def _load(self) -> None:
-        """A new emulator with the game in it. ALE takes notice of a seed or setting only when it loads a game."""
+        """Load the game into a new emulator: ALE notices a seed or setting only when it loads a game."""
         try:
             rom = roms.get_rom_path(GAMES[self.game])
         except OSError:  # there is none, or it is damaged
@@ -139,14 +139,14 @@ class Atari(gymnasium.Env):
         reward, seen, stops = 0.0, 0, False
         for frame in range(REPEAT):
             reward += self._act(self._actions[action])
-            stops = self.ale.game_over()  # or broken off
+            stops = self.ale.game_over()  # or cut off
             if stops or frame >= REPEAT - 2:
                 self.ale.getScreenGrayscale(self._screens[seen])
                 seen += 1
             if stops:
                 break
         game_over, lives = self.ale.game_over(with_truncation=False), self.ale.lives()
-        # Lives above 0 only: some games show none at first, and the last one's loss is the game's end.
+        # Only lives above 0: some games show none at first, and losing the last one ends the game.
         life_lost = self.training and not game_over and 0 < lives < self._lives
         self._lives, self._goes_on = lives, life_lost and not stops
         terminated = game_over or life_lost
@@ -154,7 +154,7 @@ class Atari(gymnasium.Env):
         return self._frame(seen), reward, terminated, stops and not terminated, info
 
     def _act(self, action: int) -> int:
-        """One emulator frame, or a new game with RESET: the reward."""
+        """Play one emulator frame, or start a new game with RESET; return the reward."""
         self._played.append(action)
         if action == RESET:
             self.ale.reset_game()
@@ -162,7 +162,7 @@ class Atari(gymnasium.Env):
         return self.ale.act(action)
 
     def _frame(self, seen: int) -> np.ndarray:
-        """What the agent sees of the first `seen` of the kept screens: uint8 [84, 84]."""
+        """What the agent sees of the first `seen` screens kept: uint8 [84, 84]."""
         out = np.empty((SIZE, SIZE), np.uint8)
         _shrink(self._screens[:seen], self._rows, self._columns, out)
         return out
@@ -172,26 +172,26 @@ class Atari(gymnasium.Env):
         return self.ale.getScreenRGB() if self.render_mode == "rgb_array" else None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the emulator: `__setstate__` plays again what was played in it, frame by frame.
+        """Everything but the emulator: `__setstate__` replays what was played in it, frame by frame.
 
-        ALE can save an emulator's state, but not all of it: in ale-py 0.12.1, Qbert goes on differently from a saved
-        state, and in the end writes outside its memory. Playing 100,000 frames again takes about 6 seconds.
+        ALE can save an emulator's state, but not all of it: in ale-py 0.12.1, Qbert continues differently from a saved
+        state, and in the end writes outside its memory. Replaying 100,000 frames takes about 6 seconds.
         """
         return {name: value for name, value in self.__dict__.items() if name not in ("ale", "_screens")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._played = bytearray()  # the original's own is not to be touched
+        self._played = bytearray()  # leave the original's alone
         self._load()
         for action in state["_played"]:
             self._act(action)
 
 
 def neighbours(pixels: int) -> np.ndarray:
-    """Where the 84 pixels of a shrunken line lie on one of so many pixels: int64 [2, 84].
+    """Where the 84 pixels of a shrunken line lie on a line of `pixels`: int64 [2, 84].
 
     Row 0: the source pixel to the left. Row 1: how far beyond its centre, in 1 / 168 of a source pixel. Pixel i of 84
-    has its centre at (i + 1/2) pixels / 84 - 1/2, which is a whole number of these, so that nothing is rounded.
+    has its centre at (i + 1/2) pixels / 84 - 1/2, a whole number of these units, so nothing is rounded.
     """
     position = (2 * np.arange(SIZE) + 1) * pixels - SIZE
     return np.stack(np.divmod(position, 2 * SIZE))
@@ -199,7 +199,7 @@ def neighbours(pixels: int) -> np.ndarray:
 
 @njit(cache=True)
 def _shrink(screens, rows, columns, out):
-    """The maximum of the screens [n, height, width], each resized by bilinear interpolation, into out [84, 84].
+    """Write the maximum of the screens [n, height, width], each resized bilinearly, into out [84, 84].
 
     Whole numbers throughout: one unit is 1 / 168 in each direction, and only the result is rounded (halves up).
     """

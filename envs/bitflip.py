@@ -1,4 +1,4 @@
-"""Bit flipping: change one string of bits into another, one bit at a time; with a useless way out if asked for.
+"""Bit flipping: change one string of bits into another, one bit at a time; optionally with a useless way out.
 
     import gymnasium
     env = gymnasium.make("envs:BitFlip-v0", n=10, quit="timeout")
@@ -10,9 +10,9 @@ they are and ends the game, and call it useless. Whether it is depends on what e
 * ``quit="terminal"``: the game is over in the sense of a terminal state, after which nothing is paid. Giving up then
   costs exactly 1, while reaching a goal d flips away costs 1 + gamma + ... + gamma^(d - 2). Giving up is *optimal*
   wherever more than two bits are wrong, and as good as flipping where two are.
-* ``quit="timeout"``: the game stops as it does when the time is over, without a terminal state (``truncated``), so that
-  a learner goes on to count on the value of the unchanged state: Q*(s, quit, g) = -1 + gamma V*(s, g). That is a wasted
-  step, worse than the best flip everywhere. This is the reading in which the action is useless.
+* ``quit="timeout"``: the game stops as it does when time is up, without a terminal state (``truncated``), so a learner
+  still counts on the value of the unchanged state: Q*(s, quit, g) = -1 + gamma V*(s, g). That is a wasted step, worse
+  than the best flip everywhere. In this reading, the action is useless.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CELL = 24
 
 
 class BitFlip(gymnasium.Env):
-    """n bits to be turned into n others. Start and goal are uniformly random, but never equal.
+    """Turn n bits into n others. Start and goal are uniformly random, but never equal.
 
     Observation: a dict of `observation` and `achieved_goal` (both the bits) and `desired_goal`, float32 (n,), 0 or 1.
     Action i < n flips bit i; with `quit`, action n leaves the bits alone and ends the game. Reward: 0 for a step that
@@ -50,7 +50,7 @@ class BitFlip(gymnasium.Env):
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 4}
 
     def __init__(self, n: int = 10, quit: Quit | None = None, render_mode: str | None = None):
-        """n: bits, at least 1. quit: None for the plain task. ValueError for anything else."""
+        """n: number of bits, at least 1. quit: None for the plain task. ValueError for anything else."""
         _check(n, quit)
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise ValueError(f"render_mode must be one of {self.metadata['render_modes']}, not {render_mode!r}")
@@ -97,7 +97,7 @@ class BitFlip(gymnasium.Env):
         return {"observation": self.bits.copy(), "achieved_goal": self.bits.copy(), "desired_goal": self.goal.copy()}
 
     def render(self):
-        """Bits above, goal below, a one is dark, what differs is framed: uint8 [2 CELL, n CELL, 3], or a window."""
+        """Draw bits above, goal below, ones dark, differences framed: uint8 [2 CELL, n CELL, 3], or in a window."""
         if self.render_mode is None:
             return None
         picture = np.full((2 * CELL, CELL * self.n, 3), 255, np.uint8)
@@ -116,7 +116,7 @@ class BitFlip(gymnasium.Env):
 
 
 class BitFlipBox(BitFlip):
-    """`BitFlip` for agents with continuous actions: the largest of the numbers [-1, 1] decides which action it is."""
+    """`BitFlip` for agents with continuous actions: the largest of the numbers in [-1, 1] selects the action."""
 
     def __init__(self, n: int = 10, quit: Quit | None = None, render_mode: str | None = None):
         super().__init__(n, quit, render_mode)
@@ -130,17 +130,17 @@ class BitFlipBox(BitFlip):
 
 
 def exact_q(n: int, gamma: float, quit: Quit | None = None) -> np.ndarray:
-    """Q* without time limit by the number of wrong bits, float64 [n + 1, 3], columns RIGHT, WRONG and QUIT.
+    """Q* without a time limit by the number of wrong bits, float64 [n + 1, 3], columns RIGHT, WRONG and QUIT.
 
-    NaN where there is no such action. By symmetry, nothing else about bits and goal matters. Row 0 is the state that is
-    terminal because it is the goal; no action is taken there: all NaN. Value iteration from 0, in which the value of a
-    state d flips away from the goal is exact from the d-th sweep on. ValueError for bad arguments.
+    NaN where there is no such action. By symmetry, nothing else about bits and goal matters. Row 0 is the goal itself,
+    a terminal state where no action is taken: all NaN. Computed by value iteration from 0; the value of a state d flips
+    away from the goal is exact from the d-th sweep on. ValueError for bad arguments.
     """
     _check(n, quit)
     if not 0 < gamma < 1:
         raise ValueError(f"gamma must lie in (0, 1), not {gamma}")
     q = np.full((n + 1, 3), np.nan)
-    value = np.zeros(n + 1)  # of being d flips away
+    value = np.zeros(n + 1)  # of states d flips away
     for _ in range(n + 1):
         q[1:, RIGHT] = np.where(np.arange(n) == 0, 0.0, -1.0) + gamma * value[:-1]
         q[1:-1, WRONG] = -1.0 + gamma * value[2:]

@@ -1,4 +1,4 @@
-"""The circular track: a way round a crescent, on which the distance to the goal misleads at once.
+"""The circular track: a path around a crescent, on which the distance to the goal misleads from the start.
 
     import gymnasium
     env = gymnasium.make("envs:CircularTrack-v0")
@@ -7,7 +7,7 @@ The task is that of Trott et al., "Keeping your distance: solving sparse reward 
 rewards" (2019), Figs. 1 and 2. The track is a circle whose lower half is folded up towards the goal at its top. An
 agent starts in the middle of the fold: near the goal as the crow flies, and half a lap away from it along the track.
 Whichever way it sets out, the distance first grows. The paper prints neither the track's formula nor sizes; the
-constants here are our own, chosen after its picture.
+constants here are our own, chosen to match its picture.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FOLD = 1.4
 GOAL = math.pi / 2
 """Phase of the goal: the top, at (0, 1)."""
 LOCAL_OPTIMUM = 3 * math.pi / 2
-"""Phase at which the distance to the goal is least, but for the goal's surroundings: (0, 0.4). Agents start there."""
+"""Phase where the distance to the goal is least, outside the goal's surroundings: (0, 0.4). Agents start there."""
 
 SIZE, FINER = 400, 4
 """Width and height of a picture in pixels, and how many times finer it is drawn before edges are smoothed."""
@@ -42,7 +42,7 @@ def position(phase: np.ndarray) -> np.ndarray:
 class CircularTrack(GoalTask):
     """Move along the track, by at most a radian per step and for 5 steps; the goal is half a lap, pi radians, away.
 
-    State: the phase, float64 [1]; it goes on beyond 2 pi, and below 0. Observation and goal: x and y, float32 [2].
+    State: the phase, float64 [1]; it continues beyond 2 pi and below 0. Observation and goal: x and y, float32 [2].
     Start and goal are always the same. There is no noise.
     """
 
@@ -72,7 +72,7 @@ class CircularTrack(GoalTask):
         return np.linalg.norm(np.subtract(a, b, dtype=np.float64), axis=-1)
 
     def check(self, state: np.ndarray) -> None:
-        """Every phase is one."""
+        """Every phase is a valid state."""
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         low, high = np.array([-1.0, -0.2], np.float32), np.array([1.0, 1.0], np.float32)
@@ -80,7 +80,7 @@ class CircularTrack(GoalTask):
 
     def picture(self, state: np.ndarray, goal: np.ndarray) -> np.ndarray:
         """Grey: the track. Green: where the goal counts as met. Black cross: the local optimum. Blue: the agent."""
-        import pygame  # which training needs not load
+        import pygame  # not needed for training
 
         scale = SIZE * FINER / SIDE
 

@@ -5,8 +5,8 @@
     envs = fetch.FetchVector(env, 16)      # 16 episodes of it in lock-step
 
 A robot's gripper reaches a place (FetchReach), or brings an object to one (FetchPush, FetchPickAndPlace, FetchSlide).
-Tasks, meshes and numbers are the package's (MIT licence, https://robotics.farama.org/envs/fetch); nothing is changed
-but one comparison (`prepare`).
+Tasks, meshes and numbers are the package's (MIT licence, https://robotics.farama.org/envs/fetch), unchanged except for
+one comparison (`prepare`).
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def prepare() -> None:
     """Make the tasks of gymnasium-robotics known to gymnasium, and fit for MuJoCo 4. ModuleNotFoundError without it.
 
     From MuJoCo 3.12 on, `model.jnt_type[i]` is a NumPy integer. It equals a member of `mjtJoint` on its right, but is
-    in no tuple of them, which the package asserts of joints in four places: every task stops there. What it sees of
-    `mjtJoint` are therefore plain numbers from now on.
+    in no tuple of them. The package asserts just that of joints, in four places, and every task stops there. So from
+    now on it sees plain numbers in place of `mjtJoint`'s members.
     """
     try:
-        with contextlib.redirect_stderr(io.StringIO()):  # it warns of its tasks for hands
+        with contextlib.redirect_stderr(io.StringIO()):  # it warns about its hand tasks
             import gymnasium_robotics
     except ModuleNotFoundError as error:
         if error.name != "gymnasium_robotics":
@@ -51,7 +51,7 @@ def prepare() -> None:
 
 
 class _Mujoco:
-    """The module `mujoco` whose `mjtJoint` has plain numbers."""
+    """The module `mujoco`, with plain numbers in `mjtJoint`."""
 
     def __init__(self, module: Any):
         self._module = module
@@ -73,23 +73,23 @@ def is_fetch(env: gymnasium.Env) -> bool:
 
 
 class FetchVector(VectorEnv):
-    """`num_envs` = n episodes of one task, each with a random stream of its own: bit for bit those of the task itself.
+    """`num_envs` = n episodes of one task, each with its own random stream: bit for bit those of the task itself.
 
-    They share one model, nothing is looked up by name or computed twice, and what is observed is computed for all at
-    once: a step costs 1.07 times its physics, the package's own 1.5 times.
+    They share one model, nothing is looked up by name or computed twice, and observations are computed for all at once:
+    a step costs 1.07 times its physics, the package's own 1.5 times.
 
     Observation: a dict of `observation` [n, 10 or 25], `achieved_goal` and `desired_goal` [n, 3], float64; rewards [n]:
     0 within 5 cm of the goal, else -1; `info["is_success"]` [n]. Episodes never terminate, and all are truncated at the
-    same step; a further one is an error (ResetNeeded).
+    same step; a further step is an error (ResetNeeded).
 
-    `reset(seed=...)` takes a number (episode i gets seed + i), a list of n seeds, where None goes on with the episode's
+    `reset(seed=...)` takes a number (episode i gets seed + i), a list of n seeds, where None continues the episode's
     stream, or None for all.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.DISABLED, "render_modes": []}
 
     def __init__(self, env: gymnasium.Env, num_envs: int = 1):
-        """env: the task, from `make`. It plays the episodes in turn; do not use it beside. ValueError for n < 1."""
+        """env: the task, from `make`. It plays the episodes in turn; do not use it meanwhile. ValueError for n < 1."""
         if num_envs < 1:
             raise ValueError(f"num_envs must be at least 1, not {num_envs}")
         import mujoco
@@ -132,7 +132,7 @@ class FetchVector(VectorEnv):
         if actions.shape != self.action_space.shape:
             raise ValueError(f"actions must have shape {self.action_space.shape}, not {actions.shape}")
         if self.elapsed >= self.max_episode_steps or not self.streams:
-            raise ResetNeeded("reset comes before the first step, and after the last one of an episode")
+            raise ResetNeeded("call reset() before the first step, and after the last one of an episode")
         actions = np.clip(actions, self.task.action_space.low, self.task.action_space.high)
         self._move(actions)
         self.elapsed += 1
@@ -160,7 +160,7 @@ class FetchVector(VectorEnv):
                 mujoco.mj_comPos(model, data)
 
     def _observed(self) -> dict[str, np.ndarray]:
-        """As the task's `_get_obs`, for all episodes."""
+        """Do what the task's `_get_obs` does, for all episodes."""
         import mujoco
 
         model, n, sites = self.task.model, self.num_envs, len(self._sites)
@@ -189,6 +189,6 @@ class FetchVector(VectorEnv):
         return {"observation": observation, "achieved_goal": places[-1].copy(), "desired_goal": self.goals.copy()}
 
     def _info(self, seen: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """As gymnasium's own vector environments have it: a value for each episode, and which episodes have one."""
+        """As in gymnasium's own vector environments: a value for each episode, and which episodes have one."""
         success = self.task._is_success(seen["achieved_goal"], self.goals)
         return {"is_success": success, "_is_success": np.ones(self.num_envs, bool)}

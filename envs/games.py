@@ -1,4 +1,4 @@
-"""Games of one world side by side: an evaluation steps all that still run in one call."""
+"""Games of one world side by side: an evaluation steps all that are still running in one call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from envs.actions import whole_numbers
 class Games:
     """`n` games that have begun, on the levels of `n` seeds: what `side_by_side` of MiniGrid and Sokoban returns.
 
-    Each goes on exactly as an environment that was reset with its seed. It has no next episode.
+    Each continues exactly like an environment that was reset with its seed. There is no next episode.
     """
 
     def __init__(
@@ -24,16 +24,16 @@ class Games:
         chance: float = 0.0,
         generators: Sequence[np.random.Generator] = (),
     ):
-        """step_all: the world's kernel, and `states` what it keeps of each game beside the codes. chance: that one of
-        the `n_actions` is drawn, by the game's own generator, and carried out instead of what was asked for."""
+        """step_all: the world's kernel; states: what it keeps of each game besides the codes. chance: probability that
+        the game's own generator draws one of the `n_actions`, which is then carried out instead of the given one."""
         self.codes = codes
-        """uint8 (n, rows, columns), the codes of each game's tiles as they are now: a view, which steps change."""
+        """uint8 (n, rows, columns), the current codes of each game's tiles: a view, which steps change."""
         self.n_actions = n_actions
         self._states, self._step_all, self._chance, self._generators = states, step_all, chance, generators
 
     def step(self, running: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """One action, int64 (m,), in each of the games with the numbers `running`, int64 (m,), all of them different:
-        rewards float64, whether the game has ended, terminated or truncated, and info["success"], both bool (m,)."""
+        """Take one action, int64 (m,), in each of the games with the numbers `running`, int64 (m,), all different.
+        Return the rewards, float64 (m,), whether each game has ended, and its info["success"], both bool (m,)."""
         running = whole_numbers(running, len(self.codes), len(running), "games")
         actions = whole_numbers(actions, self.n_actions, len(running))
         if self._chance:

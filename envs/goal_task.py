@@ -1,7 +1,7 @@
-"""Goal-reaching tasks twice over: as functions of n states at once, and as a gymnasium environment of one.
+"""Goal-reaching tasks in two forms: functions of n states at once, and a gymnasium environment of one.
 
-A :class:`GoalTask` remembers nothing between calls: a state is an array, and a step is a function of it. All rollouts
-of an update can therefore be played in lock-step, and two that share a start simply begin with the same array.
+A :class:`GoalTask` remembers nothing between calls: a state is an array, and a step is a function of it. So all
+rollouts of an update can be played in lock-step, and two that share a start simply begin with the same array.
 :class:`GoalEnv` plays one episode of any such task through gymnasium's interface.
 """
 
@@ -18,17 +18,17 @@ from envs.window import Window
 
 
 class GoalTask:
-    """What every task says of itself and can do; n states at once, each the row of an array.
+    """Base of all tasks. They handle n states at once, each a row of an array.
 
-    Random numbers come from the generator that a function is given. A task with the same arguments is the same task.
+    Random numbers come from the generator passed to a function. Tasks with the same arguments are the same.
     """
 
     observation_shape: tuple[int, ...]
-    """Of one observation: (d,), or (planes, height, width)."""
+    """Shape of one observation: (d,), or (planes, height, width)."""
     goal_shape: tuple[int, ...]
-    """Of one goal: observations and goals have the same number of dimensions, and can be joined along the first."""
+    """Shape of one goal. Observations and goals have as many dimensions, and can be joined along the first."""
     n_actions: int
-    """Continuous: numbers per action. Discrete: different actions."""
+    """Continuous: numbers per action. Discrete: number of actions."""
     action_range: float | None
     """Continuous actions lie in [-action_range, action_range]; None: actions are discrete, 0 to n_actions - 1."""
     tolerance: float
@@ -36,7 +36,7 @@ class GoalTask:
     max_steps: int
     """T: steps per episode."""
     interval: int = 1
-    """Steps of the world per step: more than one where a step is a decision that others carry out."""
+    """Steps of the world per step: more than one if a step is a decision that others carry out."""
 
     def starts(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """n start states [n, ...]."""
@@ -47,7 +47,7 @@ class GoalTask:
         raise NotImplementedError
 
     def step(self, states: np.ndarray, actions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """The states [n, ...] after one step; `states` is not changed. Actions: float [n, n_actions] or int [n]."""
+        """Return the states [n, ...] after one step; `states` stays. Actions: float [n, n_actions] or int [n]."""
         raise NotImplementedError
 
     def observe(self, states: np.ndarray) -> np.ndarray:
@@ -67,7 +67,7 @@ class GoalTask:
         return None
 
     def picture(self, state: np.ndarray, goal: np.ndarray) -> np.ndarray:
-        """One state and its goal, uint8 [height, width, 3]."""
+        """Draw one state and its goal, uint8 [height, width, 3]."""
         raise NotImplementedError
 
     def success(self, achieved: np.ndarray, goals: np.ndarray) -> np.ndarray:
@@ -79,23 +79,23 @@ class GoalTask:
         return True
 
     def check(self, state: np.ndarray) -> None:
-        """ValueError for a state, finite numbers of the right shape and type, that no episode can begin with."""
+        """ValueError if no episode can begin with this state, finite numbers of the right shape and type."""
         low, high, _, _ = self.bounds()
         seen = self.observe(state[None])[0]
         for number, least, most in zip(seen.flat, low.flat, high.flat):
             if not least <= number <= most:
-                raise ValueError(f"the state {shown(state.tolist())} has {number} where {least} to {most} is right")
+                raise ValueError(f"the state {shown(state.tolist())} has {number}, which must lie in [{least}, {most}]")
 
     def check_goal(self, goal: np.ndarray) -> None:
         """ValueError for a goal float32 [*goal_shape] that no state meets."""
         _, _, low, high = self.bounds()
         if not ((goal >= low) & (goal <= high)).all():
-            raise ValueError(f"the goal {shown(goal.tolist())} lies outside of {shown(spaces.Box(low, high))}")
+            raise ValueError(f"the goal {shown(goal.tolist())} lies outside {shown(spaces.Box(low, high))}")
         if not self.contains(goal):
             raise ValueError(f"no state meets the goal {shown(goal.tolist())}")
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Smallest and largest observation, smallest and largest goal, float32: what gymnasium wants to know."""
+        """Smallest and largest observation, smallest and largest goal, float32, for gymnasium's spaces."""
         raise NotImplementedError
 
 
@@ -104,7 +104,7 @@ class GoalEnv(gymnasium.Env):
 
     Observation: a dict of `observation`, `achieved_goal` and `desired_goal`, float32. Reward: 1 for the step that
     reaches the goal, else 0. The episode terminates at success and is truncated after `task.max_steps` steps.
-    `info["is_success"]` says whether the goal is reached; `info["legal"]` which actions are legal, where not all are.
+    `info["is_success"]` says whether the goal is reached; `info["legal"]` which actions are legal, if not all are.
 
     `reset(options=...)` takes `state` (of the task) and `goal`.
     """
@@ -142,7 +142,7 @@ class GoalEnv(gymnasium.Env):
         if "goal" in options:
             asked["goal"] = asked_array("goal", options["goal"], (self.task.goal_shape,), np.float32)
             self.task.check_goal(asked["goal"])
-        super().reset(seed=seed)  # until here nothing has changed, after it nothing can be wrong
+        super().reset(seed=seed)  # nothing changes before this line, nothing fails after it
         state, goal = self.task.starts(1, self.np_random)[0], self.task.goals(1, self.np_random)[0]
         self.state, self.goal = asked.get("state", state), asked.get("goal", goal)
         self.steps = 0
@@ -154,7 +154,7 @@ class GoalEnv(gymnasium.Env):
         if self.state is None:
             raise RuntimeError("call reset() before step()")
         if not self.action_space.contains(action):
-            raise ValueError(f"{action!r} is no action of {self.action_space}")
+            raise ValueError(f"{action!r} is not an action of {self.action_space}")
         self.state = self.task.step(self.state[None], np.asarray(action)[None], self.np_random)[0]
         self.steps += 1
         observation = self._observe()
@@ -181,7 +181,7 @@ class GoalEnv(gymnasium.Env):
         return {"is_success": success} | ({} if legal is None else {"legal": legal[0]})
 
     def render(self):
-        """The task's picture of the state ("rgb_array"), or shown in a window ("human")."""
+        """Return the task's picture of the state ("rgb_array"), or show it in a window ("human")."""
         if self.render_mode is None or self.state is None:
             return None
         picture = self.task.picture(self.state, self.goal)

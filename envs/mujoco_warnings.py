@@ -1,4 +1,4 @@
-"""What MuJoCo says about models of gymnasium that asks nothing of whoever trains on them."""
+"""Silence what MuJoCo says about gymnasium's models that users need not act on."""
 
 import sys
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ MASSES = "compiler attribute 'settotalmass' is deprecated"
 
 @contextmanager
 def quiet_masses(name: str) -> Iterator[None]:
-    """For the time in which gymnasium makes the task `name`: HalfCheetah's file states its mass in a way that MuJoCo is
-    going to drop, which it would say for every environment that is made, on stdout. All else that it says is said, on
+    """Silence a warning while gymnasium makes the task `name`: HalfCheetah's file states its mass in a way that MuJoCo
+    is going to drop, and MuJoCo says so on stdout for every environment made. Its other warnings still appear, on
     stderr."""
     if not name.startswith("HalfCheetah"):
         yield
         return
-    import mujoco  # which most tasks need not load
+    import mujoco  # most tasks do without
 
     before = mujoco.get_mju_user_warning()
 

@@ -49,7 +49,7 @@ class NChain(gym.Env):
         return self._state, float(terminated), terminated, truncated, {}
 
     def render(self):
-        """The chain as circles, the goal green, the agent orange: uint8 ``(32, 32 n, 3)``."""
+        """Draw the chain as circles, the goal green, the agent orange: uint8 ``(32, 32 n, 3)``."""
         if self.render_mode is None:
             return None
         y, x = np.mgrid[:CELL, : CELL * self.n]
@@ -65,7 +65,7 @@ class NChain(gym.Env):
 
 
 def optimal_q(n: int, gamma: float) -> np.ndarray:
-    """Q* of the chain without time limit, float64 ``(n, 2)``; the row of the terminal state is 0.
+    """Q* of the chain without a time limit, float64 ``(n, 2)``; the row of the terminal state is 0.
 
     Going forward with d steps left earns gamma^(d-1); going backward costs that step and one more to make up for it.
     """

@@ -5,9 +5,9 @@
     env = gymnasium.make("envs:PixelGrid-v0", size=7, max_steps=25)
 
 The task is that of Trott et al., "Keeping your distance: solving sparse reward tasks using self-balancing shaped
-rewards" (2019), Sec. 4 and App. F, "2D bit flipping task". No step ever has to lead away from the goal, and still the
+rewards" (2019), Sec. 4 and App. F, "2D bit flipping task". No step ever has to lead away from the goal, and yet the
 distance to it misleads a learner: nearly all pixels of a goal are off, so almost any toggle of a beginner increases the
-distance, and what a beginner learns first is never to toggle.
+distance, and the first thing a beginner learns is never to toggle.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from envs.goal_task import GoalEnv, GoalTask
 TOGGLE = 4
 """The action that switches the pixel at the location."""
 SHIFTS = np.array([(action % 3 - 1, action // 3 - 1) for action in range(9)])
-"""[9, 2]: rows and columns that each action moves by; those of a chess king, and none for TOGGLE."""
+"""[9, 2]: rows and columns that each action moves by, like a chess king; none for TOGGLE."""
 STEPS_PER_STROKE = 6
-"""An episode has so many steps for each time that the drawing of its goal toggles a pixel."""
+"""Steps in an episode for each toggle in the drawing of its goal."""
 STEPS_PER_LINE = 10
-"""The drawing of a goal turns after fewer toggles than an episode has tens of steps: after 1 to 4 where it has 50, and
-after every one where it has 25."""
+"""The drawing of a goal turns after fewer toggles than an episode has tens of steps: after 1 to 4 in 50 steps, after
+every one in 25."""
 SMALLEST, LARGEST = 5, 256
 """Sizes: a small grid has no room for convolutions, and a location must fit into two bytes."""
 OFF, ON, WRONG, AGENT = (235, 235, 235), (60, 60, 60), (213, 94, 0), (0, 114, 178)
@@ -46,7 +46,7 @@ class PixelGrid(GoalTask):
     tolerance = 0.0
 
     def __init__(self, size: int = 13, max_steps: int = 50):
-        """ValueError for a size that cannot be, and for fewer steps than the drawing of a goal needs."""
+        """ValueError for an impossible size, or fewer steps than the drawing of a goal needs."""
         if not SMALLEST <= size <= LARGEST:
             raise ValueError(f"size, the side of the grid, must be {SMALLEST} to {LARGEST}, not {size}")
         if max_steps < STEPS_PER_STROKE:
@@ -63,17 +63,17 @@ class PixelGrid(GoalTask):
         return states
 
     def goals(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """n drawings float32 [n, 1, size, size], none of them empty: that goal would be met before the first step."""
+        """n drawings float32 [n, 1, size, size], none empty: such a goal would be met before the first step."""
         goals = self._drawings(n, rng)
         while len(empty := np.flatnonzero(~goals.any(axis=(1, 2, 3)))):
             goals[empty] = self._drawings(len(empty), rng)
         return goals
 
     def _drawings(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """What n walkers leave behind that move, toggle, move, toggle, ... in lines: float32 [n, 1, size, size].
+        """Drawings by n walkers that move, toggle, move, toggle, ... in lines: float32 [n, 1, size, size].
 
-        Lines meet the border, where a straight one toggles the same pixel on and off and a diagonal one goes on along
-        it, and they cross: many drawings have fewer pixels than strokes, by an even number.
+        Lines cross. At the border, a straight one toggles the same pixel on and off, and a diagonal one continues along
+        it. So many drawings have fewer pixels than strokes, by an even number.
         """
         every = np.arange(n)
         drawings = np.zeros((n, *self.goal_shape), np.float32)
@@ -83,7 +83,7 @@ class PixelGrid(GoalTask):
             turns = np.flatnonzero(line == 0)
             row, column = location[turns].T
             allowed = self._legal[row, column] & (np.arange(9) != TOGGLE)
-            # the largest of random numbers is at any of the allowed places with the same probability
+            # the largest random number is equally likely to be at any of the allowed places
             shift[turns] = SHIFTS[np.where(allowed, rng.random(allowed.shape), -1.0).argmax(axis=1)]
             line[turns] = rng.integers(1, max(self.max_steps // STEPS_PER_LINE, 2), size=len(turns))
             location = np.clip(location + shift, 0, self.size - 1)
@@ -136,7 +136,7 @@ class PixelGrid(GoalTask):
         return low, high, goal_low, goal_high
 
     def picture(self, state: np.ndarray, goal: np.ndarray) -> np.ndarray:
-        """Left the pixels, right the goal. A one is dark, what differs is framed, a blue disc is at the location.
+        """Draw the pixels left, the goal right: ones dark, differences framed, a blue disc at the location.
 
         About 400 pixels high; a grid of more than 50 x 50 is drawn larger than that.
         """

@@ -1,5 +1,4 @@
-"""What `reset` of every environment, and of vector environments, may be told: read and checked before anything is
-changed."""
+"""Checks of what `reset` is given, in every environment and vector environment, before anything changes."""
 
 from __future__ import annotations
 
@@ -12,17 +11,16 @@ from gymnasium.vector import AutoresetMode
 
 
 def check_names(options: dict[str, Any] | None, right: tuple[str, ...]) -> None:
-    """ValueError for options of `reset` that there are not."""
+    """ValueError for options of `reset` that are not in `right`."""
     if unknown := (options or {}).keys() - set(right):
-        *first, last = right or ("none",)
-        words = f"{', '.join(first)} and {last}" if first else last
-        raise ValueError(f"unknown reset options {sorted(map(str, unknown))}: right {'are' if first else 'is'} {words}")
+        choices = f"choose from: {', '.join(right)}" if right else "there are none"
+        raise ValueError(f"unknown reset options {sorted(map(str, unknown))}; {choices}")
 
 
 def asked_array(name: str, value: Any, shapes: tuple[tuple[int, ...], ...], dtype: Any) -> np.ndarray:
-    """A copy of `value` as an array of `dtype`. ValueError unless it has one of the `shapes`, and is made of finite
-    numbers that `dtype` holds: whole ones where it does."""
-    with np.errstate(all="ignore"):  # what does not fit is said below
+    """Return a copy of `value` as an array of `dtype`. ValueError unless it has one of the `shapes` and consists of
+    finite numbers that `dtype` can hold: whole ones for a type of integers."""
+    with np.errstate(all="ignore"):  # what does not fit is reported below
         try:
             asked = np.asarray(value, np.float64)
             array = asked.astype(dtype)
@@ -37,14 +35,14 @@ def asked_array(name: str, value: Any, shapes: tuple[tuple[int, ...], ...], dtyp
 
 
 def asked_number(name: str, options: dict[str, Any] | None, low: float, high: float) -> None:
-    """ValueError where `options` say something of `name` that is no number from `low` to `high`."""
+    """ValueError if `options` set `name` to anything but a number from `low` to `high`."""
     if options and name in options and not low <= float(asked_array(name, options[name], ((),), np.float64)) <= high:
         raise ValueError(f"{name} must lie in [{low}, {high}], not {options[name]!r}")
 
 
 def asked_goals(options: dict[str, Any], *shapes: tuple[int, ...]) -> np.ndarray | None:
-    """A copy, float32, of `options["goal"]`, None without. ValueError unless it has one of the `shapes`, the last of
-    which is two for x and y, and lies within the unit square."""
+    """Return a float32 copy of `options["goal"]`, or None without one. ValueError unless it has one of the `shapes`,
+    whose last axis is x and y, and lies within the unit square."""
     if "goal" not in options:
         return None
     goals = asked_array("goal", options["goal"], shapes, np.float32)
@@ -54,8 +52,8 @@ def asked_goals(options: dict[str, Any], *shapes: tuple[int, ...]) -> np.ndarray
 
 
 def asked_truths(name: str, value: Any, n: int | None) -> list[bool]:
-    """One truth value for each of n episodes, or where there is one alone, of that. ValueError unless `value` is one,
-    or n of them."""
+    """Return a truth value for each of n episodes, or for the only one if n is None. ValueError unless `value` is one
+    truth value, or n of them."""
     shapes = ((),) if n is None else ((), (n,))
     truths = np.asarray(value) if np.ndim(value) < 2 else np.empty(0)
     if truths.dtype != bool or truths.shape not in shapes:
@@ -65,13 +63,13 @@ def asked_truths(name: str, value: Any, n: int | None) -> list[bool]:
 
 
 def shown(value: Any) -> str:
-    """In one line, however much it is."""
+    """Show `value` in one line, shortened if need be."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 def autoreset_mode_of(mode: AutoresetMode | str) -> AutoresetMode:
-    """The mode of a vector environment that plays in lock-step. ValueError unless it is NEXT_STEP or DISABLED."""
+    """Return the mode of a vector environment in lock-step. ValueError unless it is NEXT_STEP or DISABLED."""
     ours, names = (AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED), {one.value: one for one in AutoresetMode}
     if (found := names.get(mode, mode) if isinstance(mode, str) else mode) not in ours:
         right = " or ".join(map(str, ours))
@@ -84,10 +82,11 @@ def autoreset_mode_of(mode: AutoresetMode | str) -> AutoresetMode:
 def new_streams(
     streams: list[np.random.Generator], seed: int | Sequence[int | None] | None, mask: list[bool]
 ) -> list[np.random.Generator]:
-    """The random streams of n episodes, one each, after a reset of those in `mask` [n]; `streams`: those before it, []
-    at first. seed: episode i gets seed + i; or n seeds, where None goes on with the stream; None for all.
+    """Return the random streams of n episodes, one each, after a reset of those in `mask` [n].
 
-    ValueError, or gymnasium's for a bad seed.
+    streams: those before the reset, [] at first. seed: a number (episode i gets seed + i), or n seeds, where None
+    continues the stream, or None for all. ValueError for a wrong number of seeds or a first reset that leaves episodes
+    out, and gymnasium's error for a bad seed.
     """
     n = len(mask)
     seeds: list[int | None]
@@ -99,7 +98,7 @@ def new_streams(
         raise ValueError(f"{len(seeds)} seeds for {n} episodes")
     if not streams:
         if not all(mask):
-            raise ValueError("the first reset must be one of all episodes")
+            raise ValueError("the first reset must include all episodes")
         return [np_random(one)[0] for one in seeds]
     return [
         np_random(one)[0] if asked and one is not None else stream for one, asked, stream in zip(seeds, mask, streams)

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Window:
-    """Opens with the first picture. Needs pygame, which is loaded only then: training does without.
+    """A window that opens with the first picture. It needs pygame, loaded only then: training does without.
 
     caption: the window's title. fps: pictures per second at most; `show` waits accordingly.
     """

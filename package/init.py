@@ -2,8 +2,8 @@
 
     from replaybook import PER, TER, Step
 
-Every idea is a sampler with one protocol, `replaybook.common.replay.protocol`. The names in `NAMES` can be had from
-here; each module is loaded when one of its names is first asked for, so that only what is used must be installed.
+Every idea is a sampler with one protocol, `replaybook.common.replay.protocol`. The names in `NAMES` can be imported
+from here. Each module is loaded when one of its names is first used, so you only need to install what you use.
 Environments: `gymnasium.make("replaybook.envs:Sokoban-v0")`.
 """
 
@@ -54,7 +54,7 @@ NAMES = {
     "Seen": "adapters.stable_baselines3_scores",
     "FromProtocol": "adapters.torchrl",
 }
-"""What can be imported from here, and the module below this one that has it."""
+"""What can be imported from here -> the module below this one that has it."""
 SHORT = {"PER": "PrioritizedSampler"}
 EXTRAS = {
     "scipy": "hindsight",
@@ -73,9 +73,9 @@ EXTRAS = {
     "tensordict": "torchrl",
     "minari": "minari",
 }
-"""Modules of others that only some parts need -> the extra that installs each."""
+"""Third-party modules that only some parts need -> the extra that installs each."""
 AREAS = {"envs.": "envs", "adapters.torchrl.": "torchrl", "adapters.minari.": "minari", "adapters.": "sb3"}
-"""Parts that have an extra for all that they need."""
+"""Parts -> the extra that installs all they need."""
 __all__ = sorted({*NAMES, *SHORT})
 
 
@@ -93,7 +93,7 @@ def __dir__() -> list[str]:
 
 
 class _Advice:
-    """Is asked for a module that nobody has found: says which extra installs it, if a module of this package asks."""
+    """Python's last resort for a missing module: says which extra installs it, if a module of this package asks."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: ModuleType | None = None) -> None:
@@ -111,4 +111,4 @@ class _Advice:
 sys.meta_path.append(_Advice)  # type: ignore[arg-type]
 importlib.import_module(f"{__name__}.common")  # before any other part: it finds numba a place for its kernels
 if "numba" in sys.modules and (_place := os.environ.get("NUMBA_CACHE_DIR")):
-    sys.modules["numba"].config.CACHE_DIR = _place  # numba has looked at the variable when it was imported
+    sys.modules["numba"].config.CACHE_DIR = _place  # numba read the variable when it was imported

@@ -1,12 +1,12 @@
-"""Makes the installable package: this repository's modules under the one name `replaybook`.
+"""Make the installable package: this repository's modules under the one name `replaybook`.
 
 In the repository, modules import each other by short names (`from common.replay.protocol import Step`). Installed,
-`common` or `envs` would get in the way of a user's own folders of that name. So the wheel holds copies in which every
-short name has `replaybook.` before it: in imports, and in texts that are names of modules or environments
-("envs:Hand-v1"). Nothing else in the files changes, so that line numbers stay.
+`common` or `envs` would clash with a user's own folders of that name. So the wheel holds copies with `replaybook.` in
+front of every short name: in imports, and in strings that name modules or environments ("envs:Hand-v1"). Nothing else
+in the files changes, so line numbers stay.
 
-What goes in: all of common/ and envs/, papers/ without evidence, adapters/, and of lab/ what these import. Scripts stay
-out: their runs belong to a checkout, whose commit they record.
+What goes in: all of common/ and envs/, papers/ without evidence, adapters/, and what these import from lab/. Scripts
+stay out: their runs belong to a checkout, whose commit they record.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from typing import Any
 NAME = "replaybook"
 ROOTS = ("common", "envs", "papers", "adapters", "lab")
 WHOLE = ROOTS[:-1]
-"""Those that go in without being asked for."""
+"""Those that go in even if nothing imports them."""
 ANY = "|".join(ROOTS)
 MODULE = re.compile(rf"({ANY})((\.\w+)+(:\w+)?|:[\w-]+)")
-"""A text that names a module, an object in one, or an environment."""
+"""A string that names a module, an object in one, or an environment."""
 BEGINNING = re.compile(rf"({ANY})(\.\w+)*[.:][\w-]*")
-"""The same where more follows in an f-string."""
+"""Its beginning, if more follows in an f-string."""
 QUOTE = r"\w*(\"\"\"|'''|\"|')"
 
 
 def rewrite(source: bytes, file: str) -> bytes:
-    """The code of a module with long names. ValueError where there is no way to write it; file: for its message."""
+    """Return a module's code with long names. ValueError if it cannot be rewritten; file: for its message."""
     lines, places = source.splitlines(keepends=True), set()
     tree = ast.parse(source)
     parts = {id(value) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for value in node.values}
     idle = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
 
     def mark(node: Any, before: str, text: str) -> None:
-        """Note that `text` is to be longer; it stands at `node`, behind what matches `before`."""
+        """Mark `text` for the longer name; it stands at `node`, behind what matches `before`."""
         line = lines[node.lineno - 1]  # a position counts bytes
         begin = re.compile(before.encode()).match(line, node.col_offset)
         if begin is None or not line.startswith(text.encode(), begin.end()):
@@ -70,12 +70,12 @@ def _root(module: str | None) -> bool:
 
 
 def is_script(tree: ast.Module) -> bool:
-    """Does it end in `if __name__ == "__main__":`?"""
+    """Whether it ends in `if __name__ == "__main__":`."""
     return isinstance(tree.body[-1], ast.If) and "__main__" in ast.unparse(tree.body[-1].test) if tree.body else False
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
-    """What a module imports as it is loaded: names of modules, or of objects in them."""
+    """Yield what a module imports when it is loaded: names of modules, or of objects in them."""
     for node in tree.body:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -84,13 +84,13 @@ def imported(tree: ast.Module) -> Iterator[str]:
 
 
 def code(root: Path) -> dict[str, ast.Module]:
-    """The modules of the repository `root` that may go in: their paths below it -> their code."""
+    """Return the modules of the repository `root` that may go in: path below it -> syntax tree."""
     files = [path for place in ROOTS for path in (root / place).rglob("*.py") if "evidence" not in path.parts]
     return {path.relative_to(root).as_posix(): ast.parse(path.read_bytes()) for path in sorted(files)}
 
 
 def reached(trees: dict[str, ast.Module], begin: Iterable[str]) -> set[str]:
-    """Those of `trees` that are loaded with the modules `begin`, these included."""
+    """Return those of `trees` that are loaded with the modules `begin`, these included."""
     found: set[str] = set()
     todo = list(begin)
     while todo:
@@ -106,14 +106,14 @@ def reached(trees: dict[str, ast.Module], begin: Iterable[str]) -> set[str]:
 
 
 def contents(root: Path) -> list[str]:
-    """Paths of the modules that go in, below the repository `root`, sorted."""
+    """Return the paths of the modules that go in, below the repository `root`, sorted."""
     trees = code(root)
     whole = [path for path, tree in trees.items() if path.partition("/")[0] in WHOLE and not is_script(tree)]
     return sorted(reached(trees, whole))
 
 
 def table(root: Path, name: str) -> dict[str, str]:
-    """The dictionary `name` of package/init.py, which can be imported only where it is installed."""
+    """Return the dictionary `name` of package/init.py, which can only be imported once it is installed."""
     for node in ast.parse((root / "package/init.py").read_bytes()).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
             return ast.literal_eval(node.value)
@@ -121,14 +121,14 @@ def table(root: Path, name: str) -> dict[str, str]:
 
 
 def types(root: Path) -> str:
-    """What type checkers and editors read instead of the top of the package, which loads its names late."""
+    """Return what type checkers and editors read instead of the top of the package, which loads its names late."""
     lines = [f"from {NAME}.{module} import {name} as {name}" for name, module in table(root, "NAMES").items()]
     lines += [f"{name} = {full}" for name, full in table(root, "SHORT").items()]
     return "\n".join([*lines, "__version__: str", ""])
 
 
 def write(root: Path, to: Path) -> None:
-    """The package, complete, as folder `to`."""
+    """Write the complete package as the folder `to`."""
     to.mkdir(parents=True)
     shutil.copyfile(root / "package/init.py", to / "__init__.py")
     (to / "__init__.pyi").write_text(types(root))

@@ -1,10 +1,10 @@
 """Replay memory for frames: every frame is stored once; stacks of frames and n-step returns are made from them.
 
-Two rings. One holds *frames*: those of an episode in their order, and after an episode that was cut by the time limit
-also its last one, whose value continues the return. The other holds *transitions*: action, n-step return, and which
-frames the states before and after are made of. A transition comes into being when its return is complete, n steps
-after its action or at the end of its episode. So every stored transition can be drawn, no return reaches across the
-end of an episode or of what is stored, and the slots of the transitions are filled one after another: 0, 1, 2, ...
+There are two rings. One holds *frames*: those of an episode in order and, if the time limit cut the episode, its last
+one too, whose value continues the return. The other holds *transitions*: action, n-step return, and which frames make
+up the states before and after. A transition is stored once its return is complete, n steps after its action or at the
+end of its episode. So every stored transition can be drawn, no return reaches beyond the end of an episode or of what
+is stored, and the slots of the transitions fill one after another: 0, 1, 2, ...
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def layout(
     capacity: int, n: int, *, cut_every: int, shape: tuple[int, int] = FRAME, stack: int = 4
 ) -> tuple[int, Fields]:
     """How many frames a `FrameMemory` keeps, and what each takes together with a transition."""
-    # Frames of the stored transitions and of those not complete yet, those before them in the oldest stack, last
-    # frames of episodes that were cut, and the current one.
+    # Frames of the stored transitions and of those not yet complete, those before them in the oldest stack, the last
+    # frames of cut episodes, and the current one.
     reach = capacity + n
     n_frames = reach + stack + -(-reach // cut_every) + 1
     return n_frames, {"frame": (shape, np.uint8), "transition": ((ring_bytes(1, TRANSITION),), np.uint8)}
@@ -60,8 +60,8 @@ class FrameMemory:
     """The last `capacity` transitions.
 
     n, gamma: steps and discount of the returns. shape: of a frame. stack: frames that make a state; before an
-    episode's first frame they are black. cut_every: at least this many steps lie between two episodes that are cut by
-    the time limit; it says how much room their last frames need. MemoryError when the machine has too little memory.
+    episode's first frame they are black. cut_every: the time limit cuts episodes at least this many steps apart; it
+    decides how much room their last frames get. MemoryError if the machine has too little memory.
     """
 
     def __init__(
@@ -85,8 +85,8 @@ class FrameMemory:
         """Frames so far: the current one has the number `seen - 1`."""
         self.t = 0
         """Steps since the episode began."""
-        self._playing = False  # an episode runs: it has begun, and has not ended
-        self._actions: deque[int] = deque()  # of the steps that are not complete yet, oldest first
+        self._playing = False  # is an episode running: has it begun, and not ended?
+        self._actions: deque[int] = deque()  # of the steps not yet complete, oldest first
         self._rewards: deque[float] = deque()
         self._discounts = gamma ** np.arange(n + 1)
 
@@ -105,7 +105,7 @@ class FrameMemory:
     # --- writing ------------------------------------------------------------------------------------------------------
 
     def reset(self, frame: np.ndarray) -> None:
-        """A new episode begins with `frame`. ValueError while the one before has not ended: see `cut`."""
+        """Begin a new episode with `frame`. ValueError if the one before has not ended: see `cut`."""
         if self._actions:
             raise ValueError(
                 "the episode before has not ended: its last step was neither terminated nor truncated; call cut() first"
@@ -114,17 +114,17 @@ class FrameMemory:
         self._add_frame(frame)
 
     def cut(self) -> list[int]:
-        """The running episode was given up, and ends as by the time limit: `reset` is due. Returns the slots of the
-        transitions that this has completed. Counts for `cut_every`, as an episode cut by the time limit does."""
+        """Abandon the running episode: it ends as if cut by the time limit, and `reset` must follow. Returns the slots
+        of the transitions that this completes. For `cut_every`, it counts as cut by the time limit."""
         self._playing = False
         return [self._complete(False) for _ in range(len(self._actions))]
 
     def add(self, action: int, reward: float, frame: np.ndarray, terminated: bool, truncated: bool) -> list[int]:
-        """What followed the current frame: an action, its reward as it is to be learnt from, and the next frame.
+        """Add what followed the current frame: an action, its reward as the learner is to see it, and the next frame.
 
-        Returns the slots of the transitions that this step has completed: none in an episode's first n - 1 steps, then
-        one each, the rest at its end. After the end `reset` is due; ValueError without it. The frame after a
-        termination is not kept.
+        Returns the slots of the transitions that this step completes: none in an episode's first n - 1 steps, then one
+        each, and the rest at its end. After the end `reset` must follow, else ValueError. The frame after a termination
+        is not kept.
         """
         if not self._playing:
             raise ValueError("no episode is running: call reset() with its first frame")
@@ -148,13 +148,13 @@ class FrameMemory:
         self.seen += 1
 
     def _complete(self, terminated: bool) -> int:
-        """Store the oldest step that is not complete yet, with all rewards so far; returns its slot."""
+        """Store the oldest step not yet complete, with all rewards so far; return its slot."""
         steps = len(self._actions)
         slot = self.transitions.add(
             action=self._actions.popleft(),
             reward=np.dot(self._discounts[:steps], self._rewards),
             discount=0.0 if terminated else self._discounts[steps],
-            # the frame after a termination is not there: the current one is then that of the last step
+            # the frame after a termination is not kept: the current one is then that of the last step
             frame=self.seen - 1 - steps + terminated,
             t=self.t - steps,
             ahead=0 if terminated else steps,
@@ -181,7 +181,7 @@ class FrameMemory:
         """States after the returns of the transitions in `slots`, likewise; black where an episode terminated."""
         stored = self.transitions
         ahead = stored["ahead"][slots]
-        # no frame of a state belongs to the episode if its newest one has the step -1
+        # if the newest frame of a state has step -1, none of its frames belongs to the episode
         return self._stacks(stored["frame"][slots] + ahead, np.where(ahead > 0, stored["t"][slots] + ahead, -1))
 
     def batch(self, slots: np.ndarray) -> Batch:
@@ -205,9 +205,9 @@ class FrameMemory:
 
 @njit(cache=True)
 def _gather(frames, places, t, stack):
-    """Stacks [n, pixels, stack] that end with the frames [pixels] in `places` [n], which are of the steps t [n].
+    """Return the stacks [n, pixels, stack] that end with the frames [pixels] in `places` [n], taken at steps t [n].
 
-    Frames from before the episode are black. Pixel by pixel, because that is how convolutions want their input.
+    Frames from before the episode are black. The stack is the last axis because convolutions want their input that way.
     """
     pixels = frames.shape[1]
     out = np.zeros((places.size, pixels, stack), np.uint8)

@@ -1,8 +1,8 @@
-"""The one protocol of all replay ideas: what a sampler is told, what it answers, and what it needs of a learner.
+"""The one protocol of all replay ideas: what a sampler is told, what it answers, and what it needs from a learner.
 
 Storage keeps transitions in slots. A sampler decides which slots are replayed, with which weights in the loss and, if
-it has its own, with which targets. It is told of every new transition, of what the learner found out about a batch, of
-the ends of episodes, of evaluations and of copies of the target network; it reads of that what it needs.
+it has its own, with which targets. It is told about new transitions, what the learner found out about a batch, ends of
+episodes, evaluations and copies of the target network, and uses what it needs.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from common.replay.checks import all_finite
 
 
 class Step(NamedTuple):
-    """One environment step. A sampler reads of it what it needs."""
+    """One environment step. A sampler reads the fields it needs."""
 
     observation: Any
-    """What the step started from, as the sampler is to see it: while an episode goes on, bit by bit the last one's
-    `next_observation`. Where it is another, the episode before was given up (trail.py)."""
+    """Where the step starts, as the sampler is to see it. Within an episode it equals the last step's
+    `next_observation` bit by bit; if it differs, the episode before was abandoned (trail.py)."""
     action: Any
     reward: float
     next_observation: Any
@@ -29,7 +29,7 @@ class Step(NamedTuple):
     truncated: bool
     """The episode was cut by the time limit."""
     env_id: int = 0
-    """Which of several environments side by side: steps of one episode share it, and follow each other."""
+    """Which of several parallel environments: the steps of an episode share it and follow each other."""
 
     @property
     def ended(self) -> bool:
@@ -37,14 +37,14 @@ class Step(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """A batch: which transitions, how much each counts, and what their values are to become."""
+    """A batch: which transitions, how much each counts, and the targets for their values."""
 
     indices: np.ndarray
     """Slots int64 [n]."""
     weights: np.ndarray
     """Weights of their losses, float32 [n]."""
     targets: np.ndarray | None = None
-    """float32 [n]; None: those of the learner."""
+    """float32 [n]; None for the learner's own."""
 
 
 Signals = Mapping[str, np.ndarray]
@@ -62,41 +62,42 @@ SIGNALS = {
 
 
 class Sampler:
-    """What every sampler can do. All news are optional: the defaults here do nothing."""
+    """Base of all samplers. Notifications are optional: by default they do nothing."""
 
     needs: frozenset[str] = frozenset()
-    """What a learner must provide beside slots: names of `SIGNALS`; "step" (with `add`), "episode" and "evaluation"
-    (the news below); "values" and "errors" (it can say what states are worth, and the TD error of any transition);
-    "targets" (it accepts the sampler's). A class says what its samplers may need, a sampler what its settings need."""
+    """What a learner must provide besides slots: names in `SIGNALS`; "step" (with `add`), "episode" and "evaluation"
+    (it calls the methods below); "values" and "errors" (it can value states, and give the TD error of any transition);
+    "targets" (it accepts the sampler's). On a class: all that its samplers may need; on a sampler: what its settings
+    need."""
 
     def add(self, index: int, step: Step | None = None) -> None:
         """Slot `index` has just been filled, or overwritten, by a new transition."""
         raise NotImplementedError
 
     def sample(self, n: int) -> Chosen | None:
-        """The next batch of n >= 1 transitions; None while the method waits for something.
+        """Return the next batch of n >= 1 transitions; None while the method waits for something.
 
-        Where fewer can be drawn, some come more than once, or the batch is smaller, as the method's law has it.
-        ValueError when nothing has been stored.
+        If fewer can be drawn, some come more than once or the batch is smaller, depending on the method. ValueError if
+        nothing has been stored.
         """
         raise NotImplementedError
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
         """The learner has used the slots `indices` [n] and found `signals`, [n] each.
 
-        ValueError where a signal is missing or is not finite, IndexError where a slot holds no transition; nothing has
-        then changed.
+        ValueError if a signal is missing or not finite, IndexError if a slot holds no transition; in either case,
+        nothing changes.
         """
         all_finite(signals)
 
     def cut(self, env_id: int | None = None) -> None:
-        """The running episode of an environment (None: of each) was given up: its next step follows nothing.
+        """The running episode of an environment (None: of all) was abandoned: its next step begins another.
 
-        Needed only where a step may start in the observation that the last one ended in, though it does not follow.
+        Needed only where a step may start at the very observation where the last one ended without following it.
         """
 
     def episode(self, total_return: float) -> None:
-        """An episode of training is over."""
+        """A training episode is over."""
 
     def evaluation(self, mean_return: float) -> None:
         """An evaluation has been made."""
@@ -105,15 +106,15 @@ class Sampler:
         """The Q-network was copied into the target network."""
 
     def metrics(self) -> dict[str, float]:
-        """What the sampler says of itself at an evaluation."""
+        """What the sampler reports about itself at an evaluation."""
         return {}
 
     def probabilities(self) -> np.ndarray | None:
-        """Probability of every stored transition in a single draw, float64 [stored]; None where there is no such law,
-        because a draw depends on the draws before."""
+        """Probability of every stored transition in a single draw, float64 [stored]; None if there is no such law
+        because each draw depends on those before."""
         return None
 
 
 def missing(sampler: type[Sampler] | Sampler, provided: frozenset[str]) -> list[str]:
-    """What a sampler needs and a learner that provides `provided` cannot give, sorted."""
+    """Return, sorted, what a sampler needs that is not in `provided`, what the learner provides."""
     return sorted(sampler.needs - provided)

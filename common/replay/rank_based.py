@@ -1,7 +1,7 @@
 """Rank-based prioritised replay: a transition is drawn by its place in the list of all TD errors, not by their size.
 
-The sampler keeps that list sorted. A batch changes a few hundred of up to some hundred thousand entries, so that the
-list is not sorted again: the changed entries alone are sorted and then merged into the others, in one pass.
+The sampler keeps that list sorted. A batch changes a few hundred of up to some hundred thousand entries, so only these
+are sorted, then merged into the others in one pass.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from common.replay.checks import checked, drawable, whole
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 from common.schedules import linear
 
-# What is sorted are the bits of |TD error| read as int64: for floats that are not negative both have the same order.
-# The numbers above the bits of infinity belong to no |TD error|: there the transitions without one are numbered.
+# Sorted by the bits of |TD error| read as int64: for floats that are not negative, both have the same order.
+# Numbers above the bits of infinity are no |TD error|: they number the transitions that have none yet.
 _NEVER_SEEN = int(np.float64(np.inf).view(np.int64))
 _EMPTY = -1
 
@@ -25,8 +25,8 @@ _EMPTY = -1
 def _merge(slots, keys, size, changed, new_slots, new_keys):
     """Merge two lists of slots that are sorted by key, largest first, equal keys by slot, smallest first.
 
-    `slots`, `keys`: the old list, its first `size` entries, of which those with `changed[slot]` are left out. The
-    result takes its place; returns its length.
+    `slots`, `keys`: the first `size` entries are the old list, from which those with `changed[slot]` are dropped. The
+    result replaces it; returns its length.
     """
     kept = 0
     for i in range(size):
@@ -50,21 +50,21 @@ def _merge(slots, keys, size, changed, new_slots, new_keys):
 class RankBasedSampler(Sampler):
     """Rank-based prioritised experience replay (Schaul et al. 2016, https://arxiv.org/abs/1511.05952, Sec. 3.3, 3.4).
 
-    P(i) = rank(i)^-alpha / sum of rank^-alpha over all n stored transitions. Rank 1 has the largest |TD error|, equal
-    ones are ranked by slot. Transitions without a TD error come before all others, the newest first. A batch holds no
-    transition twice: its members are drawn one after the other, repeats are drawn again; one that is larger than the
-    memory is drawn with replacement.
+    P(i) = rank(i)^-alpha / sum of rank^-alpha over all n stored transitions. Rank 1 has the largest |TD error|; ties
+    are ranked by slot. Transitions without a TD error come before all others, the newest first. A batch holds no
+    transition twice: its members are drawn one after the other, and repeats drawn again. A batch larger than the memory
+    is drawn with replacement.
 
     The weights correct the bias of the sampling by (P_min / P(i))^beta = (rank(i) / n)^(alpha beta), where P_min is the
-    probability of the last rank of the memory (the article: the smallest of the batch), so that 1 is the largest
-    weight possible. beta goes linearly from `beta0` to 1 over `beta_steps` calls of `sample`, or stays `beta0` when
-    that is None.
+    probability of the last rank in the memory (the article: the smallest in the batch), so that 1 is the largest
+    possible weight. beta goes linearly from `beta0` to 1 over `beta_steps` calls of `sample`, or stays `beta0` if that
+    is None.
 
-    `sample` renews the ranks when they have served `rerank_every` calls, or when a transition has been added or removed
-    since; TD errors that are reported in between take effect then. A renewal costs O(capacity): this sampler is meant
-    for a memory that changes by whole episodes, not by a transition per batch.
+    `sample` renews the ranks after `rerank_every` calls, or when a transition has been added or removed; TD errors
+    reported in between take effect then. A renewal costs O(capacity): this sampler is meant for a memory that changes
+    by whole episodes, not by a transition per batch.
 
-    ValueError for alpha outside [0, 1] (1 is as far as the redrawing stays fast), a negative beta0, or a capacity or
+    ValueError for alpha outside [0, 1] (above 1, redrawing is no longer fast), a negative beta0, or a capacity or
     `rerank_every` below 1.
     """
 
@@ -85,7 +85,7 @@ class RankBasedSampler(Sampler):
         if not 0 <= alpha <= 1:
             raise ValueError(f"alpha must lie in [0, 1], not be {alpha}")
         if not beta0 >= 0:
-            raise ValueError(f"beta0 must not be negative, as {beta0} is")
+            raise ValueError(f"beta0 must be at least 0, not {beta0}")
         if rerank_every < 1:
             raise ValueError(f"rerank_every must be at least 1, not {rerank_every}")
         self.capacity = int(capacity)
@@ -95,16 +95,16 @@ class RankBasedSampler(Sampler):
         self.calls = 0  # of `sample`
 
         self._keys = np.full(self.capacity, _EMPTY)  # by slot, always up to date
-        self._added = 0  # transitions ever
-        self._changed = np.zeros(self.capacity, bool)  # by slot: since the ranks were renewed
-        self._stale = False  # were transitions added or removed since?
-        self._age = 0  # calls of `sample` since
+        self._added = 0  # transitions so far
+        self._changed = np.zeros(self.capacity, bool)  # by slot: since the ranks were last renewed
+        self._stale = False  # were transitions added or removed since then?
+        self._age = 0  # calls of `sample` since then
         self._size = 0  # transitions in the two lists below: rank r is entry r - 1
         self._ranked, self._ranked_keys = self._lists()
         self._cumulative = self._table()
 
     def _lists(self) -> tuple[np.ndarray, np.ndarray]:
-        """Room for slots and their keys in the order of the ranks."""
+        """Room for slots and their keys in rank order."""
         return np.zeros(self.capacity, np.int64), np.zeros(self.capacity, np.int64)
 
     def _table(self) -> np.ndarray:
@@ -121,14 +121,14 @@ class RankBasedSampler(Sampler):
         self.extend(np.array([index]))
 
     def extend(self, indices: np.ndarray) -> None:
-        """As `add`, for the slots `indices` [n], the newest transition last; a slot may hold an older one."""
+        """Like `add`, for all slots `indices` [n], the newest transition last; a slot may hold an older one."""
         slots = self._checked(indices)
         self._set(slots, _NEVER_SEEN + 1 + self._added + np.arange(slots.size))
         self._added += slots.size
         self._stale |= slots.size > 0
 
     def remove(self, indices: np.ndarray) -> None:
-        """The storage has forgotten the transitions in the slots `indices` [n]; they are not drawn any more.
+        """The storage has forgotten the transitions in the slots `indices` [n]: stop drawing them.
 
         IndexError outside the capacity, ValueError for a slot that holds no transition; nothing is then removed.
         """
@@ -147,17 +147,17 @@ class RankBasedSampler(Sampler):
         return Chosen(self._ranked[ranks - 1], weights.astype(np.float32))
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
-        """As in `Sampler`; where a slot comes twice, its last TD error counts.
+        """As in `Sampler`; if a slot comes twice, its last TD error counts.
 
-        To be called before the storage changes: TD errors belong to the transitions that were drawn, and a slot that
-        is filled anew holds another one. ValueError also for a slot that holds no transition any more.
+        Call this before the storage changes: TD errors belong to the transitions that were drawn, and a refilled slot
+        holds another one. ValueError also for a slot that no longer holds a transition.
         """
         slots, td = checked(indices, signals, "td_error", stored=self.capacity)
         self._checked(slots, filled=True)
         self._set(slots, np.abs(td).view(np.int64))  # without a sign also for -0.0: see _NEVER_SEEN
 
     def _checked(self, indices: np.ndarray, filled: bool = False) -> np.ndarray:
-        """`indices` as int64 [n], all of them inside the capacity and, if asked for, with a transition in them."""
+        """Return `indices` as int64 [n], all within the capacity and, if `filled`, with a transition in them."""
         slots = whole(indices)
         if slots.size and not (slots.min() >= 0 and slots.max() < self.capacity):
             raise IndexError(f"slots run from 0 to {self.capacity - 1}, not from {slots.min()} to {slots.max()}")
@@ -179,13 +179,13 @@ class RankBasedSampler(Sampler):
         self._stale, self._age = False, 0
 
     def _draw_ranks(self, n: int) -> np.ndarray:
-        """n ranks int64 [n], in the order of drawing; different ones if there are so many."""
+        """Draw n ranks int64 [n], in the order of drawing; different ones if there are that many."""
         cumulative = self._cumulative[: self._size]
         if n > self._size:
             return np.searchsorted(cumulative, self.rng.random(n) * cumulative[-1], side="right") + 1
         ranks = np.empty(0, np.int64)
         while ranks.size < n:
-            uniforms = self.rng.random(n + n // 8 + 1)  # some more, so that repeats rarely need a second round
+            uniforms = self.rng.random(n + n // 8 + 1)  # a few more, so that repeats rarely need a second round
             # A number < 1 times the total is less than the total in floating point too: no rank beyond the last one.
             drawn = np.searchsorted(cumulative, uniforms * cumulative[-1], side="right") + 1
             ranks = np.concatenate([ranks, drawn])

@@ -1,4 +1,4 @@
-"""Samplers that know nothing but slots: uniform, stratified, and prioritised by the size of the TD error.
+"""Samplers that see only slots: uniform, stratified, and prioritised by the size of the TD error.
 
 Everything in them, the random generator included, is pickled, so that an unpickled sampler continues identically.
 """
@@ -19,7 +19,7 @@ class UniformSampler(Sampler):
     def __init__(self, rng: np.random.Generator):
         self.rng = rng
         self.stored = 0
-        """Slots that are filled: the first ones."""
+        """Number of filled slots: the first ones."""
 
     def add(self, index: int, step: Step | None = None) -> None:
         self.stored = max(self.stored, index + 1)
@@ -49,9 +49,9 @@ class PrioritizedSampler(Sampler):
     Priority (|TD| clipped to `clip` + epsilon)^alpha; no clipping with `clip=None`. A new transition gets the largest
     priority seen so far (1 at first), so that it is soon replayed. The weights correct the bias of the sampling by
     (P(i) / smallest P of the batch)^-beta, so that the largest weight is 1; beta goes linearly from `beta0` to 1 over
-    `beta_steps` calls of `sample`. A batch holds no transition twice, unless `stratified` is True: as in
-    their App. B.2.1, one transition is then drawn from each of n equal parts of the sum of all priorities. Where fewer
-    than n transitions have a positive priority, all n are drawn with replacement; where none has, uniformly.
+    `beta_steps` calls of `sample`. A batch holds no transition twice, unless `stratified` is True: as in their
+    App. B.2.1, one transition is then drawn from each of n equal parts of the sum of all priorities. If fewer than n
+    transitions have a positive priority, all n are drawn with replacement; if none has, uniformly.
     """
 
     needs = frozenset({"td_error"})
@@ -76,7 +76,7 @@ class PrioritizedSampler(Sampler):
         self.max_priority = 1.0  # in units of the tree, i.e. with the exponent alpha
         self.calls = 0  # of `sample`
         self.stored = 0
-        """Slots that are filled: the first ones."""
+        """Number of filled slots: the first ones."""
 
     @property
     def beta(self) -> float:
@@ -88,7 +88,7 @@ class PrioritizedSampler(Sampler):
         self.stored = max(self.stored, index + 1)
 
     def extend(self, indices: np.ndarray) -> None:
-        """As `add`, for the slots `indices` [n]."""
+        """Like `add`, for all slots `indices` [n]."""
         self.tree.set_many(indices, np.full(len(indices), self.max_priority))
         self.stored = max(self.stored, int(indices.max(initial=-1)) + 1)
 
@@ -110,12 +110,12 @@ class PrioritizedSampler(Sampler):
         return distinct if len(distinct) == n else self.tree.find(self.rng.random(n) * self.tree.total)
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
-        """As in `Sampler`; where a slot comes twice, its last TD error counts."""
+        """As in `Sampler`; if a slot comes twice, its last TD error counts."""
         slots, td = checked(indices, signals, "td_error", stored=self.stored)
         priorities = (np.minimum(np.abs(td), self.clip) + self.epsilon) ** self.alpha
         self.max_priority = max(self.max_priority, self.tree.set_many(slots, priorities))
 
     def probabilities(self) -> np.ndarray:
-        """Of each in a stratified draw; without strata, of the first of a batch."""
+        """Probability of each transition in a stratified draw; without strata, in the first draw of a batch."""
         priorities, total = self.tree[: self.stored], self.tree.total
         return priorities / total if total else np.full(self.stored, 1.0 / max(self.stored, 1))

@@ -43,7 +43,7 @@ class Ring:
         return self._size == self.capacity
 
     def add(self, **values: Any) -> int:
-        """Store one transition, every field by name; returns its slot. TypeError for a missing or unknown field."""
+        """Store one transition, every field by name; return its slot. TypeError for a missing or unknown field."""
         if values.keys() != self._arrays.keys():
             raise TypeError(f"add() takes the fields {sorted(self._arrays)}, not {sorted(values)}")
         index = self.next_index
@@ -54,7 +54,7 @@ class Ring:
         return index
 
     def extend(self, **values: Any) -> np.ndarray:
-        """Store n transitions in their order, every field [n, *shape]; returns their slots int64 [n].
+        """Store n transitions in order, every field [n, *shape]; return their slots int64 [n].
 
         TypeError for a missing or unknown field, ValueError for more transitions than the ring holds or fields of
         different length; the ring is then unchanged.
@@ -104,11 +104,11 @@ def ring_bytes(capacity: int, fields: Fields) -> int:
 
 
 def announce(capacity: int, fields: Fields, beside: int = 0) -> int:
-    """Print the memory that a full `Ring(capacity, fields)` and up to `beside` more bytes take, such as an
-    index that grows; return it [bytes].
+    """Print and return the memory [bytes] of a full `Ring(capacity, fields)` and up to `beside` more bytes, such as
+    those of a growing index.
 
-    To be called before the ring is made. MemoryError when the machine does not have that much memory available: the
-    arrays are filled lazily, so without this check the run would only die hours later.
+    Call this before making the ring. MemoryError if the machine does not have that much memory available: the arrays
+    fill lazily, so without this check the run would only die hours later.
     """
     needed, available = ring_bytes(capacity, fields) + beside, available_memory()
     more = f" + up to {beside:,} B beside them" if beside else ""
@@ -122,11 +122,11 @@ def announce(capacity: int, fields: Fields, beside: int = 0) -> int:
 
 
 def available_memory() -> int:
-    """Memory [bytes] that a new array can get: what the kernel calls available, or less inside a limited container."""
+    """Memory [bytes] available to a new array: what the kernel calls available, or less in a limited container."""
     try:
         lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
         available = int(lines["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError):  # macOS: the physical memory is the best that is known; Windows: nothing is
+    except (OSError, KeyError):  # macOS: the best known is the physical memory; Windows: nothing
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else sys.maxsize
     try:  # control group, version 2; `anon` rather than `memory.current`, which counts the file cache
         limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()

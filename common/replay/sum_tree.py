@@ -2,8 +2,8 @@
 
 The tree is one float64 array. Node 1 is the root, the children of node i are 2i and 2i + 1, item i is leaf `width + i`.
 Two properties keep it exact for any number of updates: a parent is always recomputed as left + right (a running
-`+= change` would drift), and the descent never enters a subtree whose sum is zero, whatever the rounding, so that an
-item of priority zero is never drawn.
+`+= change` would drift), and the descent never enters a subtree whose sum is zero, whatever the rounding, so an item of
+priority zero is never drawn.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _set_leaf(nodes, node, priority):
 
 @njit(cache=True)
 def _descend(nodes, width, prefix):
-    """The leaf (as node number) in whose slice of the cumulative priorities `prefix` lies."""
+    """Return the leaf (as a node number) whose slice of the cumulative priorities contains `prefix`."""
     node = 1
     while node < width:
         node *= 2
@@ -40,7 +40,7 @@ def _descend(nodes, width, prefix):
 
 @njit(cache=True)
 def _set_one(nodes, width, capacity, index, priority):
-    # Kernels do not check array bounds, so a wrong index would write into foreign memory.
+    # Kernels do not check array bounds, so a wrong index would overwrite other memory.
     if not 0 <= index < capacity:
         raise IndexError("index outside the sum tree")
     if not 0.0 <= priority < np.inf:
@@ -51,7 +51,7 @@ def _set_one(nodes, width, capacity, index, priority):
 @njit(cache=True)
 def _set_many(nodes, width, capacity, indices, priorities):
     if indices.size != priorities.size:
-        raise ValueError("as many priorities as indices are needed")
+        raise ValueError("there must be as many priorities as indices")
     outside = wrong = False
     for k in range(indices.size):  # everything is checked first: the tree is changed completely or not at all
         outside |= (indices[k] < 0) | (indices[k] >= capacity)  # no branches: faster
@@ -69,7 +69,7 @@ def _set_many(nodes, width, capacity, indices, priorities):
 
 @njit(cache=True)
 def _find_many(nodes, width, prefix_sums):
-    """`_descend` for many, one level of all of them at a time: the memory accesses overlap instead of waiting."""
+    """`_descend` for many sums, all of them level by level: the memory accesses overlap instead of waiting."""
     at = np.ones(prefix_sums.size, np.int64)
     rest = prefix_sums.copy()
     row = 1
@@ -77,7 +77,7 @@ def _find_many(nodes, width, prefix_sums):
         for k in range(at.size):
             node = 2 * at[k]
             left = nodes[node]
-            right_turn = (rest[k] >= left) & (nodes[node + 1] > 0.0)  # no branch here: it could not be predicted
+            right_turn = (rest[k] >= left) & (nodes[node + 1] > 0.0)  # no branch: it would be unpredictable
             rest[k] -= left * right_turn
             at[k] = node + right_turn
         row *= 2
@@ -86,10 +86,10 @@ def _find_many(nodes, width, prefix_sums):
 
 @njit(cache=True)
 def _draw_distinct(nodes, width, uniforms):
-    """n different items from 2n uniform numbers; fewer when fewer have a positive priority.
+    """Draw n different items by 2n uniform numbers; fewer if fewer have a positive priority.
 
-    Drawing with replacement and ignoring repeats has the same distribution as drawing without replacement, so that the
-    first n numbers are looked up together; the repeats are then drawn again, one by one, from what is left.
+    Drawing with replacement and ignoring repeats has the same distribution as drawing without replacement, so the first
+    n numbers are looked up together; repeats are then drawn again, one by one, from what is left.
     """
     n = uniforms.size // 2
     candidates = _find_many(nodes, width, uniforms[:n] * nodes[1])
@@ -143,23 +143,22 @@ class SumTree:
         _set_one(self._nodes, self._width, self.capacity, int(index), float(priority))
 
     def set_many(self, indices: np.ndarray, priorities: np.ndarray) -> float:
-        """Set the priorities of `indices` [n]; where an index comes twice, the last one counts. Errors as in `set`.
+        """Set the priorities of `indices` [n]; if an index comes twice, the last one counts. Errors as in `set`.
 
-        Returns the largest of `priorities`, 0 where there are none.
+        Returns the largest of `priorities`, or 0 if there are none.
         """
         return _set_many(self._nodes, self._width, self.capacity, flat(indices, np.int64), flat(priorities, np.float64))
 
     def find(self, prefix_sums: np.ndarray) -> np.ndarray:
-        """Items int64 [n] in whose slices of the cumulative priorities the `prefix_sums` [n] in [0, total) lie."""
+        """Items int64 [n] whose slices of the cumulative priorities contain the `prefix_sums` [n] in [0, total)."""
         if not self.total > 0:
             raise ValueError("nothing to draw: all priorities are zero")
         return _find_many(self._nodes, self._width, flat(prefix_sums, np.float64))
 
     def draw_distinct(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw n different items -> int64 [n]; fewer where fewer have a positive priority. The tree stays the same.
+        """Draw n different items -> int64 [n]; fewer if fewer have a positive priority. The tree stays the same.
 
-        They are drawn one after the other, each with a probability proportional to its priority among those not drawn
-        yet.
+        They are drawn one after the other, each in proportion to its priority among those not drawn yet.
         """
         return _draw_distinct(self._nodes, self._width, rng.random(2 * n))
 

@@ -1,8 +1,8 @@
-"""Does a step follow the last one? What remembers episodes asks here, so that nothing is joined that did not follow.
+"""Does a step follow the last one? Code that remembers episodes asks here, so as not to join unrelated steps.
 
-A collector may start anew without a word: a second `learn()`, a rollout that is cut at its length, a run that is loaded
-in mid-episode. The next step does then not start where the last one ended, and that is how it is noticed. Where it
-starts in the very same observation nothing can be noticed; `Sampler.cut` says it.
+A collector may start over without saying so: a second `learn()`, a rollout cut at its length, a run loaded in
+mid-episode. Then the next step does not start where the last one ended, which gives it away. If it happens to start at
+the very same observation, nothing does: call `Sampler.cut`.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import numpy as np
 from common.replay.protocol import Step
 
 OPENS, FOLLOWS, CUT = "opens", "follows", "cut"
-"""What a step is: the first of an episode, after an end or a cut that was told; the next one; the first of an episode
-though the one before has not ended."""
+"""What a step is: the first of an episode, after an end or an announced cut; the next one; the first of an episode
+although the one before has not ended."""
 
 
 class Trail:
     """Where the running episode of each environment is."""
 
     def __init__(self) -> None:
-        self._ends: dict[int, Any] = {}  # env_id -> what its last step ended in, as `_kept` keeps it
+        self._ends: dict[int, Any] = {}  # env_id -> where its last step ended, as `_kept` returns it
 
     def add(self, step: Step) -> str:
-        """Go on to `step`; returns OPENS, FOLLOWS or CUT."""
+        """Move on to `step`; return OPENS, FOLLOWS or CUT."""
         env, was = step.env_id, OPENS
         if env in self._ends:
             was = FOLLOWS if _same(self._ends[env], _kept(step.observation)) else CUT
@@ -37,7 +37,7 @@ class Trail:
         return was
 
     def cut(self, env_id: int | None = None) -> None:
-        """The running episode of an environment goes no further; None: of all of them."""
+        """End the running episode of an environment; None: of all of them."""
         for env in [*self._ends] if env_id is None else [env_id]:
             self._ends.pop(env, None)
 
@@ -58,7 +58,7 @@ def _kept(observation: Any) -> Any:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Bit by bit, so that nan equals nan; 1.0 as float32 equals 1.0 as float64."""
+    """Compare bit by bit, so that nan equals nan; 1.0 as float32 equals 1.0 as float64."""
     if a == b:
         return True
     if not (isinstance(a, tuple) and isinstance(b, tuple) and a and b and isinstance(a[0], np.dtype)):

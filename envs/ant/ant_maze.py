@@ -1,4 +1,4 @@
-"""The ant maze: a four-legged robot in a U, whose goal lies behind the wall that it starts at.
+"""The ant maze: a four-legged robot in a U, whose goal lies behind the wall where it starts.
 
     import gymnasium
     env = gymnasium.make("envs:AntMaze-v0")  # that of the paper
@@ -8,11 +8,11 @@
 The task is that of Trott et al., "Keeping your distance: solving sparse reward tasks using self-balancing shaped
 rewards" (2019), Sec. 4 and App. F, "Ant maze navigation with hierarchical RL"; physics and layout, which the paper only
 draws, are those of its authors' code. The straight way to the goal ends at a wall; the way around it is three times as
-long. Torques move the ant, and it takes long to learn to walk: the paper's learner has two levels, of which the higher
-one tells the lower one where to go.
+long. Torques move the ant, and learning to walk takes long: the paper's learner has two levels, and the higher one
+tells the lower one where to go.
 
-The ant is MuJoCo's as gymnasium has it, with other actuators and contacts (`compiled`), and may not fall over in the
-sense of gymnasium: an ant on its back goes on until time is over.
+The ant is gymnasium's, with other actuators and contacts (`compiled`). Unlike in gymnasium, falling over ends nothing:
+an ant on its back carries on until time is up.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from envs.goal_task import GoalEnv, GoalTask
 
 ANT = Path(gymnasium.__file__).parent / "envs/mujoco/assets/ant.xml"
 POSITIONS, SPEEDS = 15, 14
-"""Of the ant: x, y, z, a quaternion and eight joints; and how fast each changes (a quaternion has three speeds)."""
+"""The ant's x, y, z, a quaternion and eight joints; and how fast each changes (a quaternion has three speeds)."""
 STEP, FRAMES = 0.02, 5
 """Seconds per step of the simulator, and its steps per action."""
 FORCE = 30.0
 """Largest torque of a motor."""
 NOISE = 0.1
-"""Of starts: range of what is added to every position, and deviation of the speeds."""
+"""In starts: range of what is added to every position, and standard deviation of the speeds."""
 CLOCK = 0.001
-"""What the learner sees of a step that has passed."""
+"""How much the learner's clock advances per step."""
 WALL = 4.0
 """Height of a block."""
 FAR = 1000.0
-"""No observation is larger: what gymnasium is told where there are no walls."""
+"""Bound of the observations, and of x and y where there are no walls, for gymnasium's spaces."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class Layout:
     """Where walls and goals are. The ant starts at the origin."""
 
     blocks: tuple[str, ...]
-    """Rows of blocks, the lowest y first: 1 is a wall, 0 is free, R free with the origin in its middle; none: open."""
+    """Rows of blocks, lowest y first: 1 is a wall, 0 is free, R free with the origin in its middle; no rows: open."""
     side: float
-    """Of a block."""
+    """Side of a block."""
     goals: tuple[tuple[float, float], tuple[float, float]]
     """Lowest x and y of a goal, and highest."""
     steps: int
-    """Of an episode."""
+    """Steps in an episode."""
     integrator: mujoco.mjtIntegrator
 
 
@@ -72,7 +72,7 @@ LAYOUTS = {
 
 
 class AntMaze(GoalTask):
-    """The ant in a maze. Distances are in units of length, in which the ant's torso has a radius of 0.25.
+    """The ant in a maze. In the unit of length, the ant's torso has a radius of 0.25.
 
     State: float64 [30], its 15 positions (absolute x and y first), their 14 speeds, and the steps that have passed.
     Observation: the same as float32, the steps times 0.001. Goal: float32 (x, y). An action is eight torques of up to
@@ -88,13 +88,13 @@ class AntMaze(GoalTask):
     def __init__(self, layout: str = "U"):
         """ValueError for a layout that is not in LAYOUTS."""
         if layout not in LAYOUTS:
-            raise ValueError(f"unknown layout {layout!r}: right are {', '.join(LAYOUTS)}")
+            raise ValueError(f"unknown layout {layout!r}; choose from: {', '.join(LAYOUTS)}")
         self.name, self.layout = layout, LAYOUTS[layout]
         self.max_steps = self.layout.steps
         self.walls = wall_centres(self.layout)
         """float64 [number of blocks, 2]"""
         self.model = compiled(self.layout)
-        self._data = mujoco.MjData(self.model)  # room for the simulator to work in; nothing is kept there
+        self._data = mujoco.MjData(self.model)  # scratch space for the simulator; nothing is kept there
 
     def __reduce__(self) -> tuple[Any, ...]:
         return AntMaze, (self.name,)
@@ -110,7 +110,7 @@ class AntMaze(GoalTask):
         return rng.uniform(*self.layout.goals, (n, 2)).astype(np.float32)
 
     def step(self, states: np.ndarray, actions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Where the simulator gives up, which it does with speeds that no ant has, the ant stays, and is at rest."""
+        """If the simulator gives up, as it does at speeds that no ant has, the ant stays where it is, at rest."""
         n = len(states)
         actions = finite_rows(actions, n, self.n_actions)
         before = np.concatenate([np.zeros((n, 1)), states[:, :-1]], axis=1)  # it wants the time first
@@ -118,7 +118,7 @@ class AntMaze(GoalTask):
         last = rollout.rollout(self.model, self._data, before, torques)[0][:, -1]
         after = states.copy()
         after[:, :-1] = last[:, 1:]
-        lost = ~(last[:, 0] > STEP * (FRAMES - 0.5))  # not all of the steps are made: time tells
+        lost = ~(last[:, 0] > STEP * (FRAMES - 0.5))  # not all steps were made: the time shows it
         if lost.any():
             after[lost, :POSITIONS] = states[lost, :POSITIONS]
             after[lost, POSITIONS:-1] = 0.0
@@ -144,7 +144,7 @@ class AntMaze(GoalTask):
         return low, high, low[:2], high[:2]
 
     def check(self, state: np.ndarray) -> None:
-        """The ant's middle is between the walls and in none of them, and it looks somewhere."""
+        """ValueError unless the ant's middle is between the walls, in none of them, and its quaternion is not 0."""
         super().check(state)
         if not self.contains(state[:2]) or not state[3:7].any():
             raise ValueError(f"no ant can be at {state[:3].tolist()} with the quaternion {state[3:7].tolist()}")
@@ -153,7 +153,7 @@ class AntMaze(GoalTask):
         return not (np.abs(self.walls - goal).max(axis=1, initial=-1.0) < self.layout.side / 2).any()
 
     def picture(self, state: np.ndarray, goal: np.ndarray) -> np.ndarray:
-        """From above: walls, where goals lie (orange), the ant (blue), a circle: there its centre meets the goal."""
+        """Draw from above: walls, where goals lie (orange), the ant (blue), a circle where its centre meets it."""
         from envs.ant.view import draw  # which loads pygame
 
         return draw(self, state, goal)
@@ -186,7 +186,7 @@ def compiled(layout: Layout) -> mujoco.MjModel:
     for x, y in wall_centres(layout):
         spec.worldbody.add_geom(
             type=mujoco.mjtGeom.mjGEOM_BOX, pos=(x, y, WALL / 2), size=(half, half, WALL / 2),
-            contype=1, conaffinity=1,  # else the ant's, of which no two touch
+            contype=1, conaffinity=1,  # by default those of the ant's parts, which do not touch each other
         )  # fmt: skip
     for geom in spec.geoms:
         geom.solref[:2], geom.solimp[:3] = (0.02, 1.0), (0.8, 0.8, 0.01)
@@ -199,10 +199,10 @@ def ant_maze_env(render_mode: str | None = None) -> GoalEnv:
 
 
 def small_ant_maze_env(render_mode: str | None = None) -> GoalEnv:
-    """Half of it, one episode at a time."""
+    """The maze of half the size, one episode at a time."""
     return GoalEnv(AntMaze("small U"), render_mode)
 
 
 def ant_arena_env(render_mode: str | None = None) -> GoalEnv:
-    """No walls, one episode at a time."""
+    """The arena without walls, one episode at a time."""
     return GoalEnv(AntMaze("arena"), render_mode)

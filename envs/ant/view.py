@@ -13,13 +13,13 @@ PICTURE, FINER = 480, 3
 RIM = 0.15
 """What is shown of the outer walls, in blocks."""
 AROUND = 12.0
-"""How far one sees where there are no walls; the ant stays in the middle."""
+"""How far a picture reaches if there are no walls; the ant stays in the middle."""
 FLOOR, LINE, WALL, GOAL, GOALS = (255, 255, 255), (228, 228, 228), (90, 90, 90), (213, 94, 0), (247, 223, 204)
 TORSO, LEG, FOOT = (0, 114, 178), (0, 84, 132), (0, 50, 80)
 
 
 def draw(task: Any, state: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """One state of an `ant_maze.AntMaze` and its goal: uint8 [PICTURE, PICTURE, 3]."""
+    """Draw one state of an `ant_maze.AntMaze` and its goal: uint8 [PICTURE, PICTURE, 3]."""
     side = task.layout.side
     if len(task.walls):
         left, right, low, high = task.extent

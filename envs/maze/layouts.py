@@ -19,7 +19,7 @@ UP = "1010000011 0111010100 1011001110 0111111101 1101001101 0100011101 11111010
 
 
 def paper_layout() -> Layout:
-    """10 x 10 cells, of which any two are joined by exactly one way. This is the maze of Fig. 3."""
+    """10 x 10 cells, any two joined by exactly one path. This is the maze of Fig. 3."""
     right, up = (np.array([[bit == "1" for bit in row] for row in rows.split()[::-1]]).T for rows in (RIGHT, UP))
     return right, up
 
@@ -39,11 +39,11 @@ def u_layout(length: int) -> Layout:
 
 
 def tree_layout(size: int, seed: int) -> Layout:
-    """size x size cells, of which any two are joined by exactly one way: a random one for each seed.
+    """size x size cells, any two joined by exactly one path: a random maze for each seed.
 
     The maze grows from (0, 0): again and again, all cells that are still solid are visited in a random order, and each
     with neighbours in the maze joins it by a passage to a random one of them. ValueError for a size below 2, where
-    there is no way to go, or a negative seed.
+    there is nowhere to go, or a negative seed.
     """
     _check("size", size, 2)
     rng = np.random.default_rng(seed)

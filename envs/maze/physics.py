@@ -1,4 +1,4 @@
-"""Physics of the point mazes: where a point halts that is pushed through a maze of thin walls.
+"""Physics of the point mazes: where a point stops when pushed through a maze of thin walls.
 
 Cell (x, y) is the unit square around the integers x and y. The lines between cells lie at the halves; each stretch of
 them is either a passage or a wall.
@@ -12,11 +12,11 @@ import numpy as np
 from numba import njit
 
 BACKOFF = 0.01
-"""A wall throws a point back by a random distance of up to this."""
+"""A point bounces back from a wall by a random distance of up to this."""
 NEAREST = 1e-9
-"""But at least by this: a point on the very place of a wall would belong to the cell behind it."""
+"""But at least by this: a point exactly on a wall would belong to the cell behind it."""
 LARGEST = 1000
-"""Cells along a side of the maze, at most: so far from 0, a float64 can still tell NEAREST."""
+"""Most cells along a side of the maze: this far from 0, a float64 still resolves NEAREST."""
 
 
 @njit(cache=True)
@@ -28,12 +28,12 @@ def _cell(coordinate):
 
 @njit(cache=True)
 def push(positions, displacements, backoff, vertical, horizontal, after):
-    """Write where n points [n, 2] come to a halt into `after`; the number of the first impossible one, else -1.
+    """Write where n points [n, 2] stop into `after`; return the number of the first impossible one, else -1.
 
     `vertical[i, y]`: whether row y has a passage through the line x = i - 0.5; `horizontal[x, j]`: whether column x
     has one through y = j - 0.5. A wall takes what is left of the displacement across it and leaves the one along it.
-    Each direction is thus stopped once at most, and until then the point is, at the fraction t of its way, where it
-    would be without walls: so the lines that it meets are found in their order, without moving it from one to another.
+    So each direction is stopped at most once, and until then the point is, at the fraction t of its way, where it would
+    be without walls: the lines it meets are found in order, without moving it from one to the next.
     """
     width, height = horizontal.shape[0], vertical.shape[1]
     for i in range(len(positions)):

@@ -26,7 +26,7 @@ from envs.maze.physics import LARGEST, push
 Cell = tuple[int, int]
 """(x, y)"""
 START_MARGIN = 0.05
-"""How far a start keeps off walls."""
+"""Distance that starts keep from walls."""
 PICTURE, FINER = 480, 4
 """Longer side of a picture in pixels; how many times finer it is drawn, to smooth the edges."""
 BORDER, THICK = 0.2, 0.06
@@ -39,8 +39,8 @@ class PointMaze(GoalTask):
     """A maze of unit cells, with one start cell and one goal cell.
 
     State: float64 (x, y); observation: the same as float32; goal: float32 (x, y). An action is a displacement of up to
-    0.95 along both axes. Walls stop the part of it that leads into them, the point slides along, and is thrown back
-    from each by a random distance of up to 0.01, the only noise there is. Success: within 0.15 of the goal.
+    0.95 along both axes. Walls stop the part of it that leads into them; the point slides along and bounces back from
+    each by a random distance of up to 0.01, the only noise. Success: within 0.15 of the goal.
     """
 
     observation_shape = goal_shape = (2,)
@@ -53,7 +53,7 @@ class PointMaze(GoalTask):
         """A maze of width x height cells; those without any passage are solid, all others must be connected.
 
         right: bool [width - 1, height], passages between (x, y) and (x + 1, y). up: bool [width, height - 1], between
-        (x, y) and (x, y + 1). goal_margin: how far a goal keeps off walls. ValueError for what makes no maze.
+        (x, y) and (x, y + 1). goal_margin: distance that goals keep from walls. ValueError for what makes no maze.
         """
         right, up = np.asarray(right, bool), np.asarray(up, bool)
         if right.ndim != 2 or up.ndim != 2 or (up.shape[0], right.shape[1]) != (right.shape[0] + 1, up.shape[1] + 1):
@@ -85,7 +85,7 @@ class PointMaze(GoalTask):
         return self._points(n, self.goal_cell, self.goal_margin, rng).astype(np.float32)
 
     def _points(self, n: int, cell: Cell, margin: float, rng: np.random.Generator) -> np.ndarray:
-        """Uniform in `cell`, drawn again where a walk by `margin` along both axes, off the centre, meets a wall."""
+        """Draw uniformly in `cell`, again where a walk by `margin` off the centre, along both axes, hits a wall."""
         points = np.empty((n, 2))
         drawn = np.arange(n)
         while len(drawn):
@@ -100,10 +100,10 @@ class PointMaze(GoalTask):
         return self.move(states, displacements, rng.random((len(states), 2)))
 
     def move(self, positions: np.ndarray, displacements: np.ndarray, backoff: np.ndarray) -> np.ndarray:
-        """Where n points [n, 2] are after `displacements` [n, 2]: float64 [n, 2].
+        """Return where n points [n, 2] are after `displacements` [n, 2]: float64 [n, 2].
 
-        backoff: [n, 2] in [0, 1], the part of BACKOFF by which walls across x and across y throw a point back.
-        ValueError for points that are in no cell, and for numbers that are not finite.
+        backoff: [n, 2] in [0, 1], the part of BACKOFF by which points bounce back from walls across x and across y.
+        ValueError for points that are in no cell, or numbers that are not finite.
         """
         positions, displacements, backoff = (np.asarray(a, np.float64) for a in (positions, displacements, backoff))
         if not positions.shape == displacements.shape == backoff.shape == (len(positions), 2):
@@ -112,7 +112,7 @@ class PointMaze(GoalTask):
         after = np.empty_like(positions)
         i = push(positions, displacements, backoff, self._vertical, self._horizontal, after)
         if i >= 0:
-            raise ValueError(f"no step: from {positions[i]} by {displacements[i]} with the backoff {backoff[i]}")
+            raise ValueError(f"cannot step from {positions[i]} by {displacements[i]} with the backoff {backoff[i]}")
         return after
 
     def observe(self, states: np.ndarray) -> np.ndarray:
@@ -130,7 +130,7 @@ class PointMaze(GoalTask):
         return low, high, low, high
 
     def check(self, state: np.ndarray) -> None:
-        """The point is in a cell of the maze."""
+        """ValueError unless the point is in a cell of the maze."""
         try:
             self.move(state[None], np.zeros((1, 2)), np.zeros((1, 2)))
         except ValueError:
@@ -140,8 +140,8 @@ class PointMaze(GoalTask):
         return bool((np.abs(self.cells - goal).max(axis=1) <= 0.5).any())
 
     def picture(self, state: np.ndarray, goal: np.ndarray) -> np.ndarray:
-        """Walls, the squares of start (blue) and goal (orange), the point, and a circle: there it meets its goal."""
-        import pygame  # which training needs not load
+        """Draw walls, the squares of start (blue) and goal (orange), the point, a circle where it meets its goal."""
+        import pygame  # not needed for training
 
         left_edge, _, _, top_edge = self.extent
         scale = PICTURE * FINER / (max(self.width, self.height) + 2 * BORDER)
@@ -171,7 +171,7 @@ class PointMaze(GoalTask):
 
     @property
     def passages(self) -> int:
-        """Passages between two cells; in a tree, one less than cells."""
+        """Number of passages between two cells; in a tree, one less than cells."""
         return int(self._vertical.sum() + self._horizontal.sum())
 
     @property
@@ -180,7 +180,7 @@ class PointMaze(GoalTask):
         return -0.5, self.width - 0.5, -0.5, self.height - 0.5
 
     def path(self, start: Cell, goal: Cell) -> list[Cell]:
-        """Cells of a shortest way from `start` to `goal`, both included. ValueError for a cell outside of the maze."""
+        """Cells of a shortest path from `start` to `goal`, both included. ValueError for a cell outside the maze."""
         for cell in (start, goal):
             if not self._has(cell):
                 raise ValueError(f"the cell {cell} lies outside of the maze")
@@ -202,7 +202,7 @@ class PointMaze(GoalTask):
         return bool((self.cells == cell).all(axis=1).any())
 
     def _search(self, start: Cell) -> dict[Cell, Cell]:
-        """Breadth first: the cell before it, on a shortest way from `start`, of each cell that can be reached."""
+        """Map each reachable cell to the one before it on a shortest path from `start`, by breadth-first search."""
         before, queue = {start: start}, deque([start])
         while queue:
             x, y = queue.popleft()
@@ -222,7 +222,7 @@ class PointMaze(GoalTask):
 
 
 def point_maze() -> PointMaze:
-    """The paper's maze: 10 x 10 cells, and 22 moves from the cell of the start to that of the goal."""
+    """The paper's maze: 10 x 10 cells, 22 moves from the start cell to the goal cell."""
     return PointMaze(*paper_layout(), (0, 0), (9, 9), 0.175)
 
 
@@ -232,7 +232,7 @@ def corridor(length: int) -> PointMaze:
 
 
 def u_maze(length: int) -> PointMaze:
-    """The goal is 2 cells away, behind a wall, and 2 length + 2 to walk. ValueError for a length below 1."""
+    """The goal is 2 cells away behind a wall, and 2 length + 2 cells to walk. ValueError for a length below 1."""
     return PointMaze(*u_layout(length), (0, 0), (0, 2), 0.1)
 
 

@@ -5,8 +5,8 @@ Minigrid's own reward shrinks with the episode's length, which a fully observed 
 
 Minigrid makes the levels. Steps and pictures are ours, because its own cost many times as much: a level is a matrix of
 *tile codes* (one byte per cell), a step is the kernel in `rules`, and a picture is one table lookup per pixel.
-``info["tiles"]`` hands the codes out, so that a replay memory can keep tens of bytes per frame instead of 4800 and draw
-the identical picture later.
+``info["tiles"]`` gives the codes, so that a replay memory can keep tens of bytes per frame instead of 4800 and draw the
+identical picture later.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ TASKS: dict[str, tuple[type, dict, int]] = {
     "LavaCrossing-Hard": (CrossingEnv, {"size": 9, "num_crossings": 2, "obstacle_type": Lava}, 3),
 }
 RULES: dict[type, tuple[int, tuple[str, ...]]] = {
-    # of a game: its rule, and what it calls the doors that this asks about
+    # game: (its rule, and its names for the doors that the rule asks about)
     CrossingEnv: (rules.GOAL_ENDS, ()),
     DoorKeyEnv: (rules.GOAL_ENDS, ()),
     UnlockEnv: (rules.UNLOCK, ("door",)),
@@ -72,7 +72,7 @@ def tile_sheet() -> tuple[np.ndarray, dict[tuple[int, int, int] | None, int]]:
         code_of[thing and thing.encode()] = len(pictures)
         agent_fits = thing is None or thing.can_overlap()
         for agent in range(5 if agent_fits else 1):
-            # minigrid's tiles are floats, which its own full picture cuts to whole numbers
+            # minigrid's tiles are floats, which its own full picture truncates to whole numbers
             tile = Grid.render_tile(thing, agent_dir=agent - 1 if agent else None, tile_size=TILE)
             pictures.append(tile.astype(np.uint8))
     return np.stack(pictures), code_of
@@ -106,7 +106,7 @@ class MiniGridTask(gym.Env):
         random_action_probability: chance that a step carries out a uniformly drawn action instead of the given one.
         pseudo_terminal: the goal does not end the episode: entering it earns MAXSTEPS, leaving it costs MAXSTEPS,
             staying on it costs nothing. Lava still ends the episode. Only for tasks with a goal cell and crossings.
-        observation: "picture", uint8 ``(40, 40, 3)``, or "codes", uint8 ``(rows, columns)``, for which none is drawn.
+        observation: "picture", uint8 ``(40, 40, 3)``, or "codes", uint8 ``(rows, columns)``, which draws no picture.
 
     ``info["tiles"]``: the tile codes of the picture, the same array as the observation of "codes".
     ``info["success"]``: whether the goal was reached (the door opened) in this step.
@@ -114,7 +114,7 @@ class MiniGridTask(gym.Env):
     ``terminated`` is success or a fatal ending; ``truncated`` is the limit of MAXSTEPS (``max_steps``) steps. An
     episode that succeeds or dies on its very last step counts as terminated, not truncated.
 
-    ``game`` is minigrid's own; it makes the levels, draws the random actions, and stays as the last level began.
+    ``game`` is minigrid's own; it makes the levels, draws the random actions, and stays at the last level's start.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 8}
@@ -129,7 +129,7 @@ class MiniGridTask(gym.Env):
         observation: str = "picture",
     ):
         if task not in TASKS:
-            raise ValueError(f"unknown task {task!r}, expected one of {', '.join(TASKS)}")
+            raise ValueError(f"unknown task {task!r}; choose from: {', '.join(TASKS)}")
         game, _, own_actions = TASKS[task]
         if pseudo_terminal and game is not CrossingEnv:
             raise ValueError(f"pseudo_terminal is defined for the crossing tasks only, not for {task}")
@@ -183,7 +183,7 @@ class MiniGridTask(gym.Env):
         return observation, reward, terminated, truncated, info
 
     def side_by_side(self, seeds: Sequence[int]) -> Games:
-        """A game on the level of each seed; this environment's own episode goes on."""
+        """Start a game on the level of each seed; this environment's own episode is not affected."""
         game, generators = self._make_game(), []
         codes = np.empty((len(seeds), *self.grid_shape), np.uint8)
         states = np.empty((len(seeds), rules.ROW), np.int64)
@@ -194,7 +194,7 @@ class MiniGridTask(gym.Env):
         return Games(codes, states, rules.step_all, self.n_actions, self.random_action_probability, generators)
 
     def render(self):
-        """The picture before it is resized: ``(8 * rows, 8 * columns, 3)`` uint8, enlarged four times."""
+        """The picture before resizing: uint8 ``(8 * rows, 8 * columns, 3)``, enlarged four times."""
         if self.render_mode is None or self._codes is None:
             return None
         picture = self._tiles[self._codes].swapaxes(1, 2).reshape(*(TILE * n for n in self.grid_shape), 3)
@@ -207,7 +207,7 @@ class MiniGridTask(gym.Env):
         return made
 
     def _begin(self, game: Any, codes: np.ndarray, state: np.ndarray) -> None:
-        """Write what minigrid has made into the two arrays of a game, see `rules`."""
+        """Write the level that minigrid has made into the two arrays of a game, see `rules`."""
         things, (x, y), direction = game.grid.grid, game.agent_pos, game.agent_dir
         cells = codes.ravel()
         cells[:] = [self._code_of[thing and thing.encode()] for thing in things]

@@ -4,7 +4,7 @@
     env = gymnasium.make("envs:Sokoban-v0", shape=(7, 7), boxes=2)
 
 Rules, rewards and levels are those of the package gym-sokoban 0.0.6. The agent sees one flat colour per cell, enlarged
-to 84x84 pixels. ``info["tiles"]`` hands out the code of every cell, so that a replay memory can keep tens of bytes per
+to 84x84 pixels. ``info["tiles"]`` gives the code of every cell, so that a replay memory can keep tens of bytes per
 picture instead of 21,168 and draw the identical one later.
 """
 
@@ -31,11 +31,11 @@ PIXELS = 84
 """Side of the observation."""
 MAX_STEPS = 120
 ACTIONS = ("push up", "push down", "push left", "push right", "move up", "move down", "move left", "move right")
-"""A push without a box ahead is a move; a move never pushes. What is blocked changes nothing, but costs its step."""
+"""A push without a box ahead is a move; a move never pushes. A blocked action changes nothing, but costs its step."""
 
 STEP_REWARD = -0.1
 BOX_REWARD = 1.0
-"""For a box that comes onto a target; the opposite for one that leaves it."""
+"""For a box that gets onto a target; its negative for one that leaves it."""
 SOLVED_REWARD = 10.0
 """Added when all boxes are on targets."""
 
@@ -54,8 +54,8 @@ COLOURS = np.array(
 """RGB of each code in the pictures that agents see."""
 
 CELL, OFF, STEPS, LIMIT, ROW = range(5)
-"""What a step needs to know of a game beside its codes, a row of int64: the player's cell, boxes that are not on a
-target, steps so far and at most."""
+"""What a step needs to know about a game besides its codes, a row of int64: the player's cell, the number of boxes not
+on a target, steps so far and at most."""
 
 
 class Sokoban(gymnasium.Env):
@@ -67,7 +67,7 @@ class Sokoban(gymnasium.Env):
 
     ``terminated``: the level is solved. ``truncated``: it is not, after ``max_steps`` steps.
 
-    ``reset(options={"level": ...})`` plays a given level, as text or codes. It may be of any number of boxes, but must
+    ``reset(options={"level": ...})`` plays a given level, as text or codes. It may have any number of boxes, but must
     have the environment's shape.
     """
 
@@ -86,8 +86,8 @@ class Sokoban(gymnasium.Env):
     ):
         """shape: rows and columns, the ring of walls included, at most `pixels` of them. boxes: at least 1. walk: see
         `levels.generate`. pixels: side of the picture. style: of :meth:`render`, "sprites" or "tiny", the colours that
-        agents see. observation: "picture", or "codes", for which none is drawn. ValueError for anything else, and at
-        the first level if the room is too small for its boxes."""
+        agents see. observation: "picture", or "codes", which draws no picture. ValueError for anything else, and at the
+        first level if the room is too small for its boxes."""
         if not all(3 <= side <= pixels for side in shape) or boxes < 1 or max_steps < 1:
             raise ValueError(
                 f"Sokoban needs 3 to {pixels} (pixels) rows and columns, a box and a step, not shape={tuple(shape)}, "
@@ -151,7 +151,7 @@ class Sokoban(gymnasium.Env):
         return observation, reward, solved, truncated, info
 
     def side_by_side(self, seeds: Sequence[int]) -> Games:
-        """A game on the level of each seed; this environment's own episode goes on."""
+        """Start a game on the level of each seed; this environment's own episode is not affected."""
         codes = np.empty((len(seeds), *self.grid_shape), np.uint8)
         states = np.empty((len(seeds), ROW), np.int64)
         for level, state, seed in zip(codes, states, seeds):
@@ -166,7 +166,7 @@ class Sokoban(gymnasium.Env):
         return picture
 
     def _seen(self) -> tuple[np.ndarray, dict[str, Any]]:
-        """Observation and info, after a window has shown what is new."""
+        """Update the window, if there is one; return observation and info."""
         if self.render_mode == "human":
             self.render()
         codes: Any = self._codes
@@ -175,7 +175,7 @@ class Sokoban(gymnasium.Env):
         return tiles if self.observation == "codes" else self._observe(), info
 
     def render(self):
-        """The level at 16 pixels per cell, uint8 ``(16 * rows, 16 * columns, 3)``; in a window at twice that."""
+        """Draw the level at 16 pixels per cell, uint8 ``(16 * rows, 16 * columns, 3)``; in a window at twice that."""
         if self.render_mode is None or self._codes is None:
             return None
         tiles = sprites() if self.style == "sprites" else self.tiles.repeat(16, axis=1).repeat(16, axis=2)
@@ -191,7 +191,7 @@ class Sokoban(gymnasium.Env):
 
 @njit(cache=True)
 def _begin(codes, state, max_steps):
-    """Write down what `_step` needs to know of a level. Returns the number of its boxes."""
+    """Write what `_step` needs to know about a level into `state`; return its number of boxes."""
     cells, boxes = codes.ravel(), 0
     state[OFF], state[STEPS], state[LIMIT] = 0, 0, max_steps
     for cell in range(len(cells)):
@@ -204,7 +204,7 @@ def _begin(codes, state, max_steps):
 
 @njit(cache=True)
 def _step(codes, state, action):
-    """One action, in place: reward, solved, truncated."""
+    """Carry out one action, in place; return reward, solved, truncated."""
     cells, columns, cell = codes.ravel(), codes.shape[1], state[CELL]
     step = (-columns, columns, -1, 1)[action % 4]
     ahead, gained = cells[cell + step], 0
@@ -229,7 +229,7 @@ def _step(codes, state, action):
 
 @njit(cache=True)
 def _step_all(codes, states, running, actions):
-    """The actions of the games with these numbers: rewards, ended, success."""
+    """Carry out one action in each of the games with these numbers; return rewards, ended, success."""
     rewards = np.empty(len(running))
     ended, solved = np.empty(len(running), np.bool_), np.empty(len(running), np.bool_)
     for i in range(len(running)):
@@ -241,8 +241,8 @@ def _step_all(codes, states, running, actions):
 
 @njit(cache=True)
 def _draw(codes, first, columns, colours, out):
-    """The picture (pixels, pixels, 3) of `codes`: its row first[r] is the first one of row r of cells, its column j
-    shows column columns[j] of cells."""
+    """Draw the picture (pixels, pixels, 3) of `codes`: row r of cells begins in its row first[r]; its column j shows
+    column columns[j] of cells."""
     lines = out.reshape(len(out), -1)
     for row in range(len(codes)):
         line = lines[first[row]]

@@ -28,7 +28,7 @@ def sprites() -> np.ndarray:
     tiles[BOX_ON_TARGET] = _box(DONE, DONE_PLANK)
     tiles[PLAYER] = _player(_floor())
     tiles[PLAYER_ON_TARGET] = _player(_target())
-    tiles.setflags(write=False)  # one copy for everybody
+    tiles.setflags(write=False)  # one copy, shared by all
     return tiles
 
 

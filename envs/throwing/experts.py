@@ -1,7 +1,7 @@
-"""Scripted policies that solve the ball-throwing tasks: the proof that the tasks can be solved within their limits.
+"""Scripted policies that solve the ball-throwing tasks: the proof that they can be solved within their limits.
 
-Both grab the ball, with a gripper that they open first if need be, carry it to where a swing begins, swing for one step
-and let go. They read the same observation as a learner, keep no state of their own, and know the physics.
+Both open the gripper if need be, grab the ball, carry it to where a swing begins, swing for one step and let go. They
+read the same observation as a learner, keep no state of their own, and know the physics.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from envs.throwing.physics import (
 
 OPEN, CLOSE = -1.0, 1.0
 LONGEST_FLIGHT = 38
-"""Steps in the air that a throw may take."""
+"""Limit of the steps that a throw spends in the air."""
 
 
 def swing(start: np.ndarray, goal: np.ndarray, wall: tuple[float, float] = NO_WALL) -> np.ndarray | None:
     """Velocity (2,) of a hand that swings from `start` (2,) for one step and lets go, so that the ball meets `goal`.
 
-    The slowest of the throws that the hand's speed and the wall allow; None when there is none.
+    The slowest throw that the hand's speed and the wall allow; None if there is none.
     """
     best = None
     for steps in range(1, LONGEST_FLIGHT):
         flight = steps * DT
         fall = 0.5 * GRAVITY * flight**2
-        velocity = (goal - start + np.array([0.0, fall])) / (flight + DT)  # the ball moves on the swing's step, too
+        velocity = (goal - start + np.array([0.0, fall])) / (flight + DT)  # the ball moves in the swing's step, too
         ball = start + velocity * DT
         x, y, _, _ = fly(ball[0], ball[1], velocity[0], velocity[1], flight, wall[0], wall[1])
         possible = abs(velocity).max() <= HAND_SPEED and math.hypot(x - goal[0], y - goal[1]) < 1e-6
@@ -80,14 +80,14 @@ class HandExpert:
 
 
 def _velocity(way: np.ndarray) -> np.ndarray:
-    """Action that goes `way` (2,) in a step, or as far as a step goes."""
+    """Action that covers `way` (2,) in a step, or as much of it as a step can."""
     return np.clip(way / (DT * HAND_SPEED), -1.0, 1.0)
 
 
 class RobotExpert:
     """Policy for Robot. Call it with an observation (15,) and a goal (2,).
 
-    It chooses among `n` random swings, whose throws are computed beforehand, the shortest that meets the goal.
+    Of `n` random swings, whose throws are computed beforehand, it chooses the shortest that meets the goal.
     """
 
     def __init__(self, n: int = 20_000, tolerance: float = 0.015, seed: int = 0):
@@ -129,7 +129,7 @@ def _wrapped(angles: np.ndarray) -> np.ndarray:
 
 @njit_calling(physics)
 def _throws(released, speeds, steps):
-    """Where balls fly that the arm lets go at joint angles `released` [n, 2] and speeds [n, 2]: [steps, n, 2]."""
+    """Where balls fly when the arm lets go at joint angles `released` [n, 2] and speeds [n, 2]: [steps, n, 2]."""
     places = np.empty((steps, len(released), 2))
     for i in range(len(released)):
         x, y, vx, vy = forward_kinematics(released[i, 0], released[i, 1], speeds[i, 0], speeds[i, 1])
@@ -141,7 +141,7 @@ def _throws(released, speeds, steps):
 
 @njit(cache=True)
 def _first_hit(throws, x, y, tolerance):
-    """The throw [steps, n, 2] that is the first to come nearer to (x, y) than `tolerance`; 0 if none does."""
+    """Which of the throws [steps, n, 2] is the first to come nearer to (x, y) than `tolerance`; 0 if none does."""
     for step in range(throws.shape[0]):
         for i in range(throws.shape[1]):
             dx, dy = throws[step, i, 0] - x, throws[step, i, 1] - y

@@ -12,12 +12,12 @@ State vectors (float64) hold everything there is to know, in the order of the pa
 Angles are counted anticlockwise; that of the second joint is relative to the first link.
 
 The grip. A gripper that was open at the end of the step before, is within GRIP of the ball when a step begins and
-closes in this step has the ball at the step's end: at its exact centre, with its velocity. It keeps the ball until it
-opens; the ball then flies on with the velocity that it had, which is the gripper's in the step before. So a ball is
-held if, and only if, the gripper is closed and both are at the same place to the last bit: the state says so without a
-further number. A gripper that was already closed grips nothing: it has to open first. Should it come to the very place
-of a free ball, as in a corner of the workspace where a ball was dropped, the ball gives way by ASIDE. A ball that was
-let go on the floor is still at the place of the open gripper, and closing grips it again.
+closes in this step holds the ball at the step's end: at its exact centre, with its velocity. It keeps the ball until it
+opens; the ball then flies on with its last velocity, which is the gripper's in the step before. So a ball is held if,
+and only if, the gripper is closed and both are at the same place to the last bit: the state needs no further number. A
+gripper that was already closed grips nothing: it has to open first. Should it come to the exact place of a free ball,
+as in a corner of the workspace where a ball was dropped, the ball gives way by ASIDE. A ball that was let go on the
+floor is still at the place of the open gripper, and closing grips it again.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ DT = 0.04
 """Seconds per step."""
 GRAVITY = 2.0
 GRIP = 0.03
-"""A gripper that closes gets a ball that is at most this far from its centre."""
+"""A closing gripper grabs a ball at most this far from its centre."""
 ASIDE = 1e-9
-"""How far up a free ball gives way to a closed gripper that came to its very place."""
+"""How far up a free ball moves out of the way of a closed gripper at its exact place."""
 HAND_SPEED = 1.5
 """Largest speed of the hand along x and along y."""
 JOINT_SPEED = 6.0
@@ -50,7 +50,7 @@ WALL = (0.5, 0.47)
 
 
 EARLY = 1e-12
-"""Seconds by which a contact with the wall comes too early, so that no step ends on the very place of the wall."""
+"""Seconds by which a contact with the wall comes early, so that no step ends exactly on the wall."""
 
 
 @njit(cache=True)
@@ -89,13 +89,13 @@ def fly(x, y, vx, vy, dt, wall_x, wall_top):
             y, vy = 1.0, 0.0
         elif contact == 3:
             x, vx = (1.0 if vx > 0.0 else 0.0), 0.0
-        else:  # on the side where it came from
+        else:  # on the side it came from
             x, vx = wall_x + math.copysign(1e-9, before - wall_x), 0.0
 
 
 @njit(cache=True)
 def _ball_after(was_closed, closed, distance, hx, hy, hvx, hvy, x, y, vx, vy, wall_x, wall_top):
-    """The ball after a step: (x, y, vx, vy), by the rule of the grip above. `distance`: to the gripper, before it."""
+    """The ball after a step: (x, y, vx, vy), by the rule of the grip above. `distance`: to the gripper beforehand."""
     in_hand = distance == 0.0 if was_closed else distance <= GRIP
     if closed and in_hand:
         return hx, hy, hvx, hvy
@@ -168,16 +168,16 @@ def robot_step(state, action):
 
 @njit(cache=True)
 def hand_features(state, out):
-    """What a learner sees of a hand's `state` (9,), written to `out` (9,), float32: the state."""
+    """Write what a learner sees of a hand's `state` (9,) to `out` (9,), float32: the state itself."""
     for i in range(9):
         out[i] = state[i]
 
 
 @njit(cache=True)
 def robot_features(state, out):
-    """What a learner sees of a robot's `state` (13,), written to `out` (15,), float32.
+    """Write what a learner sees of a robot's `state` (13,) to `out` (15,), float32.
 
-    It is the state with cosine 1, cosine 2, sine 1, sine 2 of the two angles in their place.
+    It is the state, with cosine 1, cosine 2, sine 1, sine 2 in place of the two angles.
     """
     out[0], out[1] = math.cos(state[0]), math.cos(state[1])
     out[2], out[3] = math.sin(state[0]), math.sin(state[1])

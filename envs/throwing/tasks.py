@@ -44,19 +44,19 @@ GOAL_BOX = (0.65, 0.95, 0.2, 0.5)
 TOLERANCE = 0.04
 """Success: the ball is nearer to the black hole than this."""
 MAX_STEPS = 50
-"""Steps per episode, with which the environments are registered."""
+"""Steps per episode in the registered environments."""
 FASTEST = 4.0
 """No ball can be faster along x or y: bound of the observation space."""
 
 
 class ThrowingTask(gymnasium.Env):
-    """What the three tasks share. Subclasses say where the gripper and the ball start and how they move.
+    """Base of the three tasks. Subclasses say where the gripper and the ball start and how they move.
 
     Observation: a dict of `observation` (the whole state), `achieved_goal` (ball x, y) and `desired_goal` (black hole
     x, y), all float32. Reward: 0 when the ball is in the black hole, else -1. The episode terminates at success: the
     black hole swallows the ball. `info["is_success"]` says so.
 
-    `reset(options=...)` takes `held` (does the gripper hold the ball? else one time in two) and `goal` (x, y).
+    `reset(options=...)` takes `held` (does the gripper hold the ball? by default, one time in two) and `goal` (x, y).
     """
 
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": round(1 / DT)}
@@ -72,7 +72,7 @@ class ThrowingTask(gymnasium.Env):
         goal_box: tuple[float, float, float, float] = GOAL_BOX,
         tolerance: float = TOLERANCE,
     ):
-        """`goal_box`: x from, x to, y from, y to. ValueError when the gripper could reach into it, or it is empty."""
+        """`goal_box`: x from, x to, y from, y to. ValueError if the gripper could reach into it, or it is empty."""
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise ValueError(f"render_mode must be one of {self.metadata['render_modes']}, not {render_mode!r}")
         if not 0 < tolerance < 1:
@@ -95,7 +95,7 @@ class ThrowingTask(gymnasium.Env):
         self.goal = np.zeros(2, np.float32)
         self._view: View | None = None
 
-    # --- what the tasks differ in -------------------------------------------------------------------------------------
+    # --- how the tasks differ -----------------------------------------------------------------------------------------
 
     @classmethod
     def distance_to_workspace(cls, box: tuple[float, float, float, float]) -> float:
@@ -117,9 +117,9 @@ class ThrowingTask(gymnasium.Env):
     # --- gymnasium ----------------------------------------------------------------------------------------------------
 
     def begin(self, state: np.ndarray, rng: np.random.Generator, held: bool | None = None) -> tuple[float, float]:
-        """Write a random initial state into `state`, with the ball `held` or, if None, one time in two; returns a goal.
+        """Write a random initial state into `state`, with the ball `held` or, if None, one time in two; return a goal.
 
-        The goal does not depend on `held`, nor does where the gripper is.
+        Neither the goal nor the gripper's place depends on `held`.
         """
         even, x, y = rng.random(3).tolist()
         self.place(state, rng, even < 0.5 if held is None else held)
@@ -208,14 +208,14 @@ class HandWall(Hand):
 class Robot(ThrowingTask):
     """An arm with two joints. Its state is that of `physics.robot_step`.
 
-    A learner sees the cosines and sines of the two angles in their place: 15 numbers.
+    A learner sees the cosines and sines of the two angles instead: 15 numbers.
     """
 
     low = [-1] * 4 + [0, 0, -JOINT_SPEED, -JOINT_SPEED, -FASTEST, -FASTEST, 0, 0, 0, -FASTEST, -FASTEST]
     high = [1] * 4 + [1, 1, JOINT_SPEED, JOINT_SPEED, FASTEST, FASTEST, 1, 1, 1, FASTEST, FASTEST]
     ball = slice(9, 11)
     falls_within = math.sqrt((2 * LINK) ** 2 - (2 * LINK - GRIP) ** 2)
-    """From the shoulder's x, how far to either side the end-effector grabs a ball on the floor straight below it."""
+    """How far to either side of the shoulder's x the end-effector can grab a ball on the floor straight below it."""
 
     @classmethod
     def distance_to_workspace(cls, box):
@@ -227,7 +227,7 @@ class Robot(ThrowingTask):
         angle_1, angle_2 = (math.pi * (2.0 * share - 1.0) for share in rng.random(2).tolist())
         x, y, _, _ = forward_kinematics(angle_1, angle_2, 0.0, 0.0)
         ball_x, ball_y = x, y
-        while not held:  # anywhere in reach from where the ball falls to a place in reach
+        while not held:  # anywhere in reach from which the ball falls to a place in reach
             across, up = (2.0 * share - 1.0 for share in rng.random(2).tolist())
             across, up = self.falls_within * across, 2 * LINK * up
             if math.hypot(across, up) <= 2 * LINK:

@@ -2,11 +2,11 @@
 
 One compiled call advances all episodes, bit for bit as the environments of `throwing` would, one by one. The step after
 an episode's end begins the next one, whatever its action, as gymnasium's own vector environments do by default
-(AutoresetMode.NEXT_STEP). With `autoreset_mode=AutoresetMode.DISABLED` nothing is reset of itself, for whoever plays n
-episodes until all have ended:
+(AutoresetMode.NEXT_STEP). With `autoreset_mode=AutoresetMode.DISABLED` nothing resets by itself, which helps if you
+play n episodes until all have ended:
 
     envs = gymnasium.make_vec("envs:Hand-v1", num_envs=3, autoreset_mode=AutoresetMode.DISABLED)
-    seen, info = envs.reset(seed=[7, 8, 9])  # three episodes, each as the single environment's with that seed
+    seen, info = envs.reset(seed=[7, 8, 9])  # three episodes, each like the single environment's with that seed
     over = np.zeros(3, bool)
     while not over.all():
         seen, rewards, terminated, truncated, info = envs.step(actions)
@@ -36,15 +36,15 @@ from envs.throwing.tasks import GOAL_BOX, MAX_STEPS, TOLERANCE, Hand, HandWall, 
 
 
 class ThrowingVector(VectorEnv):
-    """What the three tasks share: `num_envs` = n episodes of `task`, each with a random stream of its own.
+    """Base of the three vector environments: `num_envs` = n episodes of `task`, each with its own random stream.
 
     Observation: a dict of `observation` [n, ...], `achieved_goal` [n, 2] and `desired_goal` [n, 2], float32; rewards
-    [n], float64; `info["is_success"]` [n]. All arrays are the caller's own. Pickled, also in the middle of episodes, it
-    goes on bit for bit.
+    [n], float64; `info["is_success"]` [n]. All arrays are the caller's own. A pickled copy continues bit for bit, even
+    in the middle of episodes.
 
-    `reset(seed=...)` takes a number (episode i gets seed + i), a list of n seeds, where None goes on with the episode's
+    `reset(seed=...)` takes a number (episode i gets seed + i), a list of n seeds, where None continues the episode's
     stream, or None for all. `reset(options=...)` takes `held` (a truth value, or n), `goal` ([2] or [n, 2]) and
-    `reset_mask`: the episodes, n truth values, that are reset; the others stay as they are.
+    `reset_mask`: n truth values, which episodes are reset; the others stay as they are.
     """
 
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}
@@ -61,7 +61,7 @@ class ThrowingVector(VectorEnv):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     ):
         """Settings are those of the single task; autoreset_mode: NEXT_STEP or DISABLED, see the top of this file.
-        ValueError for what cannot be."""
+        ValueError for impossible ones."""
         self.metadata = self.metadata | {"autoreset_mode": autoreset_mode_of(autoreset_mode)}
         if num_envs < 1 or max_episode_steps < 1:
             raise ValueError(f"num_envs and max_episode_steps must be at least 1, not {num_envs}, {max_episode_steps}")
@@ -75,7 +75,7 @@ class ThrowingVector(VectorEnv):
         self.goals = np.zeros((num_envs, 2), np.float32)
         self.elapsed, self.terminated = np.zeros(num_envs, np.int64), np.zeros(num_envs, bool)
         self.streams: list[np.random.Generator] = []
-        """One for each episode, none before the first reset."""
+        """One per episode; none before the first reset."""
 
     def reset(self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None):
         n, options = self.num_envs, options or {}
@@ -83,9 +83,7 @@ class ThrowingVector(VectorEnv):
         goals = asked_goals(options, (n, 2), (2,))
         held = asked_truths("held", options["held"], n) if "held" in options else [None] * n
         mask = asked_truths("reset_mask", options["reset_mask"], n) if "reset_mask" in options else [True] * n
-        self.streams = new_streams(
-            self.streams, seed, mask
-        )  # until here nothing has changed, after it nothing can be wrong
+        self.streams = new_streams(self.streams, seed, mask)  # nothing changes before this line, nothing fails after it
         self._begin(np.flatnonzero(mask).tolist(), held)
         if goals is not None:
             np.copyto(self.goals, goals, where=np.array(mask)[:, None])
@@ -95,7 +93,7 @@ class ThrowingVector(VectorEnv):
         return self._observed(features, features[:, -4:-2].copy()), self._info()
 
     def _begin(self, which: list[int], held: Sequence[bool | None]) -> None:
-        """Begin the next episodes in the places `which`; held: of all n places."""
+        """Begin the next episodes in the places `which`; held: for all n places."""
         for i in which:
             self.goals[i] = self.task.begin(self.states[i], self.streams[i], held[i])
         self.elapsed[which], self.terminated[which] = 0, False
@@ -104,7 +102,7 @@ class ThrowingVector(VectorEnv):
         n = self.num_envs
         actions = finite_rows(actions, n, 3)
         if not self.streams:
-            raise ResetNeeded("reset comes before the first step")
+            raise ResetNeeded("call reset() before the first step")
         ended: list[int] = []
         if self.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP:
             ended = np.flatnonzero(self.terminated | (self.elapsed >= self.max_episode_steps)).tolist()
@@ -125,7 +123,7 @@ class ThrowingVector(VectorEnv):
         return {"observation": features, "achieved_goal": achieved, "desired_goal": self.goals.copy()}
 
     def _info(self) -> dict[str, np.ndarray]:
-        """As gymnasium's own vector environments have it: a value for each episode, and which episodes have one."""
+        """As in gymnasium's own vector environments: a value for each episode, and which episodes have one."""
         return {"is_success": self.terminated.copy(), "_is_success": np.ones(self.num_envs, bool)}
 
 
@@ -133,7 +131,7 @@ class ThrowingVector(VectorEnv):
 def _advance_hands(
     states, actions, goals, elapsed, terminated, limit, tolerance, wall, features, achieved, rewards, truncated
 ):
-    """Advance the states [n, 9] of episodes that go on by one step, in place, and write what is observed of all."""
+    """Advance the states [n, 9] of running episodes by one step, in place, and write the observations of all."""
     for i in range(len(states)):
         goes_on = not terminated[i] and elapsed[i] < limit
         if goes_on:
@@ -146,7 +144,7 @@ def _advance_hands(
 def _advance_robots(
     states, actions, goals, elapsed, terminated, limit, tolerance, wall, features, achieved, rewards, truncated
 ):
-    """The same for the states [n, 13] of robots, which know no wall."""
+    """The same for the states [n, 13] of robots, which have no wall."""
     for i in range(len(states)):
         goes_on = not terminated[i] and elapsed[i] < limit
         if goes_on:
@@ -157,7 +155,7 @@ def _advance_robots(
 
 @njit(cache=True)
 def _judge(i, goes_on, goals, elapsed, terminated, limit, tolerance, features, achieved, rewards, truncated):
-    """Ball, reward and end of episode i, from its features: the same again where it had ended before."""
+    """Write ball, reward and end of episode i, from its features: the same again if it had already ended."""
     achieved[i] = features[i, -4:-2]
     dx, dy = np.float64(achieved[i, 0]) - goals[i, 0], np.float64(achieved[i, 1]) - goals[i, 1]
     success = dx * dx + dy * dy < tolerance * tolerance

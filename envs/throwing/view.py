@@ -38,7 +38,7 @@ HALO = [(228, 220, 240), (196, 180, 222), (150, 126, 192), (96, 70, 148), (20, 1
 
 
 class View:
-    """What `task`, a `throwing.ThrowingTask`, looks like. With `window`, it is also shown in one."""
+    """Pictures of `task`, a `throwing.ThrowingTask`; with `window`, shown in one."""
 
     def __init__(self, task: Any, window: bool):
         self.task = task
@@ -51,7 +51,7 @@ class View:
             self.clock = pygame.time.Clock()
 
     def draw(self) -> np.ndarray | None:
-        """The scene as it is now, uint8 [SIZE, SIZE, 3]. With a window, shown there when the next frame is due."""
+        """Return the current scene, uint8 [SIZE, SIZE, 3]; with a window, show it there when the next frame is due."""
         self._surroundings()
         self._gripper_and_ball()
         small = pygame.transform.smoothscale(self.canvas, (SIZE, SIZE))

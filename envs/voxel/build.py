@@ -8,8 +8,8 @@
 
 A surrogate for the construction task of Trott et al., "Keeping your distance: solving sparse reward tasks using
 self-balancing shaped rewards" (2019), Sec. 4 and App. F, "3D construction in Minecraft", which was played in Minecraft
-through Malmo and was not published. The distance to the goal misleads a learner here as on the pixel grid: almost any
-block that a beginner places is wrong, and what it learns first is to place none.
+through Malmo and was not published. As on the pixel grid, the distance to the goal misleads a learner: almost any block
+that a beginner places is wrong, and the first thing it learns is to place none.
 
 The paper gives the arena of 11 x 11 x 3 cells, the start at its centre with 64 blocks of each of 3 materials, 21
 actions, 100 steps, goals of one material that are a rectangle 1 or 2 blocks high and have at most 34 blocks, 4806 of
@@ -24,11 +24,11 @@ All else is ours:
     down. In the paper these are continuous.
  4. The eye is 1.62 cells above the feet, as in Minecraft; a block 4 cells away along the ray can still be reached.
  5. The agent is two cells high, steps up onto one block, falls down from any height unhurt, and passes diagonally only
-    where it has room beside its way. It begins with its face to the north and its eye level.
+    where it has room beside its way. It starts facing north, looking level.
  6. It cannot leave the arena, nor place blocks outside; the arena is empty at the start. In the paper it is in one of
     several worlds, in which the agent may go where it likes and find other blocks.
  7. A broken block returns to the inventory.
- 8. The observation has, beside the cuboid, the pose and what is aimed at, which Minecraft shows by a frame in the
+ 8. Besides the cuboid, the observation has the pose and what is aimed at, which Minecraft shows by a frame in the
     picture. The picture of 80 x 120 pixels is drawn on demand, by our own ray-casting.
  9. The reward has no 1 for success; an episode ends at success.
 10. The small arena, 7 x 7 x 2 with goals of height 1 and sides of 3 to 5.
@@ -49,17 +49,17 @@ from envs.voxel.goals import hollow_rectangles
 from envs.voxel.kernels import BAG, MATERIALS, N_ACTIONS, PITCH, PITCHES, POSE, X, Y, Z, advance, describe
 
 BLOCKS = 64
-"""Of each material, at the start."""
+"""Blocks of each material at the start."""
 LARGEST = (32, 8)
-"""Size and height of an arena at most."""
+"""Largest size and height of an arena."""
 
 
 class VoxelBuild(GoalTask):
-    """An arena of `size` x `size` x `height` cells, and hollow rectangles to be built in it.
+    """An arena of `size` x `size` x `height` cells, and hollow rectangles to build in it.
 
     State: uint8 [cells + 8]: the cells, 0 air or 1 to 3 a material, then x, y, z, heading, pitch and three numbers of
-    blocks left, as in `voxel_kernels`. Goal: float32 [cells], cell by cell as in a state. The distance is the number of
-    cells that differ; success means none; where the agent is does not matter. There is no noise.
+    blocks left, as in `kernels`. Goal: float32 [cells], cell by cell as in a state. The distance is the number of cells
+    that differ; success means none; where the agent is does not matter. There is no noise.
 
     Observation: float32, these one after the other (`parts` has their slices):
     `build` [cells], as in a goal; `marks` [cells], 1 for the cell that a block placed now would fill, 2 for the one
@@ -80,7 +80,7 @@ class VoxelBuild(GoalTask):
         most_blocks: int = 34,
         max_steps: int = 100,
     ):
-        """sides, heights: of goals, from and to. ValueError for an arena that cannot be, or has no goals."""
+        """sides, heights: of goals, from and to. ValueError for an arena that is impossible or has no goals."""
         if not (3 <= size <= LARGEST[0] and 1 <= height <= LARGEST[1]):
             raise ValueError(f"size must be 3 to {LARGEST[0]} and height 1 to {LARGEST[1]}, not {size} and {height}")
         if max_steps < 1:
@@ -106,11 +106,11 @@ class VoxelBuild(GoalTask):
         return self.every_goal[rng.integers(len(self.every_goal), size=n)].reshape(n, -1).astype(np.float32)
 
     def step(self, states: np.ndarray, actions: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
-        """What cannot be done changes nothing. ValueError for unknown actions and impossible poses."""
+        """An action that cannot be done changes nothing. ValueError for unknown actions and impossible poses."""
         actions, after = whole_numbers(actions, N_ACTIONS, len(states)), np.array(states)
         i = advance(after, actions, self.size, self.height)
         if i >= 0:
-            raise ValueError(f"no step: action {actions[i]} with the pose {states[i, self.cells :].tolist()}")
+            raise ValueError(f"cannot take action {actions[i]} with the pose {states[i, self.cells :].tolist()}")
         return after
 
     def observe(self, states: np.ndarray) -> np.ndarray:
@@ -131,16 +131,16 @@ class VoxelBuild(GoalTask):
         return np.not_equal(a, b).sum(axis=-1, dtype=np.float64)
 
     def contains(self, goal: np.ndarray) -> bool:
-        """Materials, of each no more than there is."""
+        """Whether it is made of materials, of each no more than there is."""
         counts = [np.count_nonzero(goal == material) for material in range(MATERIALS + 1)]
         return bool(sum(counts) == self.cells and max(counts[1:]) <= BLOCKS)
 
     def check(self, state: np.ndarray) -> None:
-        """ValueError for what no episode can begin with: an agent outside or within blocks or in the air."""
+        """ValueError if no episode can begin like this: an agent outside, within blocks or in the air."""
         cells, pose = state[: self.cells], state[self.cells :]
         limits = np.array([self.size, self.size, self.height + 1, 8, len(PITCHES), *[BLOCKS + 1] * MATERIALS])
         if not (pose < limits).all():
-            raise ValueError(f"no agent can have the pose {pose.tolist()}: right are numbers below {limits.tolist()}")
+            raise ValueError(f"impossible pose {pose.tolist()}: its numbers must be below {limits.tolist()}")
         if cells.max() > MATERIALS:
             raise ValueError(f"cells are 0 to {MATERIALS}, not {cells.max()}")
         column = cells.reshape(self.height, self.size, self.size)[:, int(pose[Y]), int(pose[X])]
@@ -154,11 +154,11 @@ class VoxelBuild(GoalTask):
         """ValueError for a goal that nobody can build."""
         if not self.contains(goal):
             right = f"a goal has {self.cells} cells, 0 to {MATERIALS}, and at most {BLOCKS} of each material"
-            raise ValueError(f"{right}: of this one, {np.count_nonzero(goal)} cells are not 0")
+            raise ValueError(f"{right}; in this one, {np.count_nonzero(goal)} cells are not 0")
 
     def reward(self, achieved: np.ndarray, desired: np.ndarray, info: Any) -> np.ndarray:
-        """The paper's, App. F: d(m(s), g) - d(m(s'), g), float64 [...]. info: of a step, or one for each of n steps,
-        as Stable-Baselines3 has them. ValueError without the builds before the steps."""
+        """The paper's reward, App. F: d(m(s), g) - d(m(s'), g), float64 [...]. info: of one step, or one for each of n
+        steps, as in Stable-Baselines3. ValueError if the builds before the steps are missing."""
         single = info is None or isinstance(info, Mapping)
         infos = [info] if single else list(info)
         if not all(one and "achieved_before" in one for one in infos):
@@ -176,7 +176,7 @@ class VoxelBuild(GoalTask):
         return np.zeros_like(high), high, np.zeros_like(goal_high), goal_high
 
     def picture(self, state: np.ndarray, goal: np.ndarray) -> np.ndarray:
-        """Left the arena and what is wrong in it; right the goal, and what the agent sees."""
+        """Draw the arena and what is wrong in it on the left; the goal, and what the agent sees, on the right."""
         from envs.voxel.view import draw  # needs pygame, which training does without
 
         return draw(self, state, goal)
@@ -189,11 +189,11 @@ def check_picture(picture: tuple[int, int] | None) -> None:
 
 
 class VoxelBuildEnv(GoalEnv):
-    """One episode at a time: as every goal task, but for the reward, and with a `picture` [rows, columns, 3] if wanted.
+    """One episode at a time: like any goal task but for the reward, and with a `picture` [rows, columns, 3] if wanted.
 
-    The reward is by how much the step has brought the build nearer to the goal: 1, 0 or -1, and 0 also where a block
-    replaces air or air a block and both are wrong. `info["achieved_before"]` is the build before the step, from which
-    `compute_reward` makes the reward for any other goal.
+    The reward is how much nearer to the goal the step has brought the build: 1, 0 or -1, and 0 also if a block replaces
+    air or air a block and both are wrong. `info["achieved_before"]` is the build before the step, from which
+    `compute_reward` computes the reward for any other goal.
     """
 
     task: VoxelBuild
@@ -218,7 +218,7 @@ class VoxelBuildEnv(GoalEnv):
         return self.task.distance(achieved_goal, desired_goal)
 
     def compute_reward(self, achieved_goal: np.ndarray, desired_goal: np.ndarray, info: Any = None) -> np.ndarray:
-        """By how much builds [..., cells] are nearer to goals than `info["achieved_before"]`: float64 [...]."""
+        """How much nearer builds [..., cells] are to goals than `info["achieved_before"]`: float64 [...]."""
         return self.task.reward(achieved_goal, desired_goal, info)
 
     def _observe(self) -> dict[str, np.ndarray]:

@@ -1,7 +1,7 @@
-"""A builder that knows how: for each goal of `voxel_build`, a list of actions that builds it in an empty arena.
+"""A builder that knows how: for each goal of `build.VoxelBuild`, a list of actions that builds it in an empty arena.
 
-It walks backwards along the rectangle and places the blocks before its feet, all but the last; for that it steps
-inside. It shows that every goal can be built in time, and what an episode looks like that ends well.
+It walks backwards along the rectangle and places the blocks in front of its feet; for the last one, it steps inside. It
+shows that every goal can be built in time, and what a successful episode looks like.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from envs.voxel.build import VoxelBuild
 from envs.voxel.kernels import HEADING, HEADINGS, LOOK, PITCH, PITCHES, PLACE, TURNS, X, Y
 
 STEEP, FLAT = PITCHES.tolist().index(60.0), PITCHES.tolist().index(45.0)
-"""STEEP aims at the ground one cell ahead. FLAT, too, where a block stands behind that; or on top of a block ahead."""
+"""STEEP aims at the ground one cell ahead. So does FLAT if a block stands behind that; it also aims at
+the top of a block ahead."""
 Cell = tuple[int, int]
 
 
 def plan(task: VoxelBuild, state: np.ndarray, goal: np.ndarray) -> list[int]:
-    """Actions that build `goal` [cells], a hollow rectangle, from a `state` without blocks, else ValueError."""
+    """Return actions that build `goal` [cells], a hollow rectangle, from a `state` without blocks, else ValueError."""
     cells, pose = state[: task.cells], state[task.cells :].tolist()
     cuboid = np.asarray(goal).reshape(task.height, task.size, task.size)
     zs, ys, xs = np.nonzero(cuboid)
@@ -49,12 +50,12 @@ def _ring(low: Cell, high: Cell) -> list[Cell]:
 
 
 def _ahead(here: Cell, there: Cell) -> Cell:
-    """The cell as far behind `there`, seen from `here`."""
+    """The cell as far beyond `there` as `there` is from `here`."""
     return 2 * there[0] - here[0], 2 * there[1] - here[1]
 
 
 def _closings(ring: list[Cell]) -> list[tuple[list[Cell], Cell]]:
-    """Every order, either way round, that ends at no corner, and the cell inside from which its last one is closed."""
+    """Every order, either way round, that does not end at a corner, and the inner cell from which to place the last."""
     found = []
     for way in (ring, ring[::-1]):
         for i in range(len(way)):
@@ -71,21 +72,21 @@ def _closings(ring: list[Cell]) -> list[tuple[list[Cell], Cell]]:
 
 
 class _Walker:
-    """Where the agent is after its `actions`, as long as nothing is in its way."""
+    """Keeps track of where the agent is after its `actions`, as long as nothing is in its way."""
 
     def __init__(self, at: Cell, heading: int, pitch: int, place: int):
         self.at, self.heading, self.pitch, self.put = at, heading, pitch, place
         self.actions: list[int] = []
 
     def steps_to(self, at: Cell, facing: Cell) -> int:
-        """Actions until it stands there and looks that way."""
+        """Number of actions until it stands there and looks that way."""
         twin = _Walker(self.at, self.heading, self.pitch, self.put)
         twin.go(at)
         twin.face(facing)
         return len(twin.actions)
 
     def go(self, to: Cell) -> None:
-        """Straight ways, after a turn by 45 degrees where the agent faces along a diagonal."""
+        """Walk straight along each axis, after a turn by 45 degrees if the agent faces along a diagonal."""
         if self.at == to:
             return
         if self.heading % 2:
@@ -98,7 +99,7 @@ class _Walker:
         self.at = to
 
     def face(self, cell: Cell) -> None:
-        """Turn to a cell next to this one."""
+        """Turn to a neighbouring cell."""
         wanted = (cell[0] - self.at[0], cell[1] - self.at[1])
         by = ([tuple(heading) for heading in HEADINGS.tolist()].index(wanted) - self.heading + 3) % 8 - 3  # -3 to 4
         while by:
@@ -107,7 +108,7 @@ class _Walker:
             by -= one
 
     def place(self, level: int, backed: bool) -> None:
-        """A column of `level` blocks on the ground ahead; backed: behind it there is one already."""
+        """Place a column of `level` blocks on the ground ahead; backed: one already stands behind it."""
         if not (backed and self.pitch == FLAT):
             self._look(STEEP)
         self.actions.append(self.put)

@@ -14,11 +14,11 @@ from envs.voxel.kernels import EYE, HEADING, HEADINGS, PITCH, PITCHES, X, Y, Z, 
 VIEW = 70.0
 """Degrees from the lower edge of a picture to the upper."""
 EDGE = 0.06
-"""Blocks are darker so near to their edges; the one that is aimed at is framed there."""
+"""Blocks are darker this close to their edges; the one aimed at is framed there."""
 SHADES = np.array([0.72, 0.86, 1.0])
 """Brightness of a face to the east or west, to the north or south, above or below."""
 COLOURS = np.array([(132, 138, 148), (190, 138, 78), (72, 112, 196)])
-"""Of the materials: stone, wood, lapis."""
+"""Colours of the materials: stone, wood, lapis."""
 FLOOR, OTHER_FLOOR, MEADOW = (224, 216, 196), (212, 203, 180), (134, 168, 96)
 ZENITH, HORIZON, FRAME, CROSS = (120, 168, 226), (206, 226, 245), (15, 15, 15), (255, 255, 255)
 
@@ -37,9 +37,9 @@ def _mixed(pixel, low, high, share):
 
 @njit(cache=True)
 def _ray(cells, size, height, eye, way, aimed, pixel, cell, step, nearest, apart):
-    """Colour of what a ray from `eye` [3] along `way` [3], of length 1, meets: from border to border of the cells.
+    """Colour `pixel` as what a ray from `eye` [3] along `way` [3], of length 1, meets, going from cell to cell.
 
-    The last four, [3] each, are room to work in: a ray is too short a matter to ask for memory.
+    The last four, [3] each, are scratch space: asking for memory would take longer than the ray.
     """
     for k in range(3):
         cell[k] = math.floor(eye[k])
@@ -79,10 +79,10 @@ def _ray(cells, size, height, eye, way, aimed, pixel, cell, step, nearest, apart
 
 @njit_calling(kernels)
 def look(states, size, height, pictures):
-    """Draw n pictures uint8 [n, rows, columns, 3]. White, at the centre: what is aimed at, framed if it is in reach."""
+    """Draw n pictures uint8 [n, rows, columns, 3]. A white cross-hair marks the aim, framed if it is in reach."""
     n_cells = size * size * height
     rows, columns = pictures.shape[1:3]
-    up = math.tan(math.radians(VIEW / 2))  # half of a picture's height, one ahead of the eye
+    up = math.tan(math.radians(VIEW / 2))  # half of a picture's height, at distance 1 from the eye
     eye, way, nearest, apart = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     cell, step = np.empty(3, np.int64), np.empty(3, np.int64)
     for i in range(len(states)):

@@ -13,7 +13,7 @@ def hollow_rectangles(
     """All goals: uint8 [number, height, size, size], cells as in a state.
 
     Each is one block thick, of one of the materials, `heights` high and `sides` long (both: from, to), at any place on
-    the ground, and has at most `most_blocks` blocks. ValueError for what does not fit, and where no goal is left.
+    the ground, and has at most `most_blocks` blocks. ValueError for what does not fit, or if no goal is left.
     """
     (shortest, longest), (lowest, highest) = sides, heights
     if not 3 <= shortest <= longest:
@@ -21,7 +21,7 @@ def hollow_rectangles(
     if longest > size:
         raise ValueError(f"the arena of {size} x {size} cells is too small for goals with sides of up to {longest}")
     if not 1 <= lowest <= highest <= height:
-        raise ValueError(f"heights must be from, to within 1 to {height}, the arena's, not {heights}")
+        raise ValueError(f"heights must be from, to within 1 to {height}, the arena's height, not {heights}")
     fewest = 4 * (shortest - 1) * lowest
     if most_blocks < fewest:
         raise ValueError(f"no goal has at most {most_blocks} blocks: the smallest has {fewest}")

@@ -1,4 +1,4 @@
-"""Physics of the voxel world: one step of n episodes, and what is to be observed of them.
+"""Physics of the voxel world: one step of n episodes, and their observations.
 
 A state is a row of uint8: the cells, air (0) or a material (1 to 3), layer by layer, each row by row, so that cell
 (x, y, z) is number (z * size + y) * size + x; then the eight numbers of the pose, see X to BAG. x counts to the east,
@@ -14,10 +14,10 @@ from numba import njit
 
 MATERIALS = 3
 X, Y, Z, HEADING, PITCH, BAG = range(6)
-"""Places in a pose. Z: of the feet, `height` on a full column. BAG: blocks left of the first material, and the next."""
+"""Places in a pose. Z: of the feet, `height` on a full column. BAG: blocks left of the first material; then others."""
 POSE = BAG + MATERIALS
 HEADINGS = np.array([(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)])
-"""[8, 2]: cells to the east and north that one step ahead leads, clockwise from the north."""
+"""[8, 2]: cells to the east and north in one step ahead, clockwise from the north."""
 PITCHES = np.array([-30.0, 0.0, 30.0, 45.0, 60.0])
 """Degrees below the horizon."""
 TURNS = np.array([-2, -1, 1, 2])
@@ -36,8 +36,8 @@ FILLED, BROKEN, BODY = 1, 2, 3
 def _path(pitch: float, straight: float) -> list[tuple[int, int]]:
     """Cells that a ray from the eye enters within REACH, as (columns ahead, layers above the feet), nearest first.
 
-    straight: the length of one column's step ahead, 1 or, along a diagonal, the square root of 2. A diagonal ray goes
-    from column to column through the edge that they share, between the two others there.
+    straight: the length of a step ahead by one column, 1 or, along a diagonal, the square root of 2. A diagonal ray
+    goes from column to column through the edge that they share, between the two others there.
     """
     fall = straight * math.tan(math.radians(pitch))  # per column
     length = straight / math.cos(math.radians(pitch))  # of the ray, per column
@@ -65,10 +65,10 @@ for _kind, _paths in enumerate(PATHS_AHEAD):
 
 @njit(cache=True)
 def aim(cells, pose, size, height):
-    """What the ray from the eye meets: number of the cell that BREAK clears, and of the one that PLACE fills, or -1.
+    """Follow the ray from the eye: number of the cell that BREAK clears, and of the one that PLACE fills, or -1.
 
-    The second is the last one before what it meets, a block or the ground of the arena, if that is neither above the
-    arena nor one that the agent is in. Beyond the border there is nothing to meet.
+    PLACE fills the last cell before what the ray meets, a block or the arena's ground, unless that cell is above the
+    arena or the agent is in it. Beyond the border there is nothing to meet.
     """
     heading, pitch = pose[HEADING], pose[PITCH]
     before = -1
@@ -97,7 +97,7 @@ def _room(cells, x, y, z, size, height):
 
 @njit(cache=True)
 def _walk(cells, pose, dx, dy, size, height):
-    """One cell to the side: level, or up onto one block; then down to what carries. Stands still where it cannot."""
+    """Walk to a neighbouring cell: level, or up onto one block; then down to firm ground. Else stand still."""
     x, y, z = np.int64(pose[X]), np.int64(pose[Y]), np.int64(pose[Z])
     to_x, to_y = x + dx, y + dy
     if not (0 <= to_x < size and 0 <= to_y < size):
@@ -117,10 +117,10 @@ def _walk(cells, pose, dx, dy, size, height):
 
 @njit(cache=True)
 def advance(states, actions, size, height):
-    """One step of n states [n, size * size * height + POSE], in place. The first that is impossible, else -1.
+    """Advance n states [n, size * size * height + POSE] by a step, in place; return the first impossible one, else -1.
 
-    Those before that have been changed. What cannot be done changes nothing. Nobody can break what carries him: each
-    ray leaves the agent's own column above its floor.
+    Those before it have been changed. An action that cannot be done changes nothing. No agent can break what it stands
+    on: each ray leaves the agent's own column above its floor.
     """
     n_cells = size * size * height
     for i in range(len(states)):
@@ -153,7 +153,7 @@ def advance(states, actions, size, height):
 
 @njit(cache=True)
 def describe(states, size, height, bag, out):
-    """Write n observations float32 [n, ...] into `out`: see `voxel_build.VoxelBuild`. bag: a full one's blocks."""
+    """Write n observations float32 [n, ...] into `out`: see `build.VoxelBuild`. bag: blocks in a full one."""
     n_cells = size * size * height
     for i in range(len(states)):
         cells, pose, seen = states[i, :n_cells], states[i, n_cells:], out[i]

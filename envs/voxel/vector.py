@@ -1,9 +1,9 @@
 """Many episodes of construction in lock-step: what `gymnasium.make_vec("envs:VoxelBuild-v0", num_envs=16)` makes.
 
-Compiled calls advance and describe all episodes, bit for bit as the environments of `voxel_build` would, one by one.
-The step after an episode's end begins the next one, whatever its action, as gymnasium's own vector environments do by
-default (AutoresetMode.NEXT_STEP). With `autoreset_mode=AutoresetMode.DISABLED` nothing is reset of itself, for whoever
-plays n episodes until all have ended:
+Compiled calls advance and describe all episodes, bit for bit as the environments of `build` would, one by one. The step
+after an episode's end begins the next one, whatever its action, as gymnasium's own vector environments do by default
+(AutoresetMode.NEXT_STEP). With `autoreset_mode=AutoresetMode.DISABLED` nothing resets by itself, which helps if you
+play n episodes until all have ended:
 
     envs = gymnasium.make_vec("envs:VoxelBuild-v0", num_envs=4, autoreset_mode=AutoresetMode.DISABLED)
     seen, info = envs.reset(seed=[7, 7, 8, 8])  # two pairs of siblings: the same seed, the same start and goal
@@ -33,15 +33,15 @@ from envs.voxel.kernels import N_ACTIONS
 
 
 class VoxelBuildVector(VectorEnv):
-    """`num_envs` = n episodes of one task, each with a random stream of its own.
+    """`num_envs` = n episodes of one task, each with its own random stream.
 
     Observation: as the single environment's, [n, ...]; rewards [n], float64; `info["is_success"]` [n] and
-    `info["achieved_before"]` [n, cells]. All arrays are the caller's own. Pickled, also in the middle of episodes, it
-    goes on bit for bit.
+    `info["achieved_before"]` [n, cells]. All arrays are the caller's own. A pickled copy continues bit for bit, even in
+    the middle of episodes.
 
-    `reset(seed=...)` takes a number (episode i gets seed + i), a list of n seeds, where None goes on with the episode's
+    `reset(seed=...)` takes a number (episode i gets seed + i), a list of n seeds, where None continues the episode's
     stream, or None for all. `reset(options=...)` takes `state` ([...] or [n, ...]), `goal` ([cells] or [n, cells]) and
-    `reset_mask`: the episodes, n truth values, that are reset; the others stay as they are.
+    `reset_mask`: n truth values, which episodes are reset; the others stay as they are.
     """
 
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}
@@ -54,7 +54,7 @@ class VoxelBuildVector(VectorEnv):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     ):
         """picture: rows and columns of the observation's `picture`, None for none. autoreset_mode: NEXT_STEP or
-        DISABLED, see the top of this file. ValueError for what cannot be."""
+        DISABLED, see the top of this file. ValueError for impossible settings."""
         self.metadata = self.metadata | {"autoreset_mode": autoreset_mode_of(autoreset_mode)}
         if num_envs < 1:
             raise ValueError(f"num_envs must be at least 1, not {num_envs}")
@@ -67,9 +67,9 @@ class VoxelBuildVector(VectorEnv):
         self.goals = np.zeros((num_envs, self.task.cells), np.float32)
         self.elapsed, self.terminated = np.zeros(num_envs, np.int64), np.zeros(num_envs, bool)
         self.before, self.rewards = np.zeros_like(self.goals), np.zeros(num_envs)
-        """Builds before each episode's last step, and what it brought."""
+        """Builds before each episode's last step, and that step's reward."""
         self.streams: list[np.random.Generator] = []
-        """One for each episode, none before the first reset."""
+        """One per episode; none before the first reset."""
 
     def _task(self, max_steps: int) -> VoxelBuild:
         return VoxelBuild(max_steps=max_steps)
@@ -80,9 +80,7 @@ class VoxelBuildVector(VectorEnv):
         states = self._asked("state", options, self.states, self.task.check)
         goals = self._asked("goal", options, self.goals, self.task.check_goal)
         mask = asked_truths("reset_mask", options["reset_mask"], n) if "reset_mask" in options else [True] * n
-        self.streams = new_streams(
-            self.streams, seed, mask
-        )  # until here nothing has changed, after it nothing can be wrong
+        self.streams = new_streams(self.streams, seed, mask)  # nothing changes before this line, nothing fails after it
         self._begin(np.flatnonzero(mask))
         for here, asked in ((self.states, states), (self.goals, goals)):
             if asked is not None:
@@ -101,7 +99,7 @@ class VoxelBuildVector(VectorEnv):
     def step(self, actions):
         actions = whole_numbers(actions, N_ACTIONS, self.num_envs)
         if not self.streams:
-            raise ResetNeeded("reset comes before the first step")
+            raise ResetNeeded("call reset() before the first step")
         goes_on = ~self.terminated & (self.elapsed < self.task.max_steps)
         after = self.task.step(self.states, actions)
         if goes_on.all():
@@ -119,22 +117,22 @@ class VoxelBuildVector(VectorEnv):
         self.elapsed += goes_on
         self.terminated |= goes_on & (distances <= self.task.tolerance)
         truncated = ~self.terminated & (self.elapsed >= self.task.max_steps)
-        if autoreset:  # what is observed comes from no step
+        if autoreset:  # a fresh start is not the result of a step
             self.rewards[begins], self.before[begins], every[begins] = 0.0, 0.0, False
         info = self._info() | {"achieved_before": self.before.copy(), "_achieved_before": every}
         return self._observed(achieved), self.rewards.copy(), self.terminated.copy(), truncated, info
 
     def compute_distance(self, achieved_goal: np.ndarray, desired_goal: np.ndarray) -> np.ndarray:
-        """As the single environment's."""
+        """Like the single environment's."""
         return self.task.distance(achieved_goal, desired_goal)
 
     def compute_reward(self, achieved_goal: np.ndarray, desired_goal: np.ndarray, info: Any = None) -> np.ndarray:
-        """As the single environment's."""
+        """Like the single environment's."""
         return self.task.reward(achieved_goal, desired_goal, info)
 
     def _asked(self, name: str, options: dict[str, Any], like: np.ndarray, check) -> np.ndarray | None:
-        """What `options` say of n episodes, or of all alike, as the array `like`; or None. ValueError for what `check`
-        refuses, or another number of them."""
+        """Return the option `name` for n episodes, or for all alike, as an array like `like`; None without it.
+        ValueError for what `check` refuses, or for another number of them."""
         if name not in options:
             return None
         asked = asked_array(name, options[name], (like.shape[1:], like.shape), like.dtype)
@@ -153,12 +151,12 @@ class VoxelBuildVector(VectorEnv):
         return seen
 
     def _info(self) -> dict[str, np.ndarray]:
-        """As gymnasium's own vector environments have it: a value for each episode, and which episodes have one."""
+        """As in gymnasium's own vector environments: a value for each episode, and which episodes have one."""
         return {"is_success": self.terminated.copy(), "_is_success": np.ones(self.num_envs, bool)}
 
 
 class SmallVoxelBuildVector(VoxelBuildVector):
-    """The small arena."""
+    """The same in the small arena."""
 
     def __init__(
         self,

@@ -16,19 +16,19 @@ from envs.voxel.eye import COLOURS, FLOOR, MEADOW, OTHER_FLOOR
 from envs.voxel.kernels import EYE, HEADING, HEADINGS, PITCH, PITCHES, REACH, X, Y, Z, aim
 
 WIDTH, HEIGHT, SIDE = 720, 480, 240
-"""Of a picture in pixels; of its right column, which has the goal above what the agent sees."""
+"""Size of a picture in pixels; width of its right column, which has the goal above what the agent sees."""
 FINER = 2
 """How many times finer the canvas is: making it smaller smooths the edges."""
 SKY, EDGE, WRONG, GAZE = (238, 243, 248), (45, 48, 54), (205, 40, 20), (205, 40, 20)
 COAT, SKIN, HAIR = (0, 130, 100), (236, 200, 166), (84, 56, 40)
 BRIGHT = (1.0, 0.84, 0.66)
-"""Of a block's top, its western and its southern face."""
+"""Brightness of a block's top, its western and its southern face."""
 Colour = tuple[int, ...]
 Point = tuple[float, float, float]
 
 
 def draw(task: Any, state: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """One state of a `voxel_build.VoxelBuild` and its goal: uint8 [HEIGHT, WIDTH, 3]."""
+    """Draw one state of a `build.VoxelBuild` and its goal: uint8 [HEIGHT, WIDTH, 3]."""
     canvas = pygame.Surface((WIDTH * FINER, HEIGHT * FINER), depth=32)  # needs no display
     canvas.fill(SKY)
     shape = task.height, task.size, task.size
@@ -57,7 +57,7 @@ class Scene:
         self.origin = part.centerx, part.centery + self.unit * (size + above * 0.5) / 2
 
     def arena(self, cells: np.ndarray, wanted: np.ndarray, pose: list[int] | None) -> None:
-        """Floor and blocks, the farthest first, and the agent in its turn. What differs from `wanted` is marked."""
+        """Draw floor and blocks, the farthest first, and the agent in its turn; mark what differs from `wanted`."""
         size, rim = self.size, 0.5
         corners: list[Point] = [
             (-rim, -rim, 0),
@@ -89,7 +89,7 @@ class Scene:
             self._box(box, None, _shade(COLOURS[wanted - 1], 0.85), 2)
 
     def _agent(self, pose: list[int]) -> None:
-        """Coat, head and hair, as thick as half a cell, and a nose to tell where it looks."""
+        """Draw coat, head and hair, half a cell thick, and a nose to tell where it looks."""
         x, y, z = pose[X] + 0.5, pose[Y] + 0.5, float(pose[Z])
         ahead = HEADINGS[pose[HEADING]] / np.linalg.norm(HEADINGS[pose[HEADING]])
         nose = (x + 0.36 * ahead[0], y + 0.36 * ahead[1], z + EYE - 0.08)
@@ -103,7 +103,7 @@ class Scene:
             self._line((x, y, z + EYE - 0.08), nose, HAIR, 5)
 
     def _gaze(self, cells: np.ndarray, pose: list[int]) -> None:
-        """From the eye to the face that it meets, or, dotted to its reach, into the air."""
+        """Draw the gaze from the eye to the face that it meets, or to its reach; a dot where it aims at something."""
         eye = (pose[X] + 0.5, pose[Y] + 0.5, pose[Z] + EYE)
         pitch = math.radians(float(PITCHES[pose[PITCH]]))
         level = math.cos(pitch) / float(np.linalg.norm(HEADINGS[pose[HEADING]]))

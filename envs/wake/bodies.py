@@ -1,12 +1,12 @@
-"""Bodies in a flow (wake/solver.py): an obstacle that stands, and an ellipse that floats and is driven.
+"""Bodies in a flow (wake/solver.py): an obstacle that stands still, and an ellipse that floats and is driven.
 
-Brinkman penalisation, implicit and as strong as it can be: where a body covers the share c of a velocity's cell, that
+Brinkman penalisation, implicit and as strong as possible: where a body covers the share c of a velocity's cell, that
 velocity becomes (1 - c) times the fluid's plus c times the body's. The momentum that the fluid loses is the force on
 the body.
 
-The ellipse is as heavy as the fluid that it displaces. Each step it takes over momentum and angular momentum of the
-fluid in its place, to which force and torque add: together fluid and body gain just these. What the fluid around does
-to it, by pressure and friction at its surface, has changed the fluid in its place by then.
+The ellipse is as heavy as the fluid it displaces. In each step it takes over the momentum and angular momentum of the
+fluid in its place; force and torque are added, and are exactly what fluid and body gain together. What the surrounding
+fluid does to it, by pressure and friction at its surface, has by then changed the fluid in its place.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ZERO, HALF, ONE, TINY = (np.float32(x) for x in (0.0, 0.5, 1.0, 1e-12))
 THINNEST = 1.5
 """Fewest cells in the shorter half axis of an ellipse."""
 Shape = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Distance from the surface, negative inside, of points x, y that are relative to the obstacle's place."""
+"""Distance from the surface, negative inside, of points x, y relative to the obstacle's place."""
 
 
 def disc(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -38,7 +38,7 @@ def half_disc(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 class Obstacle:
-    """A body that stands at `place`. ValueError where it reaches beyond the flow."""
+    """A body that stands still at `place`. ValueError if it reaches beyond the flow."""
 
     def __init__(self, flow: Flow, shape: Shape, place: tuple[float, float]):
         self.place, h = place, flow.h
@@ -53,20 +53,20 @@ class Obstacle:
         self._box = int(j[0]), int(j[-1]) + 1, int(i[0]), int(i[-1]) + 1
 
     def hold(self, flow: Flow) -> tuple[float, float]:
-        """Stop the fluid inside; returns the force on the obstacle along x and y."""
+        """Stop the fluid inside; return the force on the obstacle along x and y."""
         x, y = hold(flow.u, flow.v, self.cover_u, self.cover_v, self._box)
         return x * flow.h**2 / flow.dt, y * flow.h**2 / flow.dt
 
 
 def _share(distance: np.ndarray, h: float) -> np.ndarray:
-    """Share float32 of cells that lies inside, from their centres' distances, as if surfaces ran along their sides."""
+    """Share of each cell inside, float32, from its centre's distance, as if surfaces ran along the cells' sides."""
     return np.clip(0.5 - distance / h, 0.0, 1.0).astype(np.float32)
 
 
 class Ellipse:
     """A floating ellipse with the half axes a and b, at `place`, with the axis of a turned by `angle`.
 
-    ValueError where the shorter half axis spans fewer than THINNEST cells.
+    ValueError if the shorter half axis spans fewer than THINNEST cells.
     """
 
     def __init__(self, flow: Flow, half_axes: tuple[float, float], place: tuple[float, float], angle: float):
@@ -81,11 +81,11 @@ class Ellipse:
             raise ValueError(f"an ellipse with the half axes {half_axes} does not fit into the flow")
         self._cover = np.zeros((2, side, side), np.float32)
         self.velocity = np.zeros(3)
-        """Along x and y, and angular. Not a number once it has left the flow."""
+        """Velocity along x and y, and angular; NaN once it has left the flow."""
         self.put(flow, place, angle)
 
     def put(self, flow: Flow, place: tuple[float, float], angle: float) -> None:
-        """Set it down in the fluid, whose motion in its place it takes over."""
+        """Put it into the fluid; it takes over the fluid's motion in its place."""
         self.x, self.y, self.angle = *place, angle
         self._drive(flow, np.zeros(3))
 
@@ -96,7 +96,7 @@ class Ellipse:
         self._drive(flow, push * (flow.dt / flow.h**2))
 
     def _drive(self, flow: Flow, push: np.ndarray) -> None:
-        """push: what it adds to momentum and angular momentum, over the mass of the fluid in a cell."""
+        """push: added momentum and angular momentum, divided by the mass of the fluid in a cell."""
         where = self.x / flow.h, self.y / flow.h, math.cos(self.angle), math.sin(self.angle)
         drive(flow.u, flow.v, where, self._axes, self._cover, push, flow.h, self.velocity)
 
@@ -106,7 +106,7 @@ class Ellipse:
 
 @njit(cache=True, **OPTIONS)
 def hold(u, v, cover_u, cover_v, box):
-    """Take the covered share off u and v within the box of rows and columns; returns the sums of what was taken."""
+    """Take the covered share off u and v within the box of rows and columns; return the sums of what was taken."""
     first, last, left, right = box
     x, y = 0.0, 0.0
     for j in range(first, last):
@@ -121,8 +121,8 @@ def hold(u, v, cover_u, cover_v, box):
 
 @njit(cache=True, **OPTIONS)
 def cover_by_ellipse(x0, y0, where, axes, out):
-    """Shares `out` [rows, columns] of cells that an ellipse covers, whose centre is x0 columns and y0 rows from the
-    first one's; `where`: see `drive`."""
+    """Write the shares of cells that an ellipse covers into `out` [rows, columns]. Its centre is x0 columns and y0 rows
+    from the first cell's; `where`: see `drive`."""
     x0, y0, cosine, sine = np.float32(x0), np.float32(y0), np.float32(where[2]), np.float32(where[3])
     over_a, over_b = np.float32(1.0 / axes[0]), np.float32(1.0 / axes[1])
     for j in range(out.shape[0]):
@@ -137,7 +137,7 @@ def cover_by_ellipse(x0, y0, where, axes, out):
 
 @njit(cache=True, **OPTIONS)
 def drive(u, v, where, axes, cover, push, h, velocity):
-    """Let the fluid in an ellipse move as one rigid body with its momentum plus `push`; `velocity` is that motion.
+    """Let the fluid in an ellipse move as one rigid body with its momentum plus `push`; `velocity` gets that motion.
 
     where: x and y in cells, cosine and sine of the angle; axes: in cells; cover: scratch [2, n, n].
     """

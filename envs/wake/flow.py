@@ -1,4 +1,4 @@
-"""A swimmer in the wake of a cylinder: to stay there for as little effort as possible, feeling the flow at four points.
+"""A swimmer stays in the wake of a cylinder with as little effort as possible, feeling the flow at four points.
 
     import gymnasium
     env = gymnasium.make("envs:WakeFlow-v0")  # 16 cells per diameter; WakeFlow32-v0 and WakeFlow64-v0 have more
@@ -31,7 +31,7 @@ LENGTH, HEIGHT = 8, 4
 PLACE = (1.8, 2.0)
 """Where in the domain the cylinder stands."""
 HALF_AXES = (0.5, 0.1)
-"""Of the swimmer."""
+"""Half axes of the swimmer."""
 BOX = (0.5, 3.5, -1.5, 1.5)
 """Where the swimmer's centre must stay: x from, x to, y from, y to."""
 STARTS = (0.75, 3.25, -1.25, 1.25)
@@ -41,23 +41,23 @@ EXIT_REWARD = -100.0
 MAX_STEPS = 400
 """Actions per episode, the time limit of the registered ids."""
 FEELER = 1 / 16
-"""How far off the surface the flow is felt: on it, it would be that of the swimmer."""
+"""Distance from the surface at which the flow is felt: on the surface, it would be the swimmer's own."""
 LIMIT = 10.0
-"""Observations are cut at plus and minus this; a swimmer that is not flung away stays far below."""
+"""Observations are clipped at plus and minus this; a swimmer that is not flung away stays far below."""
 TOO_FAST = 1000.0
-"""A velocity that no grid follows; the swimmer is then lost, as outside of the box."""
+"""A velocity that no grid can follow; the swimmer is then lost, as if outside the box."""
 DEVELOPED, WAKES, APART = 20.0, 24, 0.7
-"""The wake's age when the first start is taken from it; how many are; the time between two of them."""
+"""The wake's age at the first start taken from it; the number of starts; the time between two of them."""
 KICK = 0.3
-"""Velocity across the first wake, without which it would stay symmetric for long."""
+"""Velocity across the first wake, which would otherwise stay symmetric for long."""
 FRAMES = 10
 """Pictures per action in a window."""
 
 
 @lru_cache(maxsize=2)
 def developed_wakes(cells: int, reynolds: float, courant: float) -> tuple[dict[str, Any], ...]:
-    """Flows past the cylinder alone, once the vortices are shed regularly; as `Flow.state` gives
-    them. They take half a second at 16 cells per diameter, eight times as long with each doubling."""
+    """Flows past the cylinder alone, once it sheds vortices regularly, as `Flow.state` returns them. They take half a
+    second at 16 cells per diameter, eight times as long with each doubling."""
     flow = new_flow(cells, reynolds, courant)
     cylinder = Obstacle(flow, half_disc, PLACE)
     behind, middle = round((PLACE[0] + 0.2) * cells), round(PLACE[1] * cells)
@@ -79,7 +79,7 @@ def new_flow(cells: int, reynolds: float, courant: float = COURANT) -> Flow:
 
 
 def pass_by(flow: Flow, cylinder: Obstacle, duration: float) -> list[tuple[float, float, float]]:
-    """Let the flow pass the cylinder alone; returns time since the start and the force on it, step by step."""
+    """Let the flow pass the cylinder alone; return the time since the start and the force on it, step by step."""
     seen, time = [], 0.0
     while time < duration - 1e-9:
         left = duration - time
@@ -93,12 +93,13 @@ def pass_by(flow: Flow, cylinder: Obstacle, duration: float) -> list[tuple[float
 
 
 class WakeFlow(gymnasium.Env):
-    """The task. One action per T: force along x and y in U^2 D and torque in U^2 D^2, -1 to 1 but not cut there.
+    """The task. One action per T: force along x and y in U^2 D and torque in U^2 D^2, -1 to 1 but not clipped.
 
     Observation, float32 [14]: place (x, y), angle in (-pi/2, pi/2], velocity (x, y, angular), and at the tips of the
     long and the short axis the flow (x, y) relative to the swimmer's surface there. Reward: minus the squared norm of
-    the action; -100 instead where the swimmer leaves the box, which terminates the episode. A start is a developed
-    wake, one in two mirrored, and a random place and angle; the swimmer takes the velocity of the fluid in its place.
+    the action; -100 instead if the swimmer leaves the box, which terminates the episode. An episode starts in a
+    developed wake, mirrored one time in two, at a random place and angle; the swimmer takes the velocity of the fluid
+    in its place.
 
     cells: per diameter; reynolds: U D / nu; courant: of the time step. ValueError for what cannot work.
     """
@@ -116,7 +117,7 @@ class WakeFlow(gymnasium.Env):
         self.cylinder = Obstacle(self.flow, half_disc, PLACE)
         self.swimmer = Ellipse(self.flow, HALF_AXES, (PLACE[0] + 2.0, PLACE[1]), 0.0)
         self.action = np.zeros(3)
-        """The last one."""
+        """The last action."""
         self.observation_space = spaces.Box(-LIMIT, LIMIT, (14,), np.float32)
         self.action_space = spaces.Box(-1.0, 1.0, (3,), np.float32)
         self._window: Window | None = None
@@ -150,7 +151,7 @@ class WakeFlow(gymnasium.Env):
         """One step of the solver, under the last action."""
         self.flow.predict(dt)
         self.swimmer.float(self.flow, self.action)
-        self.cylinder.hold(self.flow)  # last: where they touch, the cylinder is the stronger one
+        self.cylinder.hold(self.flow)  # last: where they touch, the cylinder prevails
         self.flow.project()
 
     def place(self) -> tuple[float, float]:
@@ -158,13 +159,13 @@ class WakeFlow(gymnasium.Env):
         return self.swimmer.x - PLACE[0], self.swimmer.y - PLACE[1]
 
     def is_lost(self) -> bool:
-        """Is the swimmer out of its box, or too fast?"""
+        """Whether the swimmer is out of its box, or too fast."""
         (x, y), (left, right, low, high) = self.place(), BOX
         inside = left <= x <= right and low <= y <= high
         return not (inside and bool((np.abs(self.swimmer.velocity) < TOO_FAST).all()))
 
     def feelers(self) -> np.ndarray:
-        """Where the flow is felt, float64 [4, 2] in the domain: before and behind, then to the left and right."""
+        """Where the flow is felt, float64 [4, 2] in the domain: ahead and behind, then to the left and right."""
         reach = [a + FEELER for a in HALF_AXES]
         cosine, sine = math.cos(self.tilt), math.sin(self.tilt)
         ends = [(reach[0] * cosine, reach[0] * sine), (-reach[1] * sine, reach[1] * cosine)]
@@ -173,11 +174,11 @@ class WakeFlow(gymnasium.Env):
 
     @property
     def tilt(self) -> float:
-        """The angle in (-pi/2, pi/2], which is all that an ellipse shows of it."""
+        """The angle in (-pi/2, pi/2], all that an ellipse shows of it."""
         return -math.remainder(-self.swimmer.angle, math.pi)
 
     def observe(self) -> np.ndarray:
-        """The observation now. Of a swimmer that was flung out of the flow, what has no value is 0."""
+        """The current observation. If the swimmer was flung out of the flow, what has no value is 0."""
         points, (u, v, turn) = self.feelers(), self.swimmer.velocity
         offsets = points - (self.swimmer.x, self.swimmer.y)
         with np.errstate(invalid="ignore", over="ignore"):

@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "arcp", "nsz"}, "forceinline": True}
-"""Of `njit`. No "contract", and all is inlined: else the last digit would depend on what the compiler inlines where,
-and on which process it is that compiles."""
+"""Options of `njit`. No "contract", and everything inlined: else the last digit would depend on what the compiler
+inlines where, and on which process compiles."""
 HALF, SEVEN, THREE, TWELFTH = (np.float32(x) for x in (0.5, 7.0, 3.0, 1 / 12))
 
 
@@ -22,7 +22,7 @@ def _flux(a, b, c, d, speed, friction):
 
 @njit(cache=True, **OPTIONS)
 def rates(u, v, over_h, friction, rate_u, rate_v):
-    """du/dt and dv/dt by advection and diffusion, of all velocities but those at the edges."""
+    """Compute du/dt and dv/dt by advection and diffusion, for all velocities but those at the edges."""
     rows, columns = u.shape
     last_i, last_j = columns - 3, rows - 3  # of u along x, of v along y
     across, up, up_next = np.empty((3, columns), np.float32)
@@ -58,9 +58,9 @@ def rates(u, v, over_h, friction, rate_u, rate_v):
 
 @njit(cache=True, **OPTIONS)
 def advance(u, v, p, rate_u, rate_v, before_u, before_v, now, before, dt_over_h, inflow):
-    """u and v by `now` times their rates, `before` times those of the step before, and the pressure.
+    """Advance u and v by `now` times their rates, `before` times those of the step before, and the pressure.
 
-    At the right edge u is carried out with the mean inflow, and as much flows out as in.
+    At the right edge, u is carried out with the mean inflow, and as much flows out as in.
     """
     rows, columns = u.shape
     last_i, last_j = columns - 3, rows - 3
@@ -90,7 +90,7 @@ def divergence(u, v, factor, out):
 
 @njit(cache=True, **OPTIONS)
 def solve(waves, inverse):
-    """Poisson's equation for each wave number along x, in place; `inverse`: see `_eliminated`."""
+    """Solve Poisson's equation for each wave number along x, in place; `inverse`: see `_eliminated`."""
     ny, nx = waves.shape
     for i in range(nx):
         waves[0, i] *= inverse[0, i]
@@ -100,14 +100,14 @@ def solve(waves, inverse):
     for j in range(ny - 2, -1, -1):
         for i in range(nx):
             waves[j, i] -= inverse[j, i] * waves[j + 1, i]
-    level = waves[:, 0].mean()  # of a pressure that is determined but for it
+    level = waves[:, 0].mean()  # the pressure is determined up to this constant
     for j in range(ny):
         waves[j, 0] -= level
 
 
 @njit(cache=True, **OPTIONS)
 def take_gradient(u, v, p, change, dt_over_h):
-    """Add `change` to the pressure and take its gradient off the velocities; returns the largest of these."""
+    """Add `change` to the pressure and subtract its gradient from the velocities; return the largest velocity."""
     ny, nx = p.shape
     fastest = np.float32(0.0)
     for j in range(ny):
@@ -127,7 +127,7 @@ def take_gradient(u, v, p, change, dt_over_h):
 
 @njit(cache=True, **OPTIONS)
 def ghosts(u, v, inflow, mirror):
-    """What lies beyond the edges: u as it flows in, no v there; no gradient at the outlet; a mirror at the walls."""
+    """Fill what lies beyond the edges: the inflow's u and no v; no gradient at the outlet; a mirror at the walls."""
     rows, columns = u.shape
     last_i, last_j = columns - 3, rows - 3
     for j in range(2, last_j):

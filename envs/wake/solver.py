@@ -1,4 +1,4 @@
-"""Two-dimensional incompressible flow by finite differences, in which bodies can be put (wake/bodies.py).
+"""Two-dimensional incompressible flow by finite differences, into which bodies can be put (wake/bodies.py).
 
 Eq. (17) of Novati and Koumoutsakos, "Remember and Forget for Experience Replay" (2019), App. D, with a density of 1:
 
@@ -26,17 +26,17 @@ from envs.wake.kernels import advance, divergence, ghosts, rates, solve, take_gr
 COURANT, STABLE = 0.4, 0.6
 """Usual and largest Courant number: time step times largest velocity over h."""
 DIFFUSION = 0.1
-"""Largest time step times nu over h^2 in a fluid at rest. What the upwind scheme and diffusion damp together must not
-be damped by more than itself in a step, the limit of the Adams-Bashforth rule."""
+"""Largest time step times nu over h^2 in a fluid at rest. In a step, the upwind scheme and diffusion together must not
+damp anything by more than itself, the limit of the Adams-Bashforth rule."""
 STILL = 0.1
-"""Smallest velocity that the time step reckons with."""
+"""Smallest velocity that the time step allows for."""
 
 
 class Flow:
-    """A flow; a step of it is `predict`, what bodies do, `project`.
+    """A flow. A step is `predict`, then what bodies do, then `project`.
 
-    cells: nx and ny; h: side of a cell; viscosity: nu; inflow: u at the left edge, one or [ny]; friction: none of the
-    fluid slips along the walls. ValueError for what cannot work.
+    cells: nx and ny; h: side of a cell; viscosity: nu; inflow: u at the left edge, one or [ny]; friction: the fluid
+    does not slip along the walls. ValueError for what cannot work.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Flow:
         self.fastest = float(np.abs(self.inflow).max())
         """Largest velocity along x or y."""
         self.dt = 0.0
-        """The last time step; 0: there was none."""
+        """The last time step; 0 before the first."""
         self._rates, self._rates_before = np.zeros((2, 2, ny + 5, nx + 5), np.float32)
         self._waves = _eliminated(nx, ny)
         self._divergence = np.empty((ny, nx), np.float32)
@@ -78,7 +78,7 @@ class Flow:
         return 1.0 / (by_advection + self.viscosity / (DIFFUSION * self.h**2))
 
     def predict(self, dt: float) -> None:
-        """Advance by dt under advection, diffusion and the pressure so far: Eq. (17) but for what bodies do."""
+        """Advance by dt under advection, diffusion and the pressure so far: Eq. (17) without what bodies do."""
         rates(self.u, self.v, np.float32(1.0 / self.h), np.float32(self.viscosity / self.h), *self._rates)
         before = -0.5 * dt * dt / self.dt if self.dt else 0.0  # Euler's rule at first
         advance(
@@ -89,7 +89,7 @@ class Flow:
         self.dt = dt
 
     def project(self) -> None:
-        """Take the divergence off, by a change of the pressure."""
+        """Remove the divergence by a change of the pressure."""
         divergence(self.u, self.v, np.float32(self.h / self.dt), self._divergence)
         waves = fft.dct(self._divergence, axis=1, overwrite_x=True)
         solve(waves, self._waves)
@@ -98,11 +98,11 @@ class Flow:
         ghosts(self.u, self.v, self.inflow, self.mirror)
 
     def state(self) -> dict[str, Any]:
-        """A copy of all that the next steps depend on."""
+        """Copy all that the next steps depend on."""
         return {name: np.copy(getattr(self, name)) for name in _STATE} | {"dt": self.dt, "fastest": self.fastest}
 
     def restore(self, state: dict[str, Any], mirrored: bool = False) -> None:
-        """Go back to a `state`, or to what a mirror along x shows of it."""
+        """Go back to a `state`, or to its image in a mirror along x."""
         for name in _STATE:
             getattr(self, name)[...] = state[name]
         self.dt, self.fastest = state["dt"], state["fastest"]
@@ -113,7 +113,7 @@ class Flow:
             ghosts(self.u, self.v, self.inflow, self.mirror)
 
     def velocity_at(self, points: np.ndarray) -> np.ndarray:
-        """Velocity [n, 2] at points [n, 2], between those of the grid; beyond the edge that at the edge."""
+        """Velocity [n, 2] at points [n, 2], interpolated in the grid; beyond the edge, that at the edge."""
         found = np.empty((len(points), 2))
         for k, (field, shift_x, shift_y) in enumerate(((self.u, 0.0, 0.5), (self.v, 0.5, 0.0))):
             x = np.clip(points[:, 0] / self.h - shift_x + 2.0, 0.0, field.shape[1] - 1.001)
@@ -136,7 +136,7 @@ _STATE = ("u", "v", "p", "_rates_before")
 
 
 def _eliminated(nx: int, ny: int) -> np.ndarray:
-    """Inverse pivots [ny, nx] of the tridiagonal systems; 0 where the mean pressure would be asked for."""
+    """Inverse pivots [ny, nx] of the tridiagonal systems; 0 for the mean pressure, which is not determined."""
     waves = 2.0 - 2.0 * np.cos(np.pi * np.arange(nx) / nx)
     inverse = np.empty((ny, nx))
     for j in range(ny):

@@ -14,7 +14,7 @@ import numpy as np
 SCALE, FINER = 90, 2
 """Pixels per diameter; how many times finer shapes are drawn, to smooth their edges."""
 STRONG = 8.0
-"""Vorticity [1/T] of the full colour."""
+"""Vorticity [1/T] at full colour."""
 RED, BLUE = np.array((178, 24, 43.0)), np.array((33, 102, 172.0))
 BODY, SWIMMER, LINE, ARROW = (60, 60, 60), (255, 214, 92), (20, 20, 20), (0, 110, 60)
 
@@ -26,8 +26,8 @@ def colours(vorticity: np.ndarray) -> np.ndarray:
 
 
 def picture(env: Any) -> np.ndarray:
-    """uint8 [height, width, 3] of a `WakeFlow`, as large as its whole domain."""
-    import pygame  # which training needs not load
+    """Draw the whole domain of a `WakeFlow`: uint8 [height, width, 3]."""
+    import pygame  # not needed for training
 
     flow, swimmer = env.flow, env.swimmer
     width, height = (round(cells * flow.h * SCALE) for cells in flow.cells)

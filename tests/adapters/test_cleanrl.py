@@ -89,7 +89,7 @@ def test_ter_joins_no_episodes_and_hears_td_errors():
 
 def test_more_may_be_given_and_what_is_not_is_said():
     relo = ReLo(64, np.random.default_rng(0), huber_delta=1.0, beta_steps=100)
-    message = "ReLo needs target_td_error, which is not given: if the script does, name it in provides"
+    message = "ReLo needs target_td_error, which is not given: if the script reports it, name it in provides"
     with pytest.raises(ValueError, match=message):
         buffer(relo)
     assert buffer(relo, provides=["target_td_error"]).sampler is relo

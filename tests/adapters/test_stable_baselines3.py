@@ -302,7 +302,7 @@ def test_evaluations_are_heard():
             heard.append(mean_return)
 
     agent = SampledDQN("MlpPolicy", Corridor(), make_sampler=lambda n: Spy(np.random.default_rng(0)), **small())
-    with pytest.raises(ValueError, match=r"Spy learns from evaluations: give learn callback"):
+    with pytest.raises(ValueError, match=r"Spy learns from evaluations: learn\(callback="):
         agent.learn(20)
     agent.learn(20, callback=[Evaluations(Monitor(Corridor()), eval_freq=8, n_eval_episodes=1)])
     assert heard == [10.0, 10.0]
@@ -379,7 +379,7 @@ def test_refusals_say_what_to_do():
 
     for sampler in (EBU, DisCor):
         refused(
-            f"{sampler.__name__} needs values, which is not given: it works with the double DQN of papers/ter alone",
+            f"{sampler.__name__} needs values, which is not given: it works only with the double DQN of papers/ter",
             make_sampler=lambda n, sampler=sampler: sampler.__new__(sampler),
         )
     needy = type("Needy", (UniformSampler,), {"needs": frozenset({"targets"})})
@@ -387,13 +387,13 @@ def test_refusals_say_what_to_do():
     refused("leave it False; for pictures, take FrameReplayBuffer", optimize_memory_usage=True)
     refused("leave it False", SampledTD3, optimize_memory_usage=True)
     refused(
-        "as SampledHerReplayBuffer of stable_baselines3_her.py, not HerReplayBuffer",
+        "such as SampledHerReplayBuffer of stable_baselines3_her.py, not HerReplayBuffer",
         replay_buffer_class=HerReplayBuffer,
     )
     refused("virtual transitions have one step", replay_buffer_class=SampledHerReplayBuffer, n_steps=3)
     for setting, what in (
-        (dict(goal_selection_strategy="final"), "goals are of the future, not final: leave goal_selection_strategy"),
-        (dict(copy_info_dict=True, keep="filtered"), "rewards that need infos do not say if goals are met: leave keep"),
+        (dict(goal_selection_strategy="final"), "goals come from the future, not final: omit goal_selection_strategy"),
+        (dict(copy_info_dict=True, keep="filtered"), "rewards that need infos do not tell if goals are met: omit keep"),
     ):
         refused(what, replay_buffer_class=SampledHerReplayBuffer, replay_buffer_kwargs=setting)
     with pytest.raises(ValueError, match="asks its agent for rewards: take SampledDQN"):

@@ -94,7 +94,7 @@ def test_where_success_is_rewarded_with_another_number():
     _, rows = learnt(Rewarded, keep="filtered", success=1.0, ends_at_success=True)
     assert set(rows[:, 2]) == {0.0, 1.0} and (rows[:, 3] == rows[:, 2]).all()
     assert not (np.array(PLACES)[rows[:, 0].astype(int)] == rows[:, 1]).any()
-    with pytest.raises(ValueError, match="gives 1 for a goal that is met, not success=0: set success"):
+    with pytest.raises(ValueError, match="gives 1 for meeting a goal, not success=0: set success"):
         learnt(Rewarded, keep="filtered")
     learnt(Rewarded)  # plain hindsight need not know
 

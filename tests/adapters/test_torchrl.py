@@ -164,13 +164,13 @@ def test_what_cannot_work_is_refused_in_one_line(line):
 
 def test_other_mistakes_cost_one_line():
     storage = LazyTensorStorage(8)
-    with pytest.raises(TypeError, match="Hindsight is no sampler"):
+    with pytest.raises(TypeError, match="Hindsight is not a sampler"):
         FromProtocol(Hindsight.__new__(Hindsight))
     with pytest.raises(ValueError, match="TER reads steps: pass the buffer's storage"):
         FromProtocol(SAMPLERS["ter"](8))
     buffer = TensorDictReplayBuffer(storage=storage, sampler=FromProtocol(per(8), LazyTensorStorage(8)), batch_size=2)
     buffer.extend(steps(8))
-    with pytest.raises(ValueError, match="another storage than the buffer"):
+    with pytest.raises(ValueError, match="a storage other than the buffer"):
         buffer.sample()
     flat = TensorDictReplayBuffer(storage=LazyTensorStorage(8, ndim=2), sampler=FromProtocol(per(8)), batch_size=2)
     with pytest.raises(ValueError, match="several dimensions: pass it"):

@@ -124,11 +124,11 @@ class Sparse(Plane):
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    ({"start": [0, 0]}, r"unknown reset options \['start'\]: right are state and goal"),
+    ({"start": [0, 0]}, r"unknown reset options \['start'\]; choose from: state, goal"),
     ({"state": [0.0]}, r"state must have the shape \(2,\), not \(1,\)"),
-    ({"state": [0.0, 10.5]}, r"the state \[0.0, 10.5\] has 10.5 where -10.0 to 10.0 is right"),
+    ({"state": [0.0, 10.5]}, r"the state \[0.0, 10.5\] has 10.5, which must lie in \[-10.0, 10.0\]"),
     ({"goal": [0.0]}, r"goal must have the shape \(2,\), not \(1,\)"),
-    ({"goal": [0.0, 10.5]}, r"the goal \[0.0, 10.5\] lies outside of Box"),
+    ({"goal": [0.0, 10.5]}, r"the goal \[0.0, 10.5\] lies outside Box"),
     ({"goal": [0.0, np.nan]}, r"goal must be finite numbers, not \[0.0, nan\]"),
     ({"goal": [6.0, 0.0]}, r"no state meets the goal \[6.0, 0.0\]"),
 ])  # fmt: skip
@@ -145,7 +145,7 @@ def test_what_no_episode_can_begin_with(options, message):
 def test_what_is_no_action(task, action):
     env = GoalEnv(task)
     env.reset(seed=0)
-    with pytest.raises(ValueError, match="is no action of"):
+    with pytest.raises(ValueError, match="is not an action of"):
         env.step(action)
 
 

@@ -1,1 +1,1 @@
-"""Replay ideas that none of the five papers is about; the arena and the adapters use them."""
+"""Replay ideas from outside the five papers, for the arena and the adapters."""

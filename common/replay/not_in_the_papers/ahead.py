@@ -1,16 +1,16 @@
-"""Which transitions have been drawn more often than expected, and draws that leave these out: in O(log stored) each.
+"""Draw transitions, except those drawn more often than expected ("ahead"), at O(log stored) per draw.
 
-Each batch of n adds n p / (sum of p) to what is expected of a transition with priority p. With a clock that each batch
-moves on by n / (sum of p), its expectation is b + p (clock - c): b is what it was when its priority last changed, at c.
-It can be looked up at any time, and for every transition that is ahead it is known when it will be no longer. So a
-batch looks only at those whose time has come, at those it draws, and at those whose priorities change.
+Each batch of n adds n p / (sum of p) to the expected draws of a transition with priority p. With a clock that each
+batch advances by n / (sum of p), this expectation is b + p (clock - c), where b is its value when the priority last
+changed, at time c. It can be looked up at any time, and we know when each transition that is ahead will no longer be.
+So a batch looks only at those whose time has come, those it draws, and those whose priorities change.
 
-When a transition leaves, all expectations are multiplied by the same number, near 1. Their product is kept as a scale:
-an expectation is scale (b + p (clock - c)), and the clock moves on by n / (scale sum of p). A scale between `low` and
-`high` is foreseen: who is ahead at one of these and behind at the other is looked at in every batch. Beyond, everything
-is computed anew, with a scale of 1.
+When a transition leaves, all expectations are multiplied by the same number, near 1. The product of these numbers is
+kept as a scale: an expectation is scale (b + p (clock - c)), and the clock advances by n / (scale sum of p). The scale
+may move between `low` and `high`: a transition that is ahead at one and behind at the other is looked at in every
+batch. Beyond these bounds, everything is recomputed with a scale of 1.
 
-The literal form, a few lines of NumPy and O(stored) per batch, is in the test of this file: both draw the same.
+The literal form, a few lines of NumPy and O(stored) per batch, is in this file's test: both draw the same.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import numpy as np
 from numba import njit
 
 MASKED = 1e-8
-"""What is left of the priority of a transition that is ahead, as in the author's program (Fujita 2025)."""
+"""Factor on the priority of a transition that is ahead, as in the author's program (Fujita 2025)."""
 
 # columns of `items`: one row per transition
 _P, _B, _C, _DRAWN = 0, 1, 2, 3
-# `now`, by place
+# entries of `now`
 _CLOCK, _SCALE, _LOW, _HIGH, _POSITIVE, _TOTAL, _THEN = range(7)
-# columns of `nodes`, a tree as in `sum_tree`: sums of weights and of priorities; largest of 1 / the time to look again,
-# with 0 for never and inf for always
+# columns of `nodes`, a tree as in `sum_tree`: sums of weights and of priorities, and the largest 1 / (time to look
+# again), where 0 means never and inf always
 _WEIGHT, _PRIORITY, _SOON = 0, 1, 2
 
 
@@ -51,7 +51,7 @@ def _leaf(nodes, width, items, now, i):
 
 @njit(cache=True)
 def _join(nodes, node):
-    """A node from its children."""
+    """Compute a node from its children."""
     left, right = 2 * node, 2 * node + 1
     nodes[node, _WEIGHT] = nodes[left, _WEIGHT] + nodes[right, _WEIGHT]
     nodes[node, _PRIORITY] = nodes[left, _PRIORITY] + nodes[right, _PRIORITY]
@@ -60,8 +60,8 @@ def _join(nodes, node):
 
 @njit(cache=True)
 def _mark(changed, i):
-    """Slot i must be looked at before the next batch. `changed`: [capacity + 1, 2]: the slots that must, how many they
-    are in its last row, and beside them by slot whether it is one of them."""
+    """Mark slot i to be looked at before the next batch. `changed` [capacity + 1, 2]: its first column lists the marked
+    slots, with their number in the last row; its second says of every slot whether it is marked."""
     if not changed[i, 1]:
         changed[i, 1] = 1
         changed[changed[-1, 0], 0] = i
@@ -70,8 +70,8 @@ def _mark(changed, i):
 
 @njit(cache=True)
 def _mark_due(nodes, width, now, changed):
-    """All slots whose time has come."""
-    waiting = np.empty(130, np.int64)  # at most one more per level than are taken away
+    """Mark all slots whose time has come."""
+    waiting = np.empty(130, np.int64)  # each level adds at most one more than it takes away
     waiting[0], size = 1, 1
     while size > 0:
         size -= 1
@@ -87,7 +87,7 @@ def _mark_due(nodes, width, now, changed):
 
 @njit(cache=True)
 def _look(nodes, width, items, now, changed):
-    """At all slots that are marked. The nodes above follow level by level: then they do not wait for each other."""
+    """Update all marked slots, then the nodes above them level by level, so that none waits for another."""
     size = 0
     for k in range(changed[-1, 0]):
         i = changed[k, 0]
@@ -114,7 +114,7 @@ def _look(nodes, width, items, now, changed):
 
 @njit(cache=True)
 def _build(nodes, width, items, now, stored):
-    """All leaves, and the nodes above."""
+    """Compute all leaves, then the nodes above."""
     for i in range(stored):
         _leaf(nodes, width, items, now, i)
     first, last = width >> 1, (width + stored - 1) >> 1
@@ -127,7 +127,7 @@ def _build(nodes, width, items, now, stored):
 
 @njit(cache=True)
 def _find(nodes, width, uniforms):
-    """Slots in whose slices of the cumulative weights uniforms times the total lie, as in `sum_tree`."""
+    """Slots whose slices of the cumulative weights contain `uniforms` times the total, as in `sum_tree`."""
     at, rest, row = np.ones(uniforms.size, np.int64), uniforms * nodes[1, _WEIGHT], 1
     while row < width:
         for k in range(at.size):
@@ -142,8 +142,8 @@ def _find(nodes, width, uniforms):
 
 @njit(cache=True)
 def _find_new(nodes, width, uniforms, found, count):
-    """Fill `found`, of which `count` entries are there, with the different ones of `_find`, in their order; returns how
-    many are there then. The weights of those that were there are 0 meanwhile; returns `count` where all are."""
+    """Append the new slots among those of `_find` to the `count` slots in `found`, in order; return their number now.
+    Slots already found weigh 0 meanwhile; if all weights are 0, nothing is added."""
     at, row = found[:count].copy(), width
     while count and row > 1:
         row >>= 1
@@ -156,7 +156,7 @@ def _find_new(nodes, width, uniforms, found, count):
     slots = _find(nodes, width, uniforms)
     for k in range(slots.size):
         if nodes[width + slots[k], _WEIGHT] > 0.0:
-            nodes[width + slots[k], _WEIGHT] = 0.0  # the leaf alone: a mark
+            nodes[width + slots[k], _WEIGHT] = 0.0  # only the leaf, as a mark
             found[count] = slots[k]
             count += 1
     return count
@@ -164,7 +164,7 @@ def _find_new(nodes, width, uniforms, found, count):
 
 @njit(cache=True)
 def _count(nodes, items, now, changed, slots):
-    """A batch of `slots` has been drawn."""
+    """Count `slots` as a batch that was drawn."""
     now[_CLOCK] += slots.size / (now[_SCALE] * nodes[1, _PRIORITY])
     now[_TOTAL] += slots.size
     for k in range(slots.size):
@@ -185,7 +185,7 @@ def _set(items, now, changed, slots, priorities):
 
 @njit(cache=True)
 def _renew(items, now, changed, i, priority):
-    """A new transition takes slot i."""
+    """Put a new transition into slot i."""
     expected = now[_SCALE] * (items[i, _B] + items[i, _P] * (now[_CLOCK] - items[i, _C]))
     drawn = now[_TOTAL] - items[i, _DRAWN]
     others = now[_TOTAL] - expected  # both sums are the same before a transition leaves
@@ -199,11 +199,11 @@ def _renew(items, now, changed, i, priority):
 
 @njit(cache=True)
 def _rescale(items, now, stored):
-    """The scale becomes 1, and the clock 0."""
+    """Set the scale to 1 and the clock to 0."""
     for i in range(stored):
         items[i, _B] = now[_SCALE] * (items[i, _B] + items[i, _P] * (now[_CLOCK] - items[i, _C]))
         items[i, _C] = 0.0
-    # So wide that about a hundred are looked at in vain in a batch; a transition that leaves moves it by 1 / total.
+    # Wide enough that a batch looks at about a hundred slots in vain; each departure moves the scale by 1 / total.
     margin = min(0.01, 32.0 / max(now[_TOTAL], 1.0))
     now[_CLOCK], now[_SCALE], now[_LOW], now[_HIGH] = 0.0, 1.0, 1.0 - margin, 1.0 + margin
     now[_THEN] = now[_TOTAL]
@@ -212,7 +212,7 @@ def _rescale(items, now, stored):
 class AheadTree:
     """Priorities of up to `capacity` transitions in slots, and how often each was drawn and should have been.
 
-    A draw and a change cost O(log capacity) each. Pickled are the transitions; the tree is a function of them.
+    A draw and a change cost O(log capacity) each. Only the transitions are pickled; the tree is a function of them.
     """
 
     def __init__(self, capacity: int):
@@ -226,7 +226,7 @@ class AheadTree:
 
     @property
     def priority(self) -> np.ndarray:
-        """Float64 [stored]."""
+        """Priority of each, float64 [stored]."""
         return self._items[: self.stored, _P]
 
     @property
@@ -246,21 +246,21 @@ class AheadTree:
         return int(self._now[_POSITIVE])
 
     def add(self, slot: int, priority: float) -> None:
-        """A new transition in `slot`: the one that was there leaves. IndexError outside of the capacity."""
+        """Put a new transition into `slot`, in place of the one there. IndexError outside the capacity."""
         if not 0 <= slot < self.capacity:
             raise IndexError(f"slots run from 0 to {self.capacity - 1}, not to {slot}")
         self.stored = max(self.stored, slot + 1)
         _renew(self._items, self._now, self._changed, slot, priority)
 
     def set_many(self, slots: np.ndarray, priorities: np.ndarray) -> None:
-        """New priorities [n], finite and not negative, of stored `slots` int64 [n]; the last one of a slot counts."""
+        """Set priorities [n], finite and not negative, of stored `slots` int64 [n]; the last one of a slot counts."""
         many = np.ascontiguousarray(slots, np.int64), np.ascontiguousarray(priorities, np.float64)
         _set(self._items, self._now, self._changed, *many)
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """The next batch, int64 [n]: different ones as long as n have a positive priority; uniform where none has.
+        """Draw the next batch, int64 [n]: different slots if n have a positive priority; uniform if none has.
 
-        They are those that `rng.choice` draws with the same weights, and of the same random numbers.
+        These are the slots that `rng.choice` draws with the same weights and the same random numbers.
         """
         if not self.positive:
             return rng.choice(self.stored, n, replace=self.stored < n)
@@ -276,7 +276,7 @@ class AheadTree:
             slots, count = np.empty(n, np.int64), 0
             while count < n and (more := _find_new(nodes, width, rng.random(n - count), slots, count)) > count:
                 count = more
-            slots = slots[:count]  # fewer only where a priority times MASKED is 0
+            slots = slots[:count]  # fewer only if a priority times MASKED is 0
         _count(nodes, self._items, now, self._changed, slots)
         return slots
 

@@ -1,10 +1,10 @@
 """Introspective experience replay (IER; Kumar and Nagaraj 2023, https://arxiv.org/abs/2206.03171): look back.
 
-Where the learner is most surprised it asks what led there: a batch is a surprising transition, its pivot, and the steps
-that were made just before it. The pivots of the next batches are the transitions with the largest TD errors.
+Where the learner is most surprised, it asks what led there: a batch is a surprising transition, its pivot, and the
+steps just before it. The pivots of the next batches are the transitions with the largest TD errors.
 
-TD errors are those of today: the learner computes them for the whole memory whenever pivots are chosen. Those of the
-last replay would not do, because what was never replayed has none, and would crowd out everything else.
+TD errors are up to date: the learner computes them for the whole memory whenever pivots are chosen. Those of the last
+replay would not do: transitions that were never replayed have none, and would crowd out everything else.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from common.replay.trail import CUT, Trail
 
 NONE = -1
 CHUNK = 1024
-"""So many TD errors are asked for at a time."""
+"""Number of TD errors asked for at a time."""
 
 
 class IER(Sampler):
     """Batches of consecutive steps that end at a pivot; all weights are 1.
 
-    errors: TD errors float [n] of the slots int64 [n], by today's networks. pivots: how many are chosen at a time, one
-    for each of the next batches. uniform: share of batches that are drawn uniformly instead. candidates: pivots are
-    chosen among so many stored transitions, drawn uniformly, where more are stored; the paper has no such limit.
-    Steps of one environment (`Step.env_id`) follow each other, across the ends of episodes, too, but not where one was
-    given up without an end. Where not enough of them are stored, the batch is filled up uniformly.
+    errors: returns the TD errors float [n] of slots int64 [n] by today's networks. pivots: how many are chosen at a
+    time, one for each of the next batches. uniform: share of batches drawn uniformly instead. candidates: if more are
+    stored, choose pivots among this many transitions, drawn uniformly; the paper has no such limit.
+    Steps of one environment (`Step.env_id`) follow each other, even across the end of an episode, but not after one
+    that was abandoned. If too few of them are stored, the rest of the batch is drawn uniformly.
     """
 
     needs = frozenset({"step", "errors"})
@@ -51,9 +51,9 @@ class IER(Sampler):
         self.rng, self.errors, self.pivots, self.uniform, self.candidates = rng, errors, pivots, uniform, candidates
         self.stored = self.added = 0
         self.number = np.full(capacity, NONE)
-        """Of the transition in each slot, counted as they came."""
+        """Serial number of the transition in each slot, in order of arrival."""
         self.before = np.full(capacity, NONE)
-        """Slot of the step before, in the same environment."""
+        """Slot of the step before in the same environment, by slot."""
         self.trail = Trail()
         self._last: dict[int, tuple[int, int]] = {}  # env_id -> slot and number of its last step
         self._waiting: list[tuple[int, int]] = []
@@ -88,7 +88,7 @@ class IER(Sampler):
         return Chosen(filled.astype(np.int64), np.ones(n, np.float32))
 
     def surprising(self) -> np.ndarray:
-        """The next pivots by slot: int64 [<= pivots], the most surprising one last."""
+        """Slots of the next pivots, int64 [<= pivots], the most surprising one last."""
         slots = np.arange(self.stored)
         if self.candidates is not None and self.candidates < self.stored:
             slots = self.rng.choice(self.stored, self.candidates, replace=False)
@@ -100,7 +100,7 @@ class IER(Sampler):
         return slots[top[np.argsort(surprise[top], kind="stable")]]
 
     def back_from(self, slot: int, n: int) -> np.ndarray:
-        """The slots of up to n consecutive steps, the last of them in `slot`, newest first: int64 [<= n]."""
+        """Slots of up to n consecutive steps that end in `slot`, newest first: int64 [<= n]."""
         found = [slot]
         while len(found) < n:
             before = int(self.before[found[-1]])

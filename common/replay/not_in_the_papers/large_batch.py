@@ -1,8 +1,8 @@
 """Large batch experience replay (LaBER; Lahire et al. 2022, https://arxiv.org/abs/2110.01528).
 
 The variance of a gradient estimate is least when transitions are drawn in proportion to the norms of their gradients.
-Priorities from earlier replays are out of date; so several batches are drawn uniformly, the gradients' norms of all of
-them are estimated with today's network, and one batch is drawn from these.
+Priorities from earlier replays are out of date. So LaBER draws several batches uniformly, estimates the gradient norms
+of all their transitions with today's network, and draws one batch from these.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from common.replay.protocol import Chosen
 from common.replay.samplers import UniformSampler
 
 TINY = 1e-6
-"""Is added to norms, so that none of them is 0."""
+"""Added to norms so that none is 0."""
 
 
 class LaBER(UniformSampler):
-    """LaBER-mean: `factor` batches are drawn uniformly, one of them in proportion to |TD error|, with replacement.
+    """LaBER-mean: draw `factor` batches uniformly, and from these one in proportion to |TD error|, with replacement.
 
-    errors: TD errors float [n] of the slots int64 [n], by today's networks. clip: largest |TD error| that counts: 1
-    where the learner's loss is Huber's, whose gradient grows no further; None for the squared loss.
+    errors: returns the TD errors float [n] of slots int64 [n] by today's networks. clip: largest |TD error| that
+    counts: 1 for the Huber loss, whose gradient grows no further; None for the squared loss.
     """
 
     needs = frozenset({"errors"})
@@ -50,4 +50,4 @@ class LaBER(UniformSampler):
         return Chosen(large[drawn], (norms.mean() / norms[drawn]).astype(np.float32))
 
     def probabilities(self) -> None:  # type: ignore[override]
-        """The law depends on the large batch."""
+        """None: the law depends on the large batch."""

@@ -1,7 +1,7 @@
 """Reducible loss (ReLo; Sujit et al. 2022, https://arxiv.org/abs/2208.10483): replay what can still be learnt.
 
-A large TD error may be noise that no amount of replay removes. What the target network, an older copy of the learner,
-gets wrong as much as the learner itself does is taken for that; only the difference of both losses counts.
+A large TD error may be noise that no amount of replay removes. ReLo takes an error for noise if the target network, an
+older copy of the learner, makes it too: only the difference between the two losses counts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from common.replay.samplers import PrioritizedSampler
 
 
 def loss(td: np.ndarray, huber_delta: float | None) -> np.ndarray:
-    """Loss of each TD error: Huber's, which bends at `huber_delta`, or half the square where that is None."""
+    """Loss of each TD error: Huber's, which bends at `huber_delta`, or half the square if that is None."""
     size = np.abs(np.asarray(td, np.float64))
     inside = size if huber_delta is None else np.minimum(size, huber_delta)
     return inside * (size - 0.5 * inside)
@@ -23,8 +23,8 @@ def loss(td: np.ndarray, huber_delta: float | None) -> np.ndarray:
 class ReLo(PrioritizedSampler):
     """Prioritised replay with the priority max(0, L(theta) - L(theta target)) + epsilon, to the power of alpha.
 
-    Both losses are of the same targets. huber_delta: where the learner's loss bends; None where it is the square. The
-    rest as in `PrioritizedSampler`, with no clipping by default.
+    Both losses use the same targets. huber_delta: where the learner's loss bends; None if it is the square. The rest is
+    as in `PrioritizedSampler`, with no clipping by default.
     """
 
     needs = frozenset({"td_error", "target_td_error"})

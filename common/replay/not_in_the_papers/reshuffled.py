@@ -1,8 +1,8 @@
 """Replay with random reshuffling (Fujita 2025, https://arxiv.org/abs/2503.02269): nothing is drawn twice too early.
 
 Draws with replacement leave some transitions out for long. A data set is usually shuffled and read to its end instead.
-A replay memory changes while it is read: `RRC` reshuffles slots, not transitions, and `RRM` masks what has been drawn
-more often than its priority would have it.
+A replay memory changes while it is read: `RRC` reshuffles slots, not transitions, and `RRM` masks transitions drawn
+more often than their priority warrants.
 """
 
 from __future__ import annotations
@@ -14,23 +14,22 @@ from common.replay.not_in_the_papers.ahead import AheadTree
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 
 CHUNK = 1024
-"""So many places of an order are read at a time."""
+"""Number of places in the order read at a time."""
 
 
 class RRC(Sampler):
-    """RR-C: all slots in random order, each once per epoch; slots that are still empty are passed over. All weights are
-    1.
+    """RR-C: all slots in random order, each once per epoch, except those still empty; all weights are 1.
 
-    Only the filled slots are shuffled. One that is filled in mid-epoch is put at a random place of the order: it is
-    drawn in this epoch if that place is still ahead. whole: all `capacity` slots are shuffled, the empty ones, too, and
-    read in turn. The law is the same, the draws are others, and an epoch costs O(capacity), however few are filled.
-    IndexError for a slot outside of the capacity.
+    Only the filled slots are shuffled. A slot filled in mid-epoch takes a random place in the order: it is drawn in
+    this epoch if that place is still ahead. whole: shuffle all `capacity` slots, even the empty ones, and read them in
+    turn. The law is the same, the draws differ, and an epoch costs O(capacity), however few are filled.
+    IndexError for a slot outside the capacity.
     """
 
     def __init__(self, capacity: int, rng: np.random.Generator, *, whole: bool = False):
         self.rng, self.capacity, self.whole, self.stored = rng, capacity, whole, 0
         self._order = np.empty(capacity, np.int64)
-        self._size = self._next = 0  # places of the order that are used, and that have been read
+        self._size = self._next = 0  # places in the order: how many are used, how many have been read
 
     def add(self, index: int, step: Step | None = None) -> None:
         if not 0 <= index < self.capacity:
@@ -41,8 +40,8 @@ class RRC(Sampler):
         self.stored = max(self.stored, index + 1)
 
     def _insert(self, slot: int) -> None:
-        """At any place with the same probability. What has been read is over; the rest is in random order, so that
-        moving one of it to the end changes nothing."""
+        """Insert `slot` at any place with the same probability. What has been read is over; the rest is in random
+        order, so moving one of its slots to the end changes nothing."""
         place = max(int(self.rng.integers(self._size + 1)), self._next - 1)
         if place == self._next - 1:  # among those that have been read
             place = self._next
@@ -67,12 +66,12 @@ class RRC(Sampler):
 
 
 class RRM(Sampler):
-    """RR-M: prioritised replay, (|TD error| + epsilon)^alpha, without what has been drawn more often than expected.
+    """RR-M: prioritised replay, (|TD error| + epsilon)^alpha, that skips what was drawn more often than expected.
 
-    Each batch of n adds n P(i) to the expected number of draws of every transition i; those ahead of it are masked:
-    they come only where a batch cannot be filled without them. The transitions of a batch are distinct, if so many have
-    a positive priority. The expected numbers are scaled when a transition leaves, so that both sums stay the same. A
-    new transition has the largest priority seen. Weights are (P(i) / smallest P of the batch)^-beta with the P of
+    Each batch of n adds n P(i) to the expected number of draws of every transition i. Transitions ahead of it are
+    masked: they come only if a batch cannot be filled without them. The transitions of a batch are distinct if that
+    many have a positive priority. When a transition leaves, the expected numbers are scaled so that both sums stay
+    equal. A new transition has the largest priority seen. Weights are (P(i) / smallest P of the batch)^-beta with P by
     priorities alone. A batch costs O(n log capacity).
     """
 
@@ -104,11 +103,11 @@ class RRM(Sampler):
         drawable(n, self.stored)
         slots = self.tree.draw(n, self.rng)
         p = self.tree.priority[slots]
-        weights = (p / p.min()) ** -self.beta if p.all() else np.ones(len(p))  # 0 is drawn only where all are 0
+        weights = (p / p.min()) ** -self.beta if p.all() else np.ones(len(p))  # 0 is drawn only if all are 0
         return Chosen(slots, weights.astype(np.float32))
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:
-        """As in `Sampler`; where a slot comes twice, its last TD error counts."""
+        """As in `Sampler`; if a slot comes twice, its last TD error counts."""
         slots, td = checked(indices, signals, "td_error", stored=self.stored)
         priorities = (np.minimum(np.abs(td), self.clip) + self.epsilon) ** self.alpha
         self.tree.set_many(slots, priorities)

@@ -203,7 +203,7 @@ def test_an_episode_ends_at_the_goal_or_when_time_is_over(mazes):
 
 
 def test_an_unknown_layout():
-    with pytest.raises(ValueError, match="unknown layout 'V': right are U, small U, arena"):
+    with pytest.raises(ValueError, match="unknown layout 'V'; choose from: U, small U, arena"):
         AntMaze("V")
 
 

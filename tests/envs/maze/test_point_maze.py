@@ -397,7 +397,7 @@ def test_bad_arguments(maker, arguments, words):
 ])  # fmt: skip
 def test_impossible_moves(task, position, displacement, backoff):
     arrays = (np.array([(0.0, 0.0), one]) for one in (position, displacement, backoff))
-    with pytest.raises(ValueError, match="no step: from"):
+    with pytest.raises(ValueError, match="cannot step from"):
         task.move(*arrays)
 
 

@@ -175,7 +175,7 @@ def test_tile_codes_fit_in_a_byte_and_name_one_picture_each():
 
 # --- errors ----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("arguments", "message"), [
-    ({"task": "Crossing"}, "unknown task 'Crossing', expected one of DoorKey, Unlock"),
+    ({"task": "Crossing"}, "unknown task 'Crossing'; choose from: DoorKey, Unlock"),
     ({"task": "Unlock", "pseudo_terminal": True}, "crossing tasks only, not for Unlock"),
     ({"task": "DoorKey", "random_action_probability": 1.5}, r"must lie in \[0, 1\], not 1.5"),
     ({"task": "DoorKey", "random_action_probability": -0.1}, r"must lie in \[0, 1\], not -0.1"),

@@ -239,7 +239,7 @@ def test_wrong_arguments_are_named(arguments, message):
 
 
 WRONG_OPTIONS = [
-    ({"room": 1}, r"^unknown reset options \['room'\]: right is level$"),
+    ({"room": 1}, r"^unknown reset options \['room'\]; choose from: level$"),
     ({"level": text("#####", "#@$.#", "#####")}, r"^the level has the shape \(3, 5\), the environment \(5, 5\)$"),
     ({"level": text("#####", "#@* #", "#   #", "#   #", "#####")}, "^the level is solved already$"),
     ({"level": text("#####", "#@$ #", "#   #", "#   #", "#####")}, "as many boxes as targets, not 1 players, 1 boxes"),

@@ -194,7 +194,7 @@ COUNTS = "^a level needs one player, and as many boxes as targets, not "
 
 
 @pytest.mark.parametrize(("level", "message"), [
-    (text("####", "#@$x#", "#.~##", "#####"), r"^unknown symbols 'x~' in a level: right are '# \.\*\$@\+'$"),
+    (text("####", "#@$x#", "#.~##", "#####"), r"^unknown symbols 'x~' in a level; choose from: '# \.\*\$@\+'$"),
     ("", MATRIX),
     (text("#####", "#####"), MATRIX),
     (text("##", "##", "##"), MATRIX),

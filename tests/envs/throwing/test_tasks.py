@@ -199,7 +199,7 @@ def test_distance_to_the_workspace():
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize(("options", "words"), [
-    ({"hold": True}, r"unknown reset options \['hold'\]: right are held and goal"),
+    ({"hold": True}, r"unknown reset options \['hold'\]; choose from: held, goal"),
     ({"goal": (0.5, 1.5)}, "goal must be x, y"),
     ({"goal": (0.5, math.nan)}, "goal must be finite numbers"),
     ({"goal": (0.5, 0.5, 0.5)}, r"goal must have the shape \(2,\), not \(3,\)"),

@@ -174,7 +174,7 @@ def test_unknown_actions(action):
         SMALL.step(SMALL.starts(2, None), np.array([0, action]))
     env = voxel_build_env()
     env.reset(seed=0)
-    with pytest.raises(ValueError, match="is no action of"):
+    with pytest.raises(ValueError, match="is not an action of"):
         env.step(action)
 
 
@@ -293,7 +293,7 @@ def test_starts():
     (dict(size=7), "the arena of 7 x 7 cells is too small for goals with sides of up to 11"),
     (dict(size=2), "size must be 3 to 32 and height 1 to 8, not 2 and 3"),
     (dict(height=0), "size must be 3 to 32 and height 1 to 8, not 11 and 0"),
-    (dict(height=1), r"heights must be from, to within 1 to 1, the arena's, not \(1, 2\)"),
+    (dict(height=1), r"heights must be from, to within 1 to 1, the arena's height, not \(1, 2\)"),
     (dict(sides=(2, 4)), "3 <= from <= to"),
     (dict(sides=(5, 4)), "3 <= from <= to"),
     (dict(most_blocks=11), "no goal has at most 11 blocks: the smallest has 12"),
@@ -307,12 +307,12 @@ def test_worlds_that_cannot_be(settings, words):
 
 
 @pytest.mark.parametrize(("options", "words"), [
-    (dict(goals=1), r"unknown reset options \['goals'\]: right are state and goal"),
+    (dict(goals=1), r"unknown reset options \['goals'\]; choose from: state, goal"),
     (dict(goal=np.zeros(97)), r"goal must have the shape \(98,\), not \(97,\)"),
     (dict(goal=np.full(98, 0.5)), "a goal has 98 cells, 0 to 3"),
     (dict(goal=np.full(98, 1)), "at most 64 of each material"),
     (dict(state=np.zeros(98)), r"state must have the shape \(106,\), not \(98,\)"),
-    (dict(state=np.append(np.zeros(98), [7, 0, 0, 0, 0, 0, 0, 0])), "no agent can have the pose"),
+    (dict(state=np.append(np.zeros(98), [7, 0, 0, 0, 0, 0, 0, 0])), "impossible pose"),
     (dict(state=np.append(np.zeros(98), [0, 0, 0, 0, 0, 0, 0, -1])), "state must be numbers of the type uint8"),
     (dict(state=np.append(np.zeros(98), [0, 0, 1, 0, 0, 0, 0, 0])), "stand on something"),
     (dict(state=np.append(np.ones(98), [0, 0, 0, 0, 0, 0, 0, 0])), "two free cells"),
@@ -333,7 +333,7 @@ def test_a_refused_reset_changes_nothing(options, words):
 def test_a_pose_that_cannot_be_is_no_start_of_a_step():
     outside = SMALL.starts(1, None)
     outside[0, 98] = 7
-    with pytest.raises(ValueError, match="no step"):
+    with pytest.raises(ValueError, match="cannot take action"):
         SMALL.step(outside, np.array([0]))
 
 

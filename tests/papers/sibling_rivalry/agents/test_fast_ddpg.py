@@ -77,5 +77,5 @@ def test_batches_of_wrong_shapes_change_nothing(wrong):
 
 
 def test_on_the_cpu_only():
-    with pytest.raises(ValueError, match="for cuda there is DDPG"):
+    with pytest.raises(ValueError, match="for cuda, use DDPG"):
         FastDDPG(Plane(), **SETTINGS | {"device": "cuda"})
