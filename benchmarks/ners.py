@@ -229,15 +229,9 @@ def _weights(network: nn.Module) -> list[int]:
 
 
 def _scoring(trainer: train.Trainer) -> Callable[[], float]:
-    """A task for `interleaved`: NERS's networks on the features of a batch, without gradients."""
+    """A task for `interleaved`: the features of a batch, and NERS's networks on them."""
     slots = trainer.sampler.sample(trainer.config.batch_size).indices
-    features = trainer.sampler.features(slots)
-
-    def score() -> None:
-        with torch.no_grad():
-            trainer.sampler.network(features)
-
-    return per_call(score, STEPS)
+    return per_call(lambda: trainer.sampler.judged(slots), STEPS)
 
 
 def _repeated(array: np.ndarray, n: int) -> np.ndarray:
@@ -252,6 +246,7 @@ def draws() -> list[Row]:
     """Measure draws as in PER and NERS: one from each of n equal parts of the sum of priorities."""
     rng = np.random.default_rng(0)
     sampler = PrioritizedSampler(PRIORITIES, rng, 0.5, 0.4, beta_steps=10**9, epsilon=0.0, clip=None, stratified=True)
+    sampler.extend(np.arange(PRIORITIES))
     sampler.tree.set_many(np.arange(PRIORITIES), rng.uniform(0.05, 1.0, PRIORITIES))
     scores = rng.uniform(0.05, 1.0, DRAWN)
     drawn = cycle([sampler.sample(DRAWN)[0] for _ in range(500)])  # new ones each time: caches cold as in training
@@ -419,13 +414,13 @@ def _peer_parts(peer: Any) -> list[Part]:
 
 
 def _sampler_parts(sampler: Any) -> list[Part]:
-    """The calls of a sampler during training; for NERS, also their parts."""
+    """The calls of a sampler during training; for NERS, also the new scores, and features where PyTorch makes them."""
     parts = [
         (sampler, "add", "new transitions"), (sampler, "sample", "drawing"), (sampler, "update", "telling the sampler"),
         (sampler, "episode", "ends of episodes"),
     ]  # fmt: skip
-    if hasattr(sampler, "features"):
-        parts += [(sampler, "features", "of telling it the features"), (sampler.network, "forward", "the networks")]
+    if hasattr(sampler, "judged"):
+        parts += [(sampler, "judged", "of telling it the scores"), (sampler, "features", "of these the features")]
     return parts
 
 

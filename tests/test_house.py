@@ -129,7 +129,7 @@ def test_the_rule_of_imports_itself():
 
 def test_scripts_name_the_literal_learner_and_choose_its_twin_by_a_table():
     """`FAST = {SAC: FastSAC}` at its top, and below `fast(SAC, FAST, device)`, so that one meets the tagged form."""
-    of_twins = r"papers\.\w+\.agents\.fast"
+    of_twins = r"papers\.\w+\.(agents|samplers)\.fast"
     twins, tables, wrong = {}, set(), []
     trees = {
         name: ast.parse(path.read_text()) for name, path in modules().items() if name.startswith(("papers.", "arena."))

@@ -6,11 +6,21 @@ Everything in them, the random generator included, is pickled, so that an unpick
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 
 from common.replay.checks import NO_SLOTS, checked, drawable
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 from common.replay.sum_tree import SumTree
 from common.schedules import linear
+
+
+@njit(cache=True)
+def _clipped(td, clip, epsilon):
+    """|TD| clipped to `clip` + epsilon [n]; a kernel, as three calls of NumPy take longer than a batch of 32."""
+    sizes = np.empty(td.size, np.float64)
+    for k in range(td.size):
+        sizes[k] = min(abs(td[k]), clip) + epsilon
+    return sizes
 
 
 class UniformSampler(Sampler):
@@ -69,7 +79,7 @@ class PrioritizedSampler(Sampler):
         stratified: bool = False,
     ):
         self.rng = rng
-        self.alpha, self.epsilon, self.clip = alpha, epsilon, np.inf if clip is None else clip
+        self.alpha, self.epsilon, self.clip = alpha, float(epsilon), np.inf if clip is None else float(clip)
         self.stratified = stratified
         self._beta = linear(beta0, 1.0, beta_steps)
         self.tree = SumTree(capacity)
@@ -95,8 +105,7 @@ class PrioritizedSampler(Sampler):
     def sample(self, n: int) -> Chosen:
         drawable(n, self.stored)
         indices = self._draw(n)
-        priorities = self.tree[indices]
-        weights = (priorities / priorities.min()) ** -self.beta if self.tree.total else np.ones(n)
+        weights = self.tree.over_smallest(indices) ** -self.beta if self.tree.total else np.ones(n)
         self.calls += 1
         return Chosen(indices, weights.astype(np.float32))
 
@@ -112,7 +121,7 @@ class PrioritizedSampler(Sampler):
     def update(self, indices: np.ndarray, signals: Signals) -> None:
         """As in `Sampler`; if a slot comes twice, its last TD error counts."""
         slots, td = checked(indices, signals, "td_error", stored=self.stored)
-        priorities = (np.minimum(np.abs(td), self.clip) + self.epsilon) ** self.alpha
+        priorities = _clipped(td, self.clip, self.epsilon) ** self.alpha
         self.max_priority = max(self.max_priority, self.tree.set_many(slots, priorities))
 
     def probabilities(self) -> np.ndarray:

@@ -80,7 +80,7 @@ class Ring:
 
     def get(self, indices: np.ndarray) -> dict[str, np.ndarray]:
         """Copies of the transitions `indices` [n]: name -> [n, *shape]."""
-        return {name: array[indices] for name, array in self._arrays.items()}
+        return {name: array.take(indices, axis=0) for name, array in self._arrays.items()}  # a third of array[indices]
 
     def __getstate__(self) -> dict[str, Any]:
         return {

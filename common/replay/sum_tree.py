@@ -85,6 +85,21 @@ def _find_many(nodes, width, prefix_sums):
 
 
 @njit(cache=True)
+def _different(nodes, width, items):
+    """Whether no item comes twice and all have a positive priority."""
+    old = np.empty(items.size, np.float64)
+    seen = 0
+    while seen < items.size and nodes[width + items[seen]] > 0.0:  # leaves that were seen are zero until the end
+        node = width + items[seen]
+        old[seen] = nodes[node]
+        nodes[node] = 0.0
+        seen += 1
+    for k in range(seen):
+        nodes[width + items[k]] = old[k]
+    return seen == items.size
+
+
+@njit(cache=True)
 def _draw_distinct(nodes, width, uniforms):
     """Draw n different items by 2n uniform numbers; fewer if fewer have a positive priority.
 
@@ -93,6 +108,8 @@ def _draw_distinct(nodes, width, uniforms):
     """
     n = uniforms.size // 2
     candidates = _find_many(nodes, width, uniforms[:n] * nodes[1])
+    if _different(nodes, width, candidates):  # as nearly always
+        return candidates
     found = np.empty(n, np.int64)
     old = np.empty(n, np.float64)
     drawn = 0
@@ -110,6 +127,18 @@ def _draw_distinct(nodes, width, uniforms):
     for k in range(drawn):
         _set_leaf(nodes, width + found[k], old[k])
     return found[:drawn]
+
+
+@njit(cache=True)
+def _over_smallest(nodes, width, items):
+    found = np.empty(items.size, np.float64)
+    smallest = np.inf
+    for k in range(items.size):
+        found[k] = nodes[width + items[k]]
+        smallest = min(smallest, found[k])
+    for k in range(items.size):
+        found[k] /= smallest
+    return found
 
 
 class SumTree:
@@ -161,6 +190,10 @@ class SumTree:
         They are drawn one after the other, each in proportion to its priority among those not drawn yet.
         """
         return _draw_distinct(self._nodes, self._width, rng.random(2 * n))
+
+    def over_smallest(self, drawn: np.ndarray) -> np.ndarray:
+        """Priorities of the items int64 [n] that `find` or `draw_distinct` gave, as multiples of their smallest."""
+        return _over_smallest(self._nodes, self._width, drawn)
 
     def __getstate__(self) -> dict[str, Any]:
         leaves = self[:]

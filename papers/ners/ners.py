@@ -109,10 +109,14 @@ class NERS(Proportional):
         if self.settings.standardise:
             columns = (columns - columns.mean(axis=0)) / (columns.std(axis=0) + TINY)
         self.squashed[slots, : len(self.reads)] = np.tanh(columns)  # App. B
-        with torch.no_grad():
-            scores = self.network(self.features(slots)).cpu().numpy()
+        scores = self.judged(slots)
         self.replayed.append(slots)  # Algorithm 1, line 9
         self.set_scores(slots, scores)  # Algorithm 1, line 9
+
+    @torch.no_grad()
+    def judged(self, slots: np.ndarray) -> np.ndarray:
+        """The networks' scores of the transitions in `slots`, as one set, float32 [n]."""
+        return self.network(self.features(slots)).cpu().numpy()
 
     # --- learning -----------------------------------------------------------------------------------------------------
 

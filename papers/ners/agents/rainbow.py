@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from numba import njit
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from common.replay.frames import Batch
+
+Weights = list[tuple[Tensor, Tensor]]
+"""Weight [n_out, n_in] and bias [n_out] of each of some layers."""
 
 
 class NoisyLinear(nn.Module):
@@ -40,14 +44,13 @@ class NoisyLinear(nn.Module):
             noise.normal_(generator=generator)
             noise.copy_(noise.sign() * noise.abs().sqrt())
 
-    def forward(self, x: Tensor, noisy: bool = True) -> Tensor:
-        """[batch, n_in] -> [batch, n_out]; `noisy=False` leaves the noise out."""
+    def weights(self, noisy: bool = True) -> tuple[Tensor, Tensor]:
+        """Weight [n_out, n_in] and bias [n_out]; `noisy=False` leaves the noise out."""
         if not noisy:
-            return self.mu(x)
+            return self.mu.weight, self.mu.bias
         noise = torch.outer(self.noise_out, self.noise_in)
         weight = torch.addcmul(self.mu.weight, self.sigma.weight, noise)  # mu + sigma * noise
-        bias = torch.addcmul(self.mu.bias, self.sigma.bias, self.noise_out)
-        return F.linear(x, weight, bias)
+        return weight, torch.addcmul(self.mu.bias, self.sigma.bias, self.noise_out)
 
 
 class Convolutions(nn.Module):
@@ -66,9 +69,39 @@ class Convolutions(nn.Module):
         self.second = nn.Linear(32 * self.size**2, 64)
 
     def forward(self, stacks: Tensor) -> Tensor:
-        x = patches(stacks.permute(0, 2, 3, 1), self.size).float().div_(255)
-        x = F.relu(self.first(x))
+        """stacks: or what `inputs` made of them."""
+        x = F.relu(self.first(inputs(stacks) if stacks.dtype == torch.uint8 else stacks))
         return F.relu(self.second(patches(x, self.size))).flatten(1)
+
+
+def inputs(stacks: Tensor) -> Tensor:
+    """What the first convolution sees of stacks uint8 [n, stack, height, width], as float32 from 0 to 1 [n, rows,
+    columns, n_in]."""
+    pixels = stacks.permute(0, 2, 3, 1)
+    if pixels.device.type != "cpu":
+        return patches(pixels, Convolutions.size).float().div_(255)
+    n, height, width, channels = pixels.shape
+    rows, columns = height // Convolutions.size, width // Convolutions.size
+    x = np.empty((n, rows, columns, Convolutions.size**2 * channels), np.float32)
+    _fill_inputs(pixels.contiguous().numpy(), Convolutions.size, x)
+    return torch.from_numpy(x)
+
+
+@njit(cache=True, error_model="numpy")
+def _fill_inputs(pixels, size, x):
+    """The same numbers as `inputs` makes on a GPU, in a quarter of PyTorch's time on a CPU."""
+    n, rows, columns, _ = x.shape
+    run = size * pixels.shape[3]
+    line = np.empty(columns * run, np.float32)
+    for i in range(n):
+        for row in range(rows):
+            for k in range(size):
+                codes = pixels[i, row * size + k].reshape(-1)
+                for j in range(line.size):
+                    line[j] = np.float32(codes[j]) / np.float32(255)
+                for column in range(columns):
+                    for j in range(run):
+                        x[i, row, column, k * run + j] = line[column * run + j]
 
 
 def patches(x: Tensor, size: int) -> Tensor:
@@ -85,7 +118,7 @@ def patches(x: Tensor, size: int) -> Tensor:
 class Network(nn.Module):
     """Convolutions, then one noisy head for the value and one for the advantages of the actions, per atom.
 
-    Maps stacks uint8 [batch, stack, 84, 84] to logits [batch, actions, atoms].
+    Maps stacks uint8 [batch, stack, 84, 84], or the `inputs` made of them, to logits [batch, actions, atoms].
     """
 
     def __init__(self, n_actions: int, n_atoms: int, *, stack: int, hidden: int, sigma0: float):
@@ -103,10 +136,18 @@ class Network(nn.Module):
         for layer in (self.value_hidden, self.value, self.advantage_hidden, self.advantage):
             layer.resample(generator)
 
-    def forward(self, stacks: Tensor, noisy: bool = True) -> Tensor:
+    def weights(self, noisy: bool = True) -> Weights:
+        """Of the noisy layers, with the noise of the last `resample` or without noise."""
+        return [
+            layer.weights(noisy) for layer in (self.value_hidden, self.value, self.advantage_hidden, self.advantage)
+        ]
+
+    def forward(self, stacks: Tensor, weights: Weights | None = None) -> Tensor:
+        """weights: as `weights` gives them; None: with noise."""
+        value_hidden, value_out, advantage_hidden, advantage_out = weights or self.weights()
         x = self.convolutions(stacks)
-        value = self.value(F.relu(self.value_hidden(x, noisy)), noisy).unsqueeze(1)
-        advantage = self.advantage(F.relu(self.advantage_hidden(x, noisy)), noisy)
+        value = F.linear(F.relu(F.linear(x, *value_hidden)), *value_out).unsqueeze(1)
+        advantage = F.linear(F.relu(F.linear(x, *advantage_hidden)), *advantage_out)
         advantage = advantage.view(-1, self.n_actions, self.n_atoms)
         return value + advantage - advantage.mean(dim=1, keepdim=True)
 
@@ -181,21 +222,22 @@ class Rainbow:
     @torch.no_grad()
     def greedy(self, stacks: np.ndarray) -> np.ndarray:
         """Best actions int64 [n] without noise, for stacks [n, stack, 84, 84]."""
-        logits = self.online(torch.from_numpy(stacks).to(self.device), noisy=False)
+        logits = self.online(torch.from_numpy(stacks).to(self.device), self.online.weights(noisy=False))
         return self.q(logits).argmax(dim=1).cpu().numpy()
 
     # --- learning -----------------------------------------------------------------------------------------------------
 
     @torch.no_grad()
-    def targets(self, batch: Batch) -> Tensor:
-        """Target distributions [n, atoms] for the batch's Q(s, a).
+    def targets(self, batch: Batch, weights: Weights | None = None) -> Tensor:
+        """Target distributions [n, atoms] for the batch's Q(s, a). weights: noisy ones of the online network.
 
         The online network chooses the next action, the target network gives the distribution of its return; reward and
         discount then move the atoms.
         """
-        best = self.q(self.online(batch.next_state)).argmax(dim=1)
+        following = inputs(batch.next_state)
+        best = self.q(self.online(following, weights)).argmax(dim=1)
         self.target.resample(self.generator)
-        logits = self.target(batch.next_state)[torch.arange(len(best)), best]
+        logits = self.target(following)[torch.arange(len(best)), best]
         atoms = batch.reward.unsqueeze(1) + batch.discount.unsqueeze(1) * self.support
         return project(torch.softmax(logits, dim=1), atoms, self.support)
 
@@ -205,13 +247,17 @@ class Rainbow:
         Returns, all float32 [n] and from before the step: cross entropies, which stand in for sizes of TD errors;
         Q(s, a); and the expectations of the targets.
         """
-        target = self.targets(batch)
-        logits = self.online(batch.state)[torch.arange(len(target)), batch.action]
+        noisy = self.online.weights()  # once for both states
+        target = self.targets(batch, noisy)
+        logits = self.online(batch.state, noisy)[torch.arange(len(target)), batch.action]
         log_probabilities = torch.log_softmax(logits, dim=1)
         cross_entropy = -(target * log_probabilities).sum(dim=1)
         self.adam.zero_grad()
         (torch.from_numpy(weights).to(self.device) * cross_entropy).mean().backward()
-        nn.utils.clip_grad_norm_(self.online.parameters(), self.max_gradient)
+        gradients = [p.grad for p in self.online.parameters() if p.grad is not None]
+        norm = nn.utils.get_total_norm(gradients)
+        if not norm + 1e-6 <= self.max_gradient:  # else all of them would be multiplied by 1
+            nn.utils.clip_grads_with_norm_(self.online.parameters(), self.max_gradient, norm)
         self.adam.step()
         with torch.no_grad():
             q = log_probabilities.exp() @ self.support

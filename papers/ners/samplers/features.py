@@ -38,13 +38,14 @@ class VectorTransitions:
         """State, action, reward, next state, time: one tensor [n, n_features]."""
         m = self.memory
         parts = (m["state"][slots], m["action"][slots], m["reward"][slots, None], m["next_state"][slots])
-        features = np.concatenate([*parts, self._time(slots)], axis=1)  # Eq. (2)
+        features = np.concatenate([*parts, self.time(slots)[:, None]], axis=1)  # Eq. (2)
         return (torch.from_numpy(features).to(self.device),)
 
     def reward_and_time(self, slots: np.ndarray) -> Tensor:
         """[n, 2]."""
-        features = np.concatenate([self.memory["reward"][slots, None], self._time(slots)], axis=1)
+        features = np.concatenate([self.memory["reward"][slots, None], self.time(slots)[:, None]], axis=1)
         return torch.from_numpy(features).to(self.device)
 
-    def _time(self, slots: np.ndarray) -> np.ndarray:
-        return self.clock(slots, self.memory["time"][slots])[:, None]
+    def time(self, slots: np.ndarray) -> np.ndarray:
+        """Time steps, float32 [n]."""
+        return self.clock(slots, self.memory["time"][slots])

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from common.twins import fast
 from lab.run.runs import Streams
 from papers.ners.ners import NERS
 from papers.ners.samplers.ero import ERO
+from papers.ners.samplers.fast_ners import FastNERS
+from papers.ners.samplers.features import VectorTransitions
 from papers.ners.samplers.samplers import PER, Random, RandomIID, Settings, Transitions
 
+FAST = {NERS: FastNERS}
+"""Twin that scores in its place on a CPU, where states are vectors, see `common/twins.py`."""
 METHODS = ("random", "random-iid", "per", "ero", "ners")
 
 
@@ -37,4 +42,5 @@ def make_sampler(
     seed = streams.integer("scorer")
     if method == "ero":
         return ERO(capacity, rng, settings, transitions, seed, device)
-    return NERS(capacity, rng, settings, draws, transitions, seed, device)
+    twins = FAST if isinstance(transitions, VectorTransitions) else {}
+    return fast(NERS, twins, device)(capacity, rng, settings, draws, transitions, seed, device)

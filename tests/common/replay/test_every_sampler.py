@@ -17,8 +17,11 @@ from common.replay.not_in_the_papers.reshuffled import RRC, RRM
 from common.replay.protocol import SIGNALS, Sampler, Step, missing
 from common.replay.rank_based import RankBasedSampler
 from common.replay.samplers import PrioritizedSampler, StratifiedSampler, UniformSampler
+from common.replay.storage import Ring
 from papers.ners.ners import NERS
 from papers.ners.samplers.ero import ERO
+from papers.ners.samplers.fast_ners import FastNERS
+from papers.ners.samplers.features import Clock, VectorTransitions
 from papers.ners.samplers.samplers import PER, Random, RandomIID, Settings
 from papers.ter.agents.discor import DisCor
 from papers.ter.replay.batch import Batch
@@ -88,6 +91,13 @@ def ners(**settings) -> NERS:
     return NERS(CAPACITY, rng(), Settings(**settings), 100, World(), seed=0)
 
 
+def fast_ners() -> FastNERS:
+    fields: dict = {name: ((2,), np.float32) for name in ("state", "action", "next_state")}
+    memory = Ring(CAPACITY, fields | {"reward": ((), np.float32), "time": ((), np.int32)})
+    seen = VectorTransitions(memory, Clock("share", 9, np.arange(CAPACITY)))
+    return FastNERS(CAPACITY, rng(), Settings(), 100, seen, seed=0)
+
+
 MAKERS = {
     "uniform": lambda: UniformSampler(rng()),
     "stratified": lambda: StratifiedSampler(rng()),
@@ -110,6 +120,7 @@ MAKERS = {
     "ebu + per": lambda: EBU(World(), World(), rng(), per_share=0.5, prioritized=per()),
     "discor": lambda: DisCor(World(), World(), World(), rng()),
     "ners": ners,
+    "fast ners": fast_ners,
     "ners, few features": lambda: ners(features="few"),
     "ners, training returns": lambda: ners(replay_reward="training"),
     "ero": lambda: ERO(CAPACITY, rng(), Settings(ero_batch=4), World(), seed=0),
@@ -119,10 +130,10 @@ MAKERS = {
 }  # fmt: skip
 READS = {
     "td_error": ["per", "per, stratified", "per without epsilon", "by rank", "rr-m", "rr-m without epsilon", "relo",
-                 "ter", "ter, eta 0, with per", "fast ter", "ebu + per", "discor", "ners", "ners, few features",
-                 "ners, training returns", "ero", "ners's per"],
+                 "ter", "ter, eta 0, with per", "fast ter", "ebu + per", "discor", "ners", "fast ners",
+                 "ners, few features", "ners, training returns", "ero", "ners's per"],
     "target_td_error": ["relo"],
-    "target": ["ners", "ners, training returns"],
+    "target": ["ners", "fast ners", "ners, training returns"],
 }  # fmt: skip
 """Which samplers read a signal."""
 

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from common.replay.frames import Batch
-from papers.ners.agents.rainbow import Convolutions, Network, NoisyLinear, Rainbow, project
+from papers.ners.agents.rainbow import Convolutions, Network, NoisyLinear, Rainbow, inputs, patches, project
 
 
 def batch_of(n: int, n_actions: int = 3, discount: float = 0.8, seed: int = 0) -> Batch:
@@ -30,15 +30,16 @@ def f(e: torch.Tensor) -> torch.Tensor:
 def test_a_noisy_layer_is_a_linear_one_with_these_weights():
     torch.manual_seed(0)
     layer, x = NoisyLinear(3, 2, 0.5), torch.randn(5, 3)
-    torch.testing.assert_close(layer(x), F.linear(x, layer.mu.weight, layer.mu.bias))  # no noise before `resample`
+    plain = F.linear(x, layer.mu.weight, layer.mu.bias)
+    torch.testing.assert_close(F.linear(x, *layer.weights()), plain)  # no noise before `resample`
     generator = torch.Generator().manual_seed(1)
     layer.resample(generator)
     generator.manual_seed(1)
     e_in, e_out = f(torch.randn(3, generator=generator)), f(torch.randn(2, generator=generator))
     weight = layer.mu.weight + layer.sigma.weight * e_out[:, None] * e_in[None, :]
     expected = F.linear(x, weight, layer.mu.bias + layer.sigma.bias * e_out)
-    torch.testing.assert_close(layer(x), expected)
-    torch.testing.assert_close(layer(x, noisy=False), F.linear(x, layer.mu.weight, layer.mu.bias))
+    torch.testing.assert_close(F.linear(x, *layer.weights()), expected)
+    torch.testing.assert_close(F.linear(x, *layer.weights(noisy=False)), plain)
 
 
 def test_first_weights_of_a_noisy_layer():
@@ -83,11 +84,35 @@ def test_heads_are_duelling_and_of_the_papers_size():
     network.resample(torch.Generator().manual_seed(0))
     stacks = batch_of(2).state
     x = network.convolutions(stacks)
-    value = network.value(F.relu(network.value_hidden(x)))
-    advantage = network.advantage(F.relu(network.advantage_hidden(x))).view(2, 6, 51)
+    hidden = F.relu(F.linear(x, *network.value_hidden.weights()))
+    value = F.linear(hidden, *network.value.weights())
+    hidden = F.relu(F.linear(x, *network.advantage_hidden.weights()))
+    advantage = F.linear(hidden, *network.advantage.weights()).view(2, 6, 51)
     logits = network(stacks)
     torch.testing.assert_close(logits.mean(dim=1), value)  # advantages are counted from their mean
     torch.testing.assert_close(logits[:, 4] - logits[:, 1], advantage[:, 4] - advantage[:, 1])
+
+
+@pytest.mark.parametrize("height, width", [(84, 84), (11, 19)])
+def test_inputs_are_squares_of_pixels_between_0_and_1(height, width):
+    """As PyTorch makes them on a GPU, to the bit, also of stacks plane by plane and of a part of a batch."""
+    stacks = torch.randint(0, 256, (3, 4, height, width), dtype=torch.uint8)
+    for each in (stacks, stacks.contiguous(memory_format=torch.channels_last), stacks[1:, :2]):
+        expected = patches(each.permute(0, 2, 3, 1), 5).float() / 255
+        found = inputs(each)
+        assert found.dtype == torch.float32 and torch.equal(found, expected)
+        assert torch.equal(found[-1, 0, 0].view(5, 5, -1)[2, 3], each[-1, :, 2, 3] / 255)
+
+
+def test_a_network_takes_stacks_or_inputs_and_weights_drawn_before():
+    torch.manual_seed(0)
+    network, stacks = Network(3, 7, stack=4, hidden=16, sigma0=2.0), batch_of(2).state
+    network.resample(torch.Generator().manual_seed(0))
+    drawn, logits = network.weights(), network(stacks)
+    assert torch.equal(network(inputs(stacks), drawn), logits)
+    network.resample(torch.Generator().manual_seed(1))
+    assert torch.equal(network(stacks, drawn), logits)
+    assert not torch.allclose(network(stacks), logits)
 
 
 # --- projection -------------------------------------------------------------------------------------------------------
@@ -147,7 +172,7 @@ class HandMade(nn.Module):
     def resample(self, generator: torch.Generator) -> None:
         self.resampled += 1
 
-    def forward(self, stacks: torch.Tensor, noisy: bool = True) -> torch.Tensor:
+    def forward(self, stacks: torch.Tensor, weights: object = None) -> torch.Tensor:
         return self.logits.expand(len(stacks), -1, -1)
 
 
@@ -214,7 +239,7 @@ def test_greedy_actions_have_no_noise_and_exploring_ones_new_noise_each_time():
     agent.online.resample(agent.generator)
     np.testing.assert_array_equal(agent.greedy(stacks), first)
     assert first.shape == (2,) and first.dtype == np.int64
-    plain = agent.q(agent.online(torch.from_numpy(stacks), noisy=False)).argmax(dim=1)
+    plain = agent.q(agent.online(torch.from_numpy(stacks), agent.online.weights(noisy=False))).argmax(dim=1)
     np.testing.assert_array_equal(first, plain)
 
 
