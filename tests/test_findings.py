@@ -190,6 +190,8 @@ def the_law() -> Iterator[float]:
     yield at_most(100 * max(left), 0.1)
     ends = np.concatenate([one.last("tv_replayed", "none share signs", task) for one in alone])
     yield from (alone[0].steps(task), 0.2, (100 * ends <= 0.2).sum(), len(ends))
+    unbounded = np.concatenate([one.last("tv_replayed", "none environment signs", task) for one in alone])
+    yield from ((unbounded > 0.02).sum(), len(unbounded))
 
 
 def predecessors() -> Iterator[float]:
