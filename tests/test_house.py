@@ -6,6 +6,7 @@ import re
 import subprocess
 import tokenize
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -367,16 +368,11 @@ def test_the_readme_is_short():
 
 
 def test_links_exist():
-    """Of the pages at the top and of the rooms: files, pictures, and sections of pages at the top."""
-    pages = [ROOT / name for name in ("README.md", "GUIDE.md", "GALLERY.md", "CHANGELOG.md", "RESULTS.md")]
-    for path in (*pages, *(ROOT / "papers").glob("*/*.md")):
+    """Of the pages at the top and of the rooms: files and pictures."""
+    for path in (*ROOT.glob("*.md"), *(ROOT / "papers").glob("*/*.md")):
         text = path.read_text()
         for link in re.findall(r"\]\(([^)#:]+)\)", text) + re.findall(r'src="([^"]+)"', text):
             assert (path.parent / link).exists(), f"{path}: {link}"
-    for path in pages:
-        for name, section in re.findall(r"\]\(([\w.]*)#([\w-]+)\)", path.read_text()):
-            titles = re.findall(r"^#+ (.+)$", (ROOT / (name or path.name)).read_text(), re.M)
-            assert section in [title.lower().replace(" ", "-") for title in titles], f"{path}: {section}"
 
 
 def test_one_version():
@@ -386,9 +382,9 @@ def test_one_version():
     assert re.search(r"^## ([\d.]+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[1] == version
 
 
-def test_links_to_sections_of_the_rooms_lead_to_a_heading():
+def test_links_to_sections_lead_to_a_heading():
     """As GitHub names headings: lower case, without punctuation, with hyphens for spaces."""
-    for path in (ROOT / "README.md", *(ROOT / "papers").glob("*/*.md")):
+    for path in (*ROOT.glob("*.md"), *(ROOT / "papers").glob("*/*.md")):
         for file, section in re.findall(r"\]\(([^)#:]*\.md|)#([^)]+)\)", path.read_text()):
             headings = re.findall(r"^#+ (.+)$", (path.parent / file if file else path).read_text(), re.M)
             names = [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
@@ -403,6 +399,19 @@ def test_the_tests_that_their_readme_names_exist():
                 text = (ROOT / "tests" / name).read_text()
             else:
                 assert f"def {name}(" in text, line
+
+
+def test_every_erratum_names_a_test_that_exists():
+    """Place, printed, right, consequence, test: a short row each, and a table for each paper."""
+    found = Counter()
+    for section in re.split("^## ", (ROOT / "ERRATA.md").read_text(), flags=re.M)[1:]:
+        for row in re.findall(r"^\| (?!place)[^-].*$", section, re.M):
+            cells = row.strip("| ").split(" | ")
+            assert len(cells) == 5 and all(cells) and len(row) <= 400, row
+            file, name = re.fullmatch(r"`([\w/]+\.py)::(test_\w+)`", cells[-1]).groups()
+            assert f"\ndef {name}(" in (ROOT / "tests" / file).read_text(), row
+            found[section.partition("\n")[0]] += 1
+    assert len(found) == len(ROOMS) and min(found.values()) >= 10
 
 
 def test_results_are_small_files():

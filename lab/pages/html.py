@@ -17,8 +17,8 @@ MARK = '<meta name="generator" content="lab.pages">'
 """In every page of the site, so that its folder can be recognised."""
 PICTURES = (".png", ".gif", ".svg")
 REPORT = Path("report/index.html")
-BEFORE = {"Start": "README.md", "Guide": "GUIDE.md", "Results": "RESULTS.md"}
-AFTER = {"Arena": "arena/README.md", "Gallery": "GALLERY.md", "Speed": "benchmarks/RESULTS.md"}
+BEFORE = {"Start": "README.md", "Findings": "FINDINGS.md", "Guide": "GUIDE.md", "Results": "RESULTS.md"}
+AFTER = {"Arena": "arena/README.md", "Gallery": "GALLERY.md", "Speed": "benchmarks/RESULTS.md", "Errata": "ERRATA.md"}
 """Texts in the navigation; the report and the papers come between BEFORE and AFTER."""
 PAPERS = {
     "HER": "bias_reduced_her", "Sibling Rivalry": "sibling_rivalry", "ReF-ER": "ref_er", "NERS": "ners", "TER": "ter",

@@ -50,7 +50,8 @@ def test_every_link_leads_somewhere_within_the_site(site, texts):
 
 def test_all_pages_have_the_same_navigation(site, texts):
     names = [name for name, _ in navigation(site, site / "index.html")]
-    assert names[:4] == ["Start", "Guide", "Results", "Report"] and {"HER", "NERS", "ReF-ER", "TER", "Arena"} < {*names}
+    assert names[:5] == ["Start", "Findings", "Guide", "Results", "Report"]
+    assert {"HER", "NERS", "ReF-ER", "TER", "Arena", "Errata"} < {*names}
     for path, text in texts.items():
         [bar] = re.findall(r'<nav class="top">(.*?)</nav>', text, flags=re.DOTALL)
         assert re.findall(r">([^<>\n]+)</[ab]>", bar) == names, path.relative_to(site)
