@@ -51,41 +51,63 @@ def test_what_is_there_is_not_trained_again(tmp_path, monkeypatch):
     csv, made = tmp_path / "a.csv", []
     f.append(csv, run(value=0.25))
 
-    def learner(name):
-        def train(*arguments):
-            made.append((name, *arguments[-2:]))
-            assert len(f.read(csv).groupby(f.RUN)) == len(made)  # those before are written
-            return iter(())
-
-        return train
+    def learner(sb3, *which):
+        assert len(f.read(csv).groupby(f.RUN)) == 1 + len(made)  # those before are written
+        made.append(which)
 
     monkeypatch.setattr(f, "library", lambda script: None)
     monkeypatch.setattr(f.fetch, "prepare", lambda: None)
-    monkeypatch.setattr(f, "ours", learner(f.OURS))
-    monkeypatch.setattr(f, "theirs", learner(f.PEER))
+    monkeypatch.setattr(f, "learner", learner)
     monkeypatch.setattr(f, "trained", lambda env, name, seed, learner: run(env, name, seed, 1.0))
     for _ in range(2):
         f.main(["--env", "FetchReach", "--seeds", "2", "--csv", str(csv)])
-        assert made == [(f.PEER, "FetchReach", 0), (f.OURS, "FetchReach", 1), (f.PEER, "FetchReach", 1)]
+        names = [(f.PLAIN, 0), (f.PEER, 0), (f.OURS, 1), (f.PLAIN, 1), (f.PEER, 1)]
+        assert made == [("FetchReach", name, seed) for name, seed in names]
     frame = f.read(csv)
-    assert len(frame) == 4 * REACH[0] // REACH[1]
+    assert len(frame) == 6 * REACH[0] // REACH[1]
     assert frame[(frame["method"] == f.OURS) & (frame["seed"] == 0)]["solved"].unique() == [0.25]
     assert csv.with_suffix(".png").stat().st_size > 10_000
     assert "| FetchReach | over 32,000 steps" in csv.with_suffix(".md").read_text()
 
 
+class Trained:
+    """A trainer of two episodes per cycle, whose agent says how often it has learned."""
+
+    def __init__(self, config):
+        self.config, self.steps_done, self.agent, self.cycles = config, 0, self, 0
+
+    def cycle(self):
+        self.steps_done, self.cycles = self.steps_done + 100, self.cycles + 1
+
+    def inputs(self, states, goals):
+        return states + goals
+
+    def act(self, inputs):
+        return inputs, self.cycles, self.config
+
+
+def test_ours_trains_with_and_without_the_penalty(monkeypatch):
+    monkeypatch.setattr(f, "BUDGETS", {"FetchPush": (400, 200)})
+    monkeypatch.setattr(f, "Trainer", Trained)
+    seen = {"observation": 1, "achieved_goal": 10, "desired_goal": 100}
+    for name, penalty in ((f.OURS, 1.0), (f.PLAIN, 0.0)):
+        config = Config(env="FetchPush", seed=7, capacity=5 * 400, action_penalty=penalty)
+        found = [(step, act(seen)) for step, act in f.learner(None, "FetchPush", name, 7)]
+        assert found == [(200, (101, 2, config)), (400, (101, 4, config))]
+
+
 def test_the_page_has_means_and_differences_with_their_intervals():
     """Student's t at 0.975 is 12.7 with one degree of freedom; of one run there is no interval."""
     late = run()["step"] > REACH[0] - f.LAST * REACH[1]
-    rows = [run(method=f.OURS, seed=seed, value=1.0) for seed in range(2)]
+    rows = [run(method=name, seed=seed, value=1.0) for name in (f.OURS, f.PLAIN) for seed in range(2)]
     rows += [run(method=f.PEER, seed=seed).assign(solved=0.2 * late + 0.1 * seed) for seed in range(2)]
     text = f.page(pd.concat([*rows, run("FetchPush", f.OURS)]), f.CSV)
     lines = [line for line in text.splitlines() if line.startswith("| Fetch")]
     over, end, push, _ = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
-    assert end[1:4] == ["in the last 8,000", "1 [1, 1]", "0.25 [-0.385, 0.885]"]
-    assert end[4:] == ["+0.75 [+0.115, +1.39]", "2, 2"]
-    assert over[3] == "0.1 [-0.535, 0.735]"  # 0.2 in a quarter of the run, and 0.05 more on average
-    assert push[2:] == ["0.5", "not run", "", "1, 0"]
+    assert end[1:4] == ["in the last 8,000", "1 [1, 1]", "1 [1, 1]"]
+    assert end[4:] == ["0.25 [-0.385, 0.885]", "+0.75 [+0.115, +1.39]", "2, 2, 2"]
+    assert over[4] == "0.1 [-0.535, 0.735]"  # 0.2 in a quarter of the run, and 0.05 more on average
+    assert push[2:] == ["0.5", "not run", "not run", "", "1, 0, 0"]
 
 
 def test_solved_is_of_the_last_step_and_of_episodes_that_do_not_begin_at_their_goal():
