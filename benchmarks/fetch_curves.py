@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from tyro.conf import arg
 
+from benchmarks.fetch_reach import register
 from benchmarks.ners_curves import library, said
 from benchmarks.rows import aligned
 from envs import fetch
@@ -98,10 +99,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     envs = [choose("env", options.env, BUDGETS)] if options.env else [*BUDGETS]
     seeds = read_seeds(options.seeds) or tuple(SEEDS)
     sb3 = library("fetch_curves")
-    try:
-        fetch.prepare()
-    except ModuleNotFoundError as error:
-        raise UserError(str(error)) from None
+    register()
     one_thread()
     done = read(options.csv).groupby(RUN).groups
     for env in envs:

@@ -18,6 +18,7 @@ import numpy as np
 
 from benchmarks import fetch_curves
 from benchmarks.fetch_curves import LENGTH
+from benchmarks.fetch_reach import register
 from benchmarks.floor import matmul_rate
 from benchmarks.her_training import sb3
 from benchmarks.rows import Row
@@ -25,6 +26,7 @@ from benchmarks.timing import Stopwatch, clock, interleaved, per_call
 from envs import fetch
 from papers.bias_reduced_her.train_fetch import Config, Trainer
 
+register()  # here: a missing package is noticed before anything is measured
 ENV = "FetchPush"
 STEP_LIMIT, TRAIN_LIMIT, PEER_LIMIT = 1.15, 1.2, 0.5
 EPISODES, ROUNDS = 16, 5

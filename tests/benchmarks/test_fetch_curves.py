@@ -32,7 +32,7 @@ def test_mistakes_cost_one_line(tmp_path, monkeypatch, capsys):
     bad = tmp_path / "bad.csv"
     bad.write_text("a,b\n1,2\n")
     monkeypatch.setattr(f, "library", lambda script: None)
-    monkeypatch.setattr(f.fetch, "prepare", lambda: None)
+    monkeypatch.setattr(f, "register", lambda: None)
     assert "has not the columns env, method" in refused(capsys, "--csv", bad)
     for rows in (run()[1:], pd.concat([run(), run()])):
         rows.to_csv(bad, index=False)
@@ -56,7 +56,7 @@ def test_what_is_there_is_not_trained_again(tmp_path, monkeypatch):
         made.append(which)
 
     monkeypatch.setattr(f, "library", lambda script: None)
-    monkeypatch.setattr(f.fetch, "prepare", lambda: None)
+    monkeypatch.setattr(f, "register", lambda: None)
     monkeypatch.setattr(f, "learner", learner)
     monkeypatch.setattr(f, "trained", lambda env, name, seed, learner: run(env, name, seed, 1.0))
     for _ in range(2):

@@ -1,11 +1,13 @@
 """Fetch beside Stable-Baselines3's, what needs no clock's verdict: the floor's operations, and whose time is whose."""
 
 import importlib
+import sys
 from types import SimpleNamespace
 
 import mujoco
 import pytest
 
+from lab.run.errors import UserError
 from papers.bias_reduced_her.agents.fast_plain_ddpg import FastPlainDDPG
 from papers.bias_reduced_her.train_fetch import Config
 
@@ -40,3 +42,9 @@ def test_physics_is_the_time_of_mujocos_steps_alone(fetch_training):
         mujoco.mj_step(model, data, nstep=20_000)
         assert seconds() > 0.0
     assert mujoco.mj_step is original and data.time == pytest.approx(20_000 * model.opt.timestep)
+
+
+def test_without_gymnasium_robotics_one_line_says_what_to_install(fetch_training, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gymnasium_robotics", None)
+    with pytest.raises(UserError, match=r"pip install gymnasium-robotics==1\.4\.2$"):
+        importlib.reload(fetch_training)
