@@ -50,6 +50,7 @@ export:           ##   1 | export it for the Hugging Face hub: PAPER= ENV= METHO
 read:             ##   0 | texts, and the methods' code beside comments and equations, alone
 notebook:         ##   6 | write and execute a Jupyter notebook in site/notebooks/: PAPER=ter
 bench:            ##   8 | time the hot parts against other libraries
+bench-fetch:      ## 140 | HER on FetchReach and FetchPush beside Stable-Baselines3's: ENV= SEEDS=
 clean:            ##   0 | remove caches and site/; keep .venv, runs/ and results
 clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); keep results
 
@@ -287,6 +288,9 @@ notebook: $(VENV)/.notebook
 
 bench: $(VENV)/.bench
 	@$(PY) -m benchmarks
+
+bench-fetch: $(VENV)/.bench
+	@$(PY) -m benchmarks.fetch_curves --env "$(ENV)" --seeds "$(SEEDS)"
 
 clean:
 	@find . -path ./$(VENV) -prune -o -path ./runs -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +

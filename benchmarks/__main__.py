@@ -28,6 +28,7 @@ TOPICS = {
     "tile_codes": "Training on tile codes (TER's quick), per environment step",
     "memory": "Memory",
     "her_training": "Training with hindsight on Hand, per environment step",
+    "fetch_training": "Training with hindsight on FetchPush, per environment step",
     "construction": "Training on the construction task",
     "sibling_rivalry": "Training Sibling Rivalry on the point maze",
     "ref_er": "Training with ReF-ER, per gradient or environment step",

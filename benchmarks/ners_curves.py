@@ -82,14 +82,14 @@ def main(arguments: list[str]) -> None:
     print(f"written: {picture}, and beside it .csv and .md")
 
 
-def library() -> Any:
-    """Stable-Baselines3, or a UserError that says how to install it."""
+def library(script: str = "ners_curves") -> Any:
+    """Stable-Baselines3, or a UserError that says how to install it for this script."""
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # gym, if installed, announces its successor
             import stable_baselines3
     except ImportError as error:
         missing = error.name or "stable_baselines3"
-        raise UserError(f"ners_curves needs {missing}: .venv/bin/pip install --group bench") from None
+        raise UserError(f"{script} needs {missing}: .venv/bin/pip install --group bench") from None
     return stable_baselines3
 
 

@@ -268,6 +268,7 @@ def play(env: Any, act: Act, seed: int, rng: np.random.Generator, draw: Callable
     while not now.over:
         observation, reward, terminated, truncated, info = env.step(act(observation, info, rng))
         success = info.get("success", info.get("is_success"))
+        success = None if success is None else bool(success)  # some environments give 0.0 and 1.0
         now = Moment(now.steps + 1, now.total + float(reward), bool(terminated or truncated), success)
         draw(now)
     return now

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -88,6 +89,14 @@ def test_committed_agents_are_small_and_play_as_they_did(key):
 
 
 # ---- in a script of one's own ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given, success", [(np.float32(1), True), (np.float32(0), False), (None, None)])
+def test_success_is_a_truth_value_whatever_the_environment_gives(given, success):
+    info = {} if given is None else {"is_success": given}
+    env = SimpleNamespace(reset=lambda seed: (0, {}), step=lambda action: (0, -1.0, False, True, info))
+    end = play(env, lambda *_: 0, 1, np.random.default_rng(0), lambda now: None)
+    assert end.success is success and (end.steps, end.total) == (1, -1.0)
 
 
 def test_an_agent_plays_the_same_episodes_for_the_same_seed():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from papers.bias_reduced_her import train, train_fetch
-from papers.bias_reduced_her.evidence.watch import player
+from papers.bias_reduced_her.evidence.watch import NEAR, player
 
 pytest.importorskip("gymnasium_robotics")
 
@@ -20,4 +20,7 @@ def test_a_run_acts_as_its_trainer(config):
     seen, info = env.reset(seed=1)
     expected = trainer.agent.act(trainer.inputs(seen["observation"][None], seen["desired_goal"][None]))[0]
     np.testing.assert_allclose(act(seen, info, np.random.default_rng(0)), expected, atol=1e-5)
-    assert env.render_mode == "rgb_array"
+    assert env.render_mode == "rgb_array" and env.unwrapped.mujoco_renderer.default_cam_config is NEAR
+    model = env.unwrapped.model
+    marks = [i for i in range(model.ngeom) if model.body(model.geom_bodyid[i]).name == "robot0:mocap"]
+    assert marks and not model.geom_rgba[marks].any() and model.geom_rgba.any()
