@@ -55,7 +55,7 @@ class Trainer:
     def __init__(self, config: Config):
         task = make_task(config.env)
         if not isinstance(task, Hierarchy):
-            raise UserError(f"{config.env} has no low level; right are AntArena, AntMaze and AntMazeSmall")
+            raise UserError(f"{config.env} has no low level; choose from: AntArena, AntMaze, AntMazeSmall")
         streams = Streams(config.seed)
         self.config, self.task = config, task
         self.rng = streams.numpy("rollouts")

@@ -34,7 +34,7 @@ UNFIT = [
     ("OddAbove-v0", "^OddAbove-v0 has unbounded actions"),
     ("OddBelow-v0", "^OddBelow-v0 has unbounded actions"),
     ("OddEndless-v0", "^OddEndless-v0 has no time limit"),
-    *((name, f"^unknown env '{name}' .*: right are .* or an installed id$")
+    *((name, f"^unknown env '{name}' .*; choose from: .* or an installed id$")
       for name in ("Hoper-v4", "Hopper-v99", "no such", "nothing_here:Task-v0", "")),
 ]  # fmt: skip
 """Name -> the one line that is said, as a regular expression."""

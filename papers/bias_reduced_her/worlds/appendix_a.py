@@ -77,7 +77,7 @@ class Config:
         """Raise UserError for settings that cannot work together."""
         if self.method not in METHODS[self.env]:
             right = ", ".join(METHODS[self.env])
-            raise UserError(f"method {self.method!r} is not for env {self.env!r}; right are: {right}")
+            raise UserError(f"method {self.method!r} is not for env {self.env!r}; choose from: {right}")
 
 
 # ---- A.1: estimates of mu --------------------------------------------------------------------------------------------

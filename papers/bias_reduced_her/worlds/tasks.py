@@ -27,7 +27,7 @@ def make_env(name: str, **settings: Any) -> gymnasium.Env:
         if getattr(error, "name", "") == "gymnasium_robotics":
             raise UserError(str(error)) from None
         right = ", ".join([*TASKS, *FETCH])
-        raise UserError(f"unknown env {name!r} ({error}): right are {right} or an installed id") from None
+        raise UserError(f"unknown env {name!r} ({error}); choose from: {right} or an installed id") from None
     space, actions = env.observation_space, env.action_space
     names = {"observation", "achieved_goal", "desired_goal"}
     if not isinstance(space, gymnasium.spaces.Dict) or not names <= set(space.spaces):

@@ -37,7 +37,7 @@ def make_env(name: str) -> gymnasium.Env:
             warnings.filterwarnings("ignore", ".*-v4 is out of date", DeprecationWarning)
             env = gymnasium.make(IDS.get(name, name), disable_env_checker=True)
     except (gymnasium.error.Error, ImportError) as error:
-        raise UserError(f"unknown env {name!r} ({error}): right are {', '.join(TASKS)} or an installed id") from None
+        raise UserError(f"unknown env {name!r} ({error}); choose from: {', '.join(TASKS)} or an installed id") from None
     states, actions = env.observation_space, env.action_space
     if not isinstance(actions, gymnasium.spaces.Box) or len(actions.shape) != 1:
         raise UserError(f"{name} has the actions {actions}; SAC and TD3 need continuous ones, a vector")

@@ -50,7 +50,7 @@ def make_env(name: str) -> gymnasium.Env:
             env = gymnasium.make(name, disable_env_checker=True, **options)
     except (gymnasium.error.Error, ImportError) as error:
         raise UserError(
-            f"unknown env {name!r} ({error}): right are {', '.join((*TASKS, *FLOW))} or an installed id"
+            f"unknown env {name!r} ({error}); choose from: {', '.join((*TASKS, *FLOW))} or an installed id"
         ) from None
     states, actions = env.observation_space, env.action_space
     if not isinstance(actions, gymnasium.spaces.Box) or len(actions.shape) != 1:

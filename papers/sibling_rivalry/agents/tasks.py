@@ -49,7 +49,7 @@ def make_task(name: str) -> GoalTask:
     """The task called `name`. UserError for an unknown name or an impossible number."""
     kind, *numbers = name.split("-")
     if kind not in MAKERS:
-        raise UserError(f"unknown env {name!r}: right are {', '.join(form for _, form, _, _ in MAKERS.values())}")
+        raise UserError(f"unknown env {name!r}; choose from: {', '.join(form for _, form, _, _ in MAKERS.values())}")
     maker, form, fewest, most = MAKERS[kind]
     if not fewest <= len(numbers) <= most or not all(number.isdecimal() for number in numbers):
         raise UserError(f"unknown env {name!r}: write {form}")

@@ -38,7 +38,7 @@ class SeeingBuild(VoxelBuild):
 def make_build(env: str, picture: tuple[int, int] | None = None, **changes: Any) -> VoxelBuild:
     """The task called `env` with `changes` of its arena; None changes nothing. UserError for impossible ones."""
     if env not in ARENAS:
-        raise UserError(f"unknown env {env!r}; right are: {', '.join(ARENAS)}")
+        raise UserError(f"unknown env {env!r}; choose from: {', '.join(ARENAS)}")
     arena = ARENAS[env] | {name: value for name, value in changes.items() if value is not None}
     try:
         return VoxelBuild(**arena) if picture is None else SeeingBuild(picture, **arena)

@@ -70,4 +70,4 @@ def make_sampler(
             if not on_codes(c):
                 return TER(TransitionGraph(c.capacity, returns), sweep, phi, *how)
             return FastTER(FastGraph(c.capacity, returns), sweep, Vertices(phi, memory.states), *how)
-    raise UserError(f"unknown method {c.method!r}; right are: {', '.join(METHODS)}")
+    raise UserError(f"unknown method {c.method!r}; choose from: {', '.join(METHODS)}")

@@ -432,7 +432,7 @@ def test_any_goal_environment_will_do(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (dict(env="Hnad"), "unknown env 'Hnad' .*: right are Hand, .*, FetchSlide or an installed id"),
+        (dict(env="Hnad"), "unknown env 'Hnad' .*; choose from: Hand, .*, FetchSlide or an installed id"),
         (dict(env="CartPole-v1"), "CartPole-v1 is no goal environment: its observations need achieved_goal"),
         (dict(env="testsFlat-v0"), "testsFlat-v0 is no goal environment"),
         (dict(env="testsNoReward-v0"), r"testsNoReward-v0 has no compute_reward\(achieved, desired, info\)"),

@@ -96,7 +96,7 @@ def test_success_ends_an_episode_where_it_is_asked_to():
 
 
 @pytest.mark.parametrize(("settings", "message"), [
-    (dict(env="FetchPsuh"), "unknown env 'FetchPsuh' .*: right are Hand, .*, FetchSlide or an installed id"),
+    (dict(env="FetchPsuh"), "unknown env 'FetchPsuh' .*; choose from: Hand, .*, FetchSlide or an installed id"),
     (dict(env="FetchPush-v9"), "unknown env 'FetchPush-v9' .*v4"),
     (dict(env="FetchPush-v1"), "unknown env 'FetchPush-v1' "),
     (dict(method="her-ibs"), "her-ibs needs a task with two-dimensional goals"),

@@ -300,7 +300,7 @@ def test_evaluating_leaves_training_alone():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (dict(env="Pointmaze"), "unknown env 'Pointmaze': right are PointMaze, Corridor-<length>"),
+        (dict(env="Pointmaze"), "unknown env 'Pointmaze'; choose from: PointMaze, Corridor-<length>"),
         (dict(env="PixelGrid-4"), "env 'PixelGrid-4': "),
         (dict(env="PixelGrid-5-12", method="ppo-go"), "ppo-go counts regions of a plane, and PixelGrid-5-12 has none"),
         (dict(rollouts=7), "siblings come in pairs: rollouts must be even, not 7"),

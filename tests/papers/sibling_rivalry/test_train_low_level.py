@@ -44,8 +44,8 @@ def test_metrics_by_hand(levels, monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (dict(env="PointMaze"), "PointMaze has no low level; right are AntArena, AntMaze and AntMazeSmall"),
-        (dict(env="Ant"), "unknown env 'Ant': right are PointMaze, "),
+        (dict(env="PointMaze"), "PointMaze has no low level; choose from: AntArena, AntMaze, AntMazeSmall"),
+        (dict(env="Ant"), "unknown env 'Ant'; choose from: PointMaze, "),
     ],
 )
 def test_settings_that_cannot_work_are_named_and_leave_no_directory(settings, message, tmp_path):

@@ -58,8 +58,8 @@ def test_what_a_run_with_moving_goals_logs(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        (dict(method="her"), "right are: monte-carlo, importance-sampling, em"),
-        (dict(env="moving goals", method="em"), "right are: her, her-ibs"),
+        (dict(method="her"), "choose from: monte-carlo, importance-sampling, em"),
+        (dict(env="moving goals", method="em"), "choose from: her, her-ibs"),
         (dict(samples=20), "samples must be at least 30, not 20"),
     ],
 )

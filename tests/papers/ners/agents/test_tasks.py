@@ -74,7 +74,7 @@ def test_an_episode_does_not_depend_on_the_episodes_before_it(name):
 
 BAD = [
     *UNFIT,
-    *((name, f"^unknown env '{name}' .*: right are SparsePendulum, Pendulum-v1, .*, Ant-v4 or an installed id$")
+    *((name, f"^unknown env '{name}' .*; choose from: SparsePendulum, Pendulum-v1, .*, Ant-v4 or an installed id$")
       for name in ("Hopper-v3", "Pendulum-v0")),
 ]  # fmt: skip
 

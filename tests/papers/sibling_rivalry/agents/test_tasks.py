@@ -38,7 +38,7 @@ def test_the_numbers_of_a_tree_maze_are_size_and_seed():
 @pytest.mark.parametrize("name", ["pointmaze", "", "Maze-3", "CartPole-v1"])
 def test_unknown_kinds_are_answered_with_all_there_are(name):
     with pytest.raises(
-        UserError, match=f"unknown env '{name}': right are PointMaze, Corridor-<length>, .*PixelGrid-<"
+        UserError, match=f"unknown env '{name}'; choose from: PointMaze, Corridor-<length>, .*PixelGrid-<"
     ) as e:
         make_task(name)
     assert all(form in str(e.value) for _, form, _, _ in MAKERS.values())

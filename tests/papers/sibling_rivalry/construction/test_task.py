@@ -38,7 +38,7 @@ def test_the_view_follows_what_is_seen_without_it():
 
 
 @pytest.mark.parametrize(("settings", "words"), [
-    (dict(env="Minecraft"), "unknown env 'Minecraft'; right are: VoxelBuild, VoxelBuildSmall"),
+    (dict(env="Minecraft"), "unknown env 'Minecraft'; choose from: VoxelBuild, VoxelBuildSmall"),
     (dict(size=4), "env 'VoxelBuildSmall': the arena of 4 x 4 cells is too small for goals with sides of up to 5"),
     (dict(most_blocks=7), "no goal has at most 7 blocks: the smallest has 8"),
     (dict(max_steps=0), "max_steps must be at least 1"),
