@@ -310,10 +310,7 @@ def rainbow() -> list[Row]:
     results = interleaved({**tasks, "rate": matmul_rate()}, ROUNDS)
     agent, batch, rate = random.agent, random.config.batch_size, results["rate"]
     flops = update_flops(rainbow_layers(agent.online), batch, looks=2)  # both networks evaluate the next states
-    parts = [
-        (random.memory, "batch", "gathering frames"), (agent, "targets", "targets"),
-        (agent.adam, "step", "Adam"), (agent, "update", "all of the update"),
-    ]  # fmt: skip
+    parts = [(random.memory, "batch", "gathering frames"), (agent, "update", "the update")]
     note = f"batch of {batch}; {_millions(flops, rate)}. {_where(random.learn, 1, parts)}"
     rings = (random.memory.frames, random.memory.transitions)
     size = sum(ring[name].nbytes for ring in rings for name in ring.fields)

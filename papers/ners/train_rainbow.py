@@ -16,11 +16,13 @@ import numpy as np
 
 from common.replay.frames import FrameMemory, layout
 from common.replay.storage import ring_bytes
+from common.twins import fast
 from envs.atari import MAX_FRAMES, REPEAT, Atari
 from lab.run.cli import cli
 from lab.run.errors import UserError
 from lab.run.runs import Run, Streams, execute
 from lab.run.settings import Count, NotNegative, Positive, Share, at_least
+from papers.ners.agents.fast_rainbow import FastRainbow
 from papers.ners.agents.rainbow import Rainbow
 from papers.ners.samplers.diagnostics import Diagnostics
 from papers.ners.samplers.features import Clock
@@ -28,6 +30,8 @@ from papers.ners.samplers.frame_features import FrameTransitions
 from papers.ners.samplers.methods import METHODS, make_sampler
 from papers.ners.samplers.samplers import Settings
 
+FAST = {Rainbow: FastRainbow}
+"""Twin that learns in its place on a CPU, see `common/twins.py`."""
 LIMIT = MAX_FRAMES // REPEAT
 """Steps after which a game is cut off, 27,000 (Table B.1)."""
 CUT_EVERY = LIMIT // 2
@@ -131,7 +135,7 @@ class Trainer:
         self.env = make_env(c, training=True)
         self.n_actions = _n_actions(self.env)
         self.exploration = streams.numpy("exploration")
-        self.agent = Rainbow(
+        self.agent = fast(Rainbow, FAST, c.device)(
             self.n_actions, stack=c.stack, hidden=c.hidden, sigma0=c.sigma, n_atoms=c.atoms, v_min=-c.v_max,
             v_max=c.v_max, lr=c.lr, adam_epsilon=c.adam_epsilon, max_gradient=c.max_gradient,
             seed=streams.integer("network"), device=c.device,
