@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.fast_peers import Peers, beside
 from benchmarks.floor import layer_flops, matmul_rate, update_flops
 from benchmarks.peers import pfrl
 from benchmarks.rows import Row, number
@@ -28,13 +29,29 @@ STEPS, ROUNDS = 200, 9
 SOKOBAN_STEPS, SOKOBAN_ROUNDS = 40, 5  # a gradient step on 84x84 pixels takes ten times as long
 EPISODE = 100  # steps of an episode of the stub
 FRAMES = 1_000
+STUB = "its environment costs nothing"
 
 
 def measure() -> list[Row]:
+    with Peers() as peers:
+        return _measure(peers)
+
+
+def _measure(peers: Peers) -> list[Row]:
     loops: dict[str, Callable[[], None]] = {method: partial(train, warmed_up(method), STEPS) for method in METHODS}
     loops |= {f"pfrl {name}": _pfrl(name) for name in ("uniform", "PER")}
     tasks = {name: per_call(loop, 1, STEPS) for name, loop in loops.items()}
-    results = interleaved({**tasks, "rate": matmul_rate()}, ROUNDS)
+    config = Config()
+    settings = dict(
+        learning_rate=config.lr, buffer_size=50_000, learning_starts=5_000, gamma=config.gamma,
+        batch_size=config.batch_size, train_freq=config.update_every, target_update_interval=config.target_interval,
+        exploration_fraction=1e-9, exploration_final_eps=config.epsilon_end,
+    )  # fmt: skip
+    sbx: dict[str, Any] = dict(
+        algorithm="DQN", make_env="envs.minigrid.tasks.MiniGridTask", env=ENV, settings=settings, steps=STEPS,
+        policy="CnnPolicy",
+    )  # fmt: skip
+    results = interleaved({**tasks, "rate": matmul_rate(), **peers.tasks({"SBX": ("sbx", sbx)})}, ROUNDS)
     rate = results.pop("rate")
     rows = []
     for method in METHODS:
@@ -43,8 +60,10 @@ def measure() -> list[Row]:
         note = f"{us / floor:.1f} times its arithmetic floor of {number(floor)} us. {_where(trainer)}"
         if method == "discor":
             note += "; it trains a second network, which pfrl does not"
-        rows.append(Row(f"{method}: step", us, "us", results["pfrl PER"], "pfrl PER", LIMITS[method], note=note))
-    rows.append(Row("uer: step", results["uer"], "us", results["pfrl uniform"], "pfrl uniform"))
+        rows.append(Row(f"{method}: step", us, "us", results["pfrl PER"], "pfrl PER", LIMITS[method], note=note,
+                        unlike=STUB if method in ("uer", "per") else f"{STUB}; draws by priority"))  # fmt: skip
+    row = Row("uer: step", results["uer"], "us", results["pfrl uniform"], "pfrl uniform", unlike=STUB)
+    rows += beside(row, results, [("SBX", "not double DQN; few transitions stored", "")])
     operations = _operations(warmed_up("per"))
     note = (
         f"{operations / 1e6:,.0f} million operations per environment step, at the {rate / 1e9:.0f} GFLOP/s that dense "
@@ -90,7 +109,7 @@ def _operations(trainer: Trainer) -> float:
     layers = layer_flops(trainer.agent.q, shape)
     update = update_flops(layers, config.batch_size, looks=2)
     if isinstance(trainer.sampler, DisCor):
-        update += update_flops(layer_flops(trainer.sampler.error, shape), config.batch_size, looks=1)
+        update += update_flops(layer_flops(trainer.sampler.errors.q, shape), config.batch_size, looks=1)
     return update * config.replay_ratio + sum(layers)  # acting sees one frame
 
 

@@ -67,13 +67,13 @@ def test_the_table_is_aligned_and_lists_the_notes():
     assert note == "- a longer name: here it goes"
 
 
-def test_the_summary_takes_a_peer_and_the_floor_from_the_rows():
+def test_the_summary_takes_the_fastest_peer_and_the_floor_from_the_rows():
     rows = [
-        Row("step", 3.0, "us", 4.0, "a peer", 0.5), Row("step", 3.0, "us", 9.0, "another"), Row("step", 3.0, "us"),
+        Row("step", 3.0, "us", 9.0, "pfrl"), Row("step", 3.0, "us", 4.0, "SB3", 0.5), Row("step", 3.0, "us"),
         Row("other", 1.0, "us", 1.0, "arithmetic floor"), Row("step", 3.0, "us", 2.0, "arithmetic floor"),
     ]  # fmt: skip
     *_, line = summary({"topic": rows}, [("paper", "topic", "step")]).splitlines()
-    assert [cell.strip() for cell in line.split("|")[1:-1]] == ["paper", "step", "3 us", "4 us (a peer)", "0.75", "1.5"]
+    assert [cell.strip() for cell in line.split("|")[1:-1]] == ["paper", "step", "3 us", "4 us (SB3)", "0.75", "1.5"]
     with pytest.raises(StopIteration):
         summary({"topic": rows}, [("paper", "topic", "other")])
 
@@ -117,7 +117,7 @@ def test_an_unknown_topic_costs_one_line():
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr == (
         "error: unknown topic 'minigird'; choose from: minigrid, sokoban, throwing, goal_tasks, voxel_build, "
-        "wake_flow, ant_maze, sum_tree, batches, training, tile_codes, memory, her_training, construction, "
+        "wake_flow, ant_maze, simulators, sum_tree, batches, training, tile_codes, memory, her_training, construction, "
         "sibling_rivalry, ref_er, ners\n"
     )  # fmt: skip
 
