@@ -295,8 +295,9 @@ read: $(VENV)/.run
 notebook: $(VENV)/.notebook
 	@$(PY) -m lab.pages.notebook "$(PAPER)" --scale $(SCALE)
 
+# OPENBLAS_CORETYPE would hold our kernels, and no peer, to the instructions of another processor.
 bench: $(VENV)/.bench
-	@$(PY) -m benchmarks
+	@env -u OPENBLAS_CORETYPE $(PY) -m benchmarks
 
 clean:
 	@find . -path ./$(VENV) -prune -o -path ./runs -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +

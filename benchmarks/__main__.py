@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from benchmarks.fast_peers import Peers
+from benchmarks.floor import products
 from benchmarks.rows import LIBRARIES, Row, library, standings, summary, table
 from lab.run.errors import UserError, guard
 from lab.run.provenance import surroundings
@@ -26,6 +27,7 @@ TOPICS = {
     "ant_maze": "A step of the ant maze",
     "simulators": "A step of the environments that others made",
     "sum_tree": "Prioritised draws",
+    "prioritised": "Prioritised replay: draw a batch, gather it, set its priorities",
     "batches": "Making a batch (SimpleCrossing-Easy, 50,000 transitions stored)",
     "training": "Training on SimpleCrossing-Easy and on Sokoban, per environment step",
     "tile_codes": "Training on tile codes (TER's quick), per environment step",
@@ -85,6 +87,7 @@ def report(sections: dict[str, list[Row]]) -> str:
         f"Machine: {machine['cpu']}, {machine['cores']} cores, Python {machine['python']}; "
         + ", ".join(f"{name} {versions[name]}" for name in kept if name in versions)
         + ".",
+        f"Matrix products of the kernels: {products()}.",
         f"Peers: {', '.join(f'{name} {version}' for name, version in peers(sections).items())}.",
         f"Targets met: {sum(bool(row.met) for row in judged)} of {len(judged)}.",
         "",

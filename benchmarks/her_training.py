@@ -46,7 +46,7 @@ CYCLES, CYCLE_STEPS, ROUNDS = 2, 800, 9
 UPDATE_LIMIT = 500  # microseconds of one update by kernels
 UPDATES = 100  # timed at once
 EPOCH_LIMIT = 2.0  # seconds
-UNLIKE = "draws uniformly, neither normalises nor clips; one network more to update in SBX's critic"
+UNLIKE = "draws uniformly, neither normalises nor clips"
 
 
 def measure() -> list[Row]:

@@ -43,7 +43,7 @@ def _measure(task: str, others: dict[str, Callable[[], float]]) -> list[Row]:
     stock = RGBImgObsWrapper(make_game(**arguments), tile_size=TILE)
     steps = {"picture": ours, "codes": codes, "game": game, "stock": stock}
     us = interleaved(
-        {name: _steps(env, n_actions) for name, env in steps.items()}
+        {name: one_by_one(env, n_actions) for name, env in steps.items()}
         | {"games": side_by_side(codes)}
         | {f"reset {name}": _resets(env) for name, env in (("codes", codes), ("game", game))}
         | {"draw": per_call(ours._observe, STEPS)}
@@ -65,7 +65,7 @@ def _measure(task: str, others: dict[str, Callable[[], float]]) -> list[Row]:
     ]
 
 
-def _steps(env: Any, n_actions: int) -> Callable[[], float]:
+def one_by_one(env: Any, n_actions: int) -> Callable[[], float]:
     """A task for `interleaved`: microseconds per step under a random policy, without resets."""
     rng = np.random.default_rng(0)
     env.reset(seed=0)
@@ -84,14 +84,14 @@ def _steps(env: Any, n_actions: int) -> Callable[[], float]:
     return task
 
 
-def side_by_side(env: Any) -> Callable[[], float]:
-    """A task for `interleaved`: microseconds per step of one of many games under a random policy."""
-    rng = np.random.default_rng(0)
+def side_by_side(env: Any, n: int | None = None) -> Callable[[], float]:
+    """A task for `interleaved`: microseconds per step of one of n (GAMES) games under a random policy."""
+    rng, n = np.random.default_rng(0), n or GAMES
 
     def task() -> float:
-        games, running, steps = env.side_by_side(range(GAMES)), np.arange(GAMES), 0
+        games, running, steps = env.side_by_side(range(n)), np.arange(n), 0
         begin = clock()
-        while steps < 20 * GAMES and len(running):
+        while steps < 20 * n and len(running):
             steps += len(running)
             _, ended, _ = games.step(running, rng.integers(env.n_actions, size=len(running)))
             running = running[~ended]

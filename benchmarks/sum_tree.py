@@ -1,66 +1,23 @@
-"""Prioritised draws: a million priorities, batches of 256; and whole memories of Hopper's transitions, in which a batch
-is drawn and gathered, and its priorities are set.
-"""
+"""Prioritised draws: a million priorities, batches of 256."""
 
 import random
 from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.fast_peers import Peers, beside
 from benchmarks.peers import pfrl
 from benchmarks.python_sum_tree import PythonSumTree
 from benchmarks.rows import Row
 from benchmarks.timing import interleaved, per_call
 from common.replay.samplers import PrioritizedSampler
-from common.replay.storage import Ring
 from common.replay.sum_tree import SumTree
 
 SIZE, BATCH = 1_000_000, 256
 LIMIT = 100.0  # us for drawing a batch and writing its new priorities
 ROUNDS = 15
-MEMORIES = [(100_000, 32), (100_000, 256), (1_000_000, 32), (1_000_000, 256)]  # transitions, batch
-OTHERS = {  # what is unlike, and by what it is ahead if it is
-    "cpprb": ("draws with repeats", "C++"),
-    "rlox": ("draws with repeats", "Rust"),
-    "flashbax": ("draws with repeats; stores an observation once, not also as the next one", "one compiled call"),
-}
 
 
 def measure() -> list[Row]:
-    return [*trees(), *(row for size, batch in MEMORIES for row in memories(size, batch))]
-
-
-def memories(size: int, batch: int) -> list[Row]:
-    """Measure ours and the fastest others."""
-    with Peers() as peers:
-        others = peers.tasks({name: (f"{name}_per", dict(size=size, batch=batch, calls=100)) for name in OTHERS})
-        us = interleaved({"ours": memory(size, batch, 100)} | others, ROUNDS)
-    row = Row(f"memory of {size:,}: draw {batch}, gather, set", us["ours"], "us")
-    return beside(row, us, [(name, *words) for name, words in OTHERS.items()])
-
-
-def memory(size: int, batch: int, calls: int) -> Callable[[], float]:
-    """A task for `interleaved`: microseconds per batch of prioritised replay."""
-    rng = np.random.default_rng(0)
-    shapes: dict[str, tuple[int, ...]] = {"s": (11,), "a": (3,), "r": (), "next": (11,), "over": ()}
-    ring = Ring(size, {name: (shape, "f4") for name, shape in shapes.items()})
-    ring.extend(**{name: rng.standard_normal((size, *shape), np.float32) for name, shape in shapes.items()})
-    sampler = PrioritizedSampler(size, rng, beta_steps=10**9)
-    sampler.tree.set_many(np.arange(size), rng.uniform(0.05, 1.0, size))
-    sampler.stored = size
-    td = rng.uniform(0.05, 1.0, batch)
-
-    def call() -> None:
-        slots = sampler.sample(batch).indices
-        ring.get(slots)
-        sampler.update(slots, {"td_error": td})
-
-    return per_call(call, calls)
-
-
-def trees() -> list[Row]:
-    """Measure sums of a million priorities."""
     rng = np.random.default_rng(0)
     priorities = rng.uniform(0.05, 1.0, SIZE)
     new = rng.uniform(0.05, 1.0, BATCH)
