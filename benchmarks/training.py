@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.fast_peers import Peers, beside
 from benchmarks.floor import layer_flops, matmul_rate, update_flops
 from benchmarks.peers import pfrl
 from benchmarks.rows import Row, number
@@ -33,25 +32,10 @@ STUB = "its environment costs nothing"
 
 
 def measure() -> list[Row]:
-    with Peers() as peers:
-        return _measure(peers)
-
-
-def _measure(peers: Peers) -> list[Row]:
     loops: dict[str, Callable[[], None]] = {method: partial(train, warmed_up(method), STEPS) for method in METHODS}
     loops |= {f"pfrl {name}": _pfrl(name) for name in ("uniform", "PER")}
     tasks = {name: per_call(loop, 1, STEPS) for name, loop in loops.items()}
-    config = Config()
-    settings = dict(
-        learning_rate=config.lr, buffer_size=50_000, learning_starts=5_000, gamma=config.gamma,
-        batch_size=config.batch_size, train_freq=config.update_every, target_update_interval=config.target_interval,
-        exploration_fraction=1e-9, exploration_final_eps=config.epsilon_end,
-    )  # fmt: skip
-    sbx: dict[str, Any] = dict(
-        algorithm="DQN", make_env="envs.minigrid.tasks.MiniGridTask", env=ENV, settings=settings, steps=STEPS,
-        policy="CnnPolicy",
-    )  # fmt: skip
-    results = interleaved({**tasks, "rate": matmul_rate(), **peers.tasks({"SBX": ("sbx", sbx)})}, ROUNDS)
+    results = interleaved({**tasks, "rate": matmul_rate()}, ROUNDS)
     rate = results.pop("rate")
     rows = []
     for method in METHODS:
@@ -62,8 +46,7 @@ def _measure(peers: Peers) -> list[Row]:
             note += "; it trains a second network, which pfrl does not"
         rows.append(Row(f"{method}: step", us, "us", results["pfrl PER"], "pfrl PER", LIMITS[method], note=note,
                         unlike=STUB if method in ("uer", "per") else f"{STUB}; draws by priority"))  # fmt: skip
-    row = Row("uer: step", results["uer"], "us", results["pfrl uniform"], "pfrl uniform", unlike=STUB)
-    rows += beside(row, results, [("SBX", "not double DQN; few transitions stored", "")])
+    rows.append(Row("uer: step", results["uer"], "us", results["pfrl uniform"], "pfrl uniform", unlike=STUB))
     operations = _operations(warmed_up("per"))
     note = (
         f"{operations / 1e6:,.0f} million operations per environment step, at the {rate / 1e9:.0f} GFLOP/s that dense "
