@@ -1,6 +1,7 @@
 """What can be checked about the benchmarks without their peers and without a clock's verdict."""
 
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as bench
+from benchmarks.fast_peers import Peers
 from benchmarks.floor import layer_flops, update_flops
 from benchmarks.python_sum_tree import PythonSumTree
 from benchmarks.rows import Row, number, summary, table
@@ -82,6 +84,18 @@ def test_every_paper_has_a_line_in_the_summary():
     papers = {path.parents[1].name for path in (ROOT / "papers").glob("*/evidence/claims.py")}
     assert {paper for paper, _, _ in bench.HEADLINE} == papers
     assert {topic for _, topic, _ in bench.HEADLINE} <= set(bench.TOPICS)
+
+
+def test_the_report_names_the_fastest_peers_and_the_versions_of_those_measured(monkeypatch):
+    monkeypatch.setattr(Peers, "versions", {"SBX": "0.28.0", "navix": "0.7.4"})
+    sections: dict[str, list[Row]] = {topic: [] for topic in bench.TOPICS}
+    for _, topic, what in bench.HEADLINE:
+        sections[topic] += [Row(what, 3.0, "us", 2.0, "SBX", by="XLA"), Row(what, 3.0, "us", 1.0, "arithmetic floor")]
+    text = bench.report(sections)
+    assert re.search(r"^Peers: SBX 0\.28\.0\.$", text, re.MULTILINE)  # no task of navix has a row
+    assert re.search(r"^Matrix products of the kernels: OpenBLAS [\d.]+ for \w+\.$", text, re.MULTILINE)
+    assert text.count("**the peer**: XLA") == len(bench.HEADLINE)
+    assert all(f"## {title}\n" in text for title in (*bench.TOPICS.values(), "The fastest peers"))
 
 
 # ---- peers and clocks ------------------------------------------------------------------------------------------------
