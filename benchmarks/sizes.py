@@ -163,6 +163,7 @@ def page(frame: pd.DataFrame) -> str:
         "Written by `.venv/bin/python -m benchmarks.sizes`; do not edit. Microseconds on one thread of a CPU, medians",
         f"of {ROUNDS} rounds in which ours and the peers took turns; a ratio below 1: ours is faster. What multiplies",
         f"matrices in ours: {products()}.",
+        "Eight updates in a call are not like for like: they follow eight steps, ours each step.",
         "",
         "![time per step against size](sizes.png)",
     ]
@@ -181,7 +182,7 @@ def draw(frame: pd.DataFrame, picture: Path) -> None:
             if len(rows):
                 ax.loglog(rows["size"], rows["us"], "o-", color=colour, markersize=3, label=who)
         ax.set_xticks(study.sizes, [f"{size:,}" for size in study.sizes])
-        ax.minorticks_off()
+        ax.xaxis.minorticks_off()
         ax.set_title(study.title)
         ax.set_ylabel(study.unit)
         ax.legend()
