@@ -49,7 +49,8 @@ watch:            ##   0 | watch a trained agent: PAPER= ENV= METHOD= (none: a l
 export:           ##   1 | export it for the Hugging Face hub: PAPER= ENV= METHOD= OUT=folder
 read:             ##   0 | texts, and the methods' code beside comments and equations, alone
 notebook:         ##   6 | write and execute a Jupyter notebook in site/notebooks/: PAPER=ter
-bench:            ##   8 | time the hot parts against other libraries
+bench:            ##  12 | time the hot parts against other libraries; the fastest: `make peers bench`
+peers:            ##   3 | install the fastest peers of `bench` into .venv-peers (3 GB)
 bench-fetch:      ## 140 | HER on FetchReach and FetchPush beside Stable-Baselines3's: ENV= SEEDS=
 clean:            ##   0 | remove caches and site/; keep .venv, runs/ and results
 clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); keep results
@@ -204,6 +205,16 @@ $(VENV)/.%: pyproject.toml $(VENV)/.run
 dreamer: .venv-dreamer/.ready
 	@echo ".venv-dreamer is ready"
 
+# They play our environments, so they come beside our own pins; what they bring along is kept apart from training.
+.venv-peers/.ready: benchmarks/requirements-peers.txt requirements.txt
+	@echo "Installing $< into .venv-peers (once; a few minutes, 3 GB)"
+	@$(PYTHON) -m venv .venv-peers
+	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -r $<
+	@touch $@
+
+peers: .venv-peers/.ready
+	@echo ".venv-peers is ready"
+
 setup: $(VENV)/.dev
 	@echo "$(VENV) is ready"
 
@@ -286,8 +297,9 @@ read: $(VENV)/.run
 notebook: $(VENV)/.notebook
 	@$(PY) -m lab.pages.notebook "$(PAPER)" --scale $(SCALE)
 
+# OPENBLAS_CORETYPE would hold our kernels, and no peer, to the instructions of another processor.
 bench: $(VENV)/.bench
-	@$(PY) -m benchmarks
+	@env -u OPENBLAS_CORETYPE $(PY) -m benchmarks
 
 bench-fetch: $(VENV)/.bench
 	@$(PY) -m benchmarks.fetch_curves --env "$(ENV)" --seeds "$(SEEDS)"

@@ -3,13 +3,16 @@
 ``.venv/bin/python -m benchmarks minigrid training`` measures only these topics, and writes nothing.
 """
 
+import contextlib
 import importlib
 import importlib.metadata
 import sys
 import time
 from pathlib import Path
 
-from benchmarks.rows import Row, summary, table
+from benchmarks.fast_peers import Peers
+from benchmarks.floor import products
+from benchmarks.rows import LIBRARIES, Row, library, standings, summary, table
 from lab.run.errors import UserError, guard
 from lab.run.provenance import surroundings
 from lab.run.threads import one_thread
@@ -22,7 +25,9 @@ TOPICS = {
     "voxel_build": "A step of the construction task",
     "wake_flow": "The swimmer in the wake, and what learns from it",
     "ant_maze": "A step of the ant maze",
+    "simulators": "A step of the environments that others made",
     "sum_tree": "Prioritised draws",
+    "prioritised": "Prioritised replay: draw a batch, gather it, set its priorities",
     "batches": "Making a batch (SimpleCrossing-Easy, 50,000 transitions stored)",
     "training": "Training on SimpleCrossing-Easy and on Sokoban, per environment step",
     "tile_codes": "Training on tile codes (TER's quick), per environment step",
@@ -44,7 +49,6 @@ HEADLINE = (
     ("ter", "training", "per: step"),
 )
 """Training of each paper that peers also do: paper, topic and row."""
-PEERS = ("pfrl", "stable-baselines3")
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
@@ -72,9 +76,9 @@ def main(names: list[str]) -> None:
 def report(sections: dict[str, list[Row]]) -> str:
     """Text of RESULTS.md, from all sections."""
     made = surroundings()
-    machine, versions = made["machine"], made["versions"] | {peer: importlib.metadata.version(peer) for peer in PEERS}
+    machine, versions = made["machine"], made["versions"]
     judged = [row for rows in sections.values() for row in rows if row.met is not None]
-    kept = ("torch", "numpy", "numba", "gymnasium", "minigrid", "mujoco", "ale-py", *PEERS)
+    kept = ("torch", "numpy", "numba", "gymnasium", "minigrid", "mujoco", "ale-py")
     lines = [
         "# Speed and memory",
         "",
@@ -84,6 +88,8 @@ def report(sections: dict[str, list[Row]]) -> str:
         f"Machine: {machine['cpu']}, {machine['cores']} cores, Python {machine['python']}; "
         + ", ".join(f"{name} {versions[name]}" for name in kept if name in versions)
         + ".",
+        f"Matrix products of the kernels: {products()}.",
+        f"Peers: {', '.join(f'{name} {version}' for name, version in peers(sections).items())}.",
         f"Targets met: {sum(bool(row.met) for row in judged)} of {len(judged)}.",
         "",
         "## Training in each paper, in short",
@@ -92,10 +98,26 @@ def report(sections: dict[str, list[Row]]) -> str:
         "The floor is the time of the matrix products and convolutions alone; what is left out of it stands below.",
         "",
         summary(sections, HEADLINE),
+        "",
+        "## The fastest peers",
+        "",
+        "The fastest library that we know for each thing that a library also does; on a CPU, one thread.",
+        "",
+        standings(sections),
     ]
     for name, rows in sections.items():
         lines += ["", f"## {TOPICS[name]}", "", table(rows)]
     return "\n".join(lines) + "\n"
+
+
+def peers(sections: dict[str, list[Row]]) -> dict[str, str]:
+    """Versions of the libraries that were measured, be it in this environment or in that of the fastest peers."""
+    measured = {library(row.peer_name) for rows in sections.values() for row in rows}
+    versions = dict(Peers.versions)
+    for name, package in LIBRARIES.items():
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions.setdefault(name, importlib.metadata.version(package))
+    return {name: versions[name] for name in LIBRARIES if name in measured and name in versions}
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
 """The arithmetic floor: how long an update would take if only its sums of products cost time."""
 
 from collections.abc import Callable
+from functools import partial
 
+import numpy as np
+import threadpoolctl
 import torch
 from torch import nn
 
@@ -39,14 +42,25 @@ def update_flops(layers: list[int], batch: int, looks: int) -> int:
 
 
 def matmul_rate(side: int = 1024) -> Callable[[], float]:
-    """A task for `interleaved`: operations per second of a dense float32 matrix product on this core."""
-    a, b = torch.rand(side, side), torch.rand(side, side)
-    out = torch.empty(side, side)
+    """A task for `interleaved`: operations per second of a dense float32 matrix product on this core, by PyTorch or by
+    NumPy, whose library the kernels use: by the faster one."""
+    a, b, out = (torch.rand(side, side) for _ in range(3))
+    products = partial(torch.mm, a, b, out=out), partial(np.dot, a.numpy(), b.numpy(), out.numpy())
 
     def task() -> float:
-        begin = clock()
-        for _ in range(8):
-            torch.mm(a, b, out=out)
-        return 8 * 2 * side**3 / (clock() - begin)
+        rates = []
+        for product in products:
+            begin = clock()
+            for _ in range(4):
+                product()
+            rates.append(4 * 2 * side**3 / (clock() - begin))
+        return max(rates)
 
     return task
+
+
+def products() -> str:
+    """What multiplies matrices in the kernels, and for which processor: OPENBLAS_CORETYPE can hold it to an older one,
+    at half the speed."""
+    found = [library for library in threadpoolctl.threadpool_info() if library["internal_api"] == "openblas"]
+    return ", ".join(sorted({f"OpenBLAS {library['version']} for {library['architecture']}" for library in found}))

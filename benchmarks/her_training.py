@@ -19,6 +19,7 @@ import gymnasium
 import numpy as np
 from torch import nn
 
+from benchmarks.fast_peers import Peers, beside
 from benchmarks.floor import matmul_rate
 from benchmarks.rows import Row
 from benchmarks.timing import Stopwatch, clock, interleaved, per_call
@@ -45,9 +46,15 @@ CYCLES, CYCLE_STEPS, ROUNDS = 2, 800, 9
 UPDATE_LIMIT = 500  # microseconds of one update by kernels
 UPDATES = 100  # timed at once
 EPOCH_LIMIT = 2.0  # seconds
+UNLIKE = "draws uniformly, neither normalises nor clips"
 
 
 def measure() -> list[Row]:
+    with Peers() as peers:
+        return _measure(peers)
+
+
+def _measure(fast: Peers) -> list[Row]:
     config = Config()
     trainers = {method: warmed_up(method) for method in METHODS}
     ours = {method: _ours(trainer) for method, trainer in trainers.items()}
@@ -58,11 +65,20 @@ def measure() -> list[Row]:
     }
     updates = _updates(trainers["her"])
     epoch = {"epoch": _epoch(warmed_up("her", Config().capacity // 5))}
-    results = interleaved({**ours, **peers, **updates, **epoch, "rate": matmul_rate()}, ROUNDS)
+    sbx = dict(
+        algorithm="DDPG", make_env="gymnasium.make", env=TASKS[ENV], n_envs=config.episodes, noise=0.1,
+        settings=settings_of_peer(config, config.capacity // (1 + config.k)), policy="sbx.td3.policies.TD3Policy",
+        steps=CYCLES * CYCLE_STEPS,
+    )  # fmt: skip
+    others = fast.tasks({"SBX": ("sbx", sbx)})
+    results = interleaved({**ours, **peers, **others, **updates, **epoch, "rate": matmul_rate()}, ROUNDS)
     rate = results.pop("rate")
     rows = []
     for method, trainer in trainers.items():
-        rows.append(Row(f"{method}: step", results[method], "us", results["SB3"], "SB3", LIMIT, note=_where(trainer)))
+        row = Row(
+            f"{method}: step", results[method], "us", results["SB3"], "SB3", LIMIT, note=_where(trainer), unlike=UNLIKE
+        )
+        rows += beside(row, results, [("SBX", UNLIKE, "40 gradient steps in one compiled call")])
     default = "SB3, its defaults"
     note = "its Adam is not fused, and its memory has room for a million real transitions: each draw looks at all of it"
     rows.append(Row("her: step", results["her"], "us", results[default], default, note=note))
@@ -137,19 +153,27 @@ def _ours(trainer: Trainer) -> Callable[[], float]:
     return task
 
 
+def settings_of_peer(config: Config, capacity: int) -> dict[str, Any]:
+    """Arguments of DDPG with which it has as much to do as ours."""
+    return dict(
+        learning_rate=config.lr, tau=config.tau, gamma=config.gamma, batch_size=config.batch_size,
+        buffer_size=capacity, learning_starts=WARMUP, train_freq=CYCLE_STEPS // config.episodes,
+        gradient_steps=config.updates, replay_buffer_class="stable_baselines3.HerReplayBuffer",
+        replay_buffer_kwargs={"n_sampled_goal": config.k, "goal_selection_strategy": "future", "copy_info_dict": False},
+        policy_kwargs={"net_arch": [64, 64, 64]},
+    )  # fmt: skip
+
+
 def _peer(config: Config, capacity: int, adam: dict[str, Any]) -> Callable[[], float]:
     """The same for Stable-Baselines3. adam: arguments of its optimiser."""
     n = config.episodes
     env = make_vec_env(lambda: gymnasium.make(TASKS[ENV], disable_env_checker=True), n)
     n_actions = len(env.action_space.low)  # type: ignore[attr-defined]
+    settings = settings_of_peer(config, capacity) | dict(replay_buffer_class=sb3.HerReplayBuffer)
+    settings["policy_kwargs"] |= {"optimizer_kwargs": adam}
     model = sb3.DDPG(
-        "MultiInputPolicy", env, learning_rate=config.lr, tau=config.tau, gamma=config.gamma,
-        batch_size=config.batch_size, buffer_size=capacity, learning_starts=WARMUP,
-        train_freq=(CYCLE_STEPS // n, "step"), gradient_steps=config.updates,
+        "MultiInputPolicy", env, seed=0, device="cpu", **settings,
         action_noise=VectorizedActionNoise(NormalActionNoise(np.zeros(n_actions), np.full(n_actions, 0.1)), n),
-        replay_buffer_class=sb3.HerReplayBuffer,
-        replay_buffer_kwargs={"n_sampled_goal": config.k, "goal_selection_strategy": "future", "copy_info_dict": False},
-        policy_kwargs={"net_arch": [64, 64, 64], "optimizer_kwargs": adam}, seed=0, device="cpu",
     )  # fmt: skip
     learn: Any = model.learn
     learn(WARMUP, log_interval=None)  # None: no log

@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from benchmarks.fast_peers import Peers, beside
 from benchmarks.floor import matmul_rate, update_flops
 from benchmarks.peers import pfrl
 from benchmarks.rows import Row
@@ -70,6 +71,7 @@ PRIORITIES, DRAWN = 1_000_000, 256
 GAMES, GAME_STEPS = ("Pong", "Seaquest"), 200
 FRAMES, UPDATES = 50_000, 20
 """Rainbow: transitions in its memory, again half of a run's; updates per round."""
+BY_EIGHT = ", 8 by 8"
 EPISODE = 500  # steps between two lost lives in Rainbow's memory
 
 
@@ -82,15 +84,30 @@ def measure() -> list[Row]:
 
 def continuous() -> list[Row]:
     """Measure ours and the peers in turns, so that any two can be compared."""
+    with Peers() as peers:
+        return _continuous(peers)
+
+
+def _continuous(fast: Peers) -> list[Row]:
     trainers = {name: make_trainer(**settings) for name, settings in OURS.items()}
     peers = {agent: make_peer(agent, {"fused": True}) for agent in ("sac", "td3")}
+    wanted = {
+        f"SBX{how} {agent}": ("sbx", dict(
+            algorithm=agent.upper(), make_env="papers.ners.agents.tasks.make_env", env=ENV, steps=STEPS // 8 * 8,
+            settings=settings_of_peer(agent) | dict(train_freq=every, gradient_steps=every), stored=STORED,
+            noise=train.Config(ENV).action_noise if agent == "td3" else 0.0,
+        ))
+        for agent in peers for how, every in (("", 1), (BY_EIGHT, 8))
+    }  # fmt: skip
     defaults = {agent: make_peer(agent, {}) for agent in ("sac", "td3")}
     loops = {name: partial(advance, trainer, STEPS) for name, trainer in trainers.items()}
     loops |= {f"{agent} SB3": partial(learn, peer, STEPS) for agent, peer in peers.items()}
     loops |= {f"{agent} SB3, its defaults": partial(learn, peer, STEPS) for agent, peer in defaults.items()}
     tasks = {name: per_call(loop, 1, STEPS) for name, loop in loops.items()}
     scoring = {name: _scoring(trainer) for name, trainer in trainers.items() if " ners" in name}
-    results = interleaved({**tasks, **{f"{n}: scores": t for n, t in scoring.items()}, "rate": matmul_rate()}, ROUNDS)
+    tasks |= {f"{name}: scores": task for name, task in scoring.items()}
+    tasks |= fast.tasks(wanted)
+    results = interleaved({**tasks, "rate": matmul_rate()}, ROUNDS)
     rate = results["rate"]
 
     rows = []
@@ -102,8 +119,12 @@ def continuous() -> list[Row]:
             note += "; our target networks follow after every step, as the paper has it, the peer's after every second"
         flops = operations(trainer)
         default = f"{agent} SB3, its defaults"
+        found = {how: results[f"{how} {agent}"] for how in ("SBX", f"SBX{BY_EIGHT}") if f"{how} {agent}" in results}
         rows += [
-            Row(f"{agent}: step", ours, "us", results[f"{agent} SB3"], "SB3", STEP_LIMIT, note=note),
+            *beside(Row(f"{agent}: step", ours, "us", results[f"{agent} SB3"], "SB3", STEP_LIMIT, note=note),
+                    found, [("SBX", "", "compiled by XLA")]),
+            *beside(Row(f"{agent}: step{BY_EIGHT}", ours, "us"), found,
+                    [(f"SBX{BY_EIGHT}", "learns 8 times after every 8 steps, ours after each", "batching")]),
             Row(f"{agent}: step", ours, "us", results[default], "SB3, its defaults", note="its Adam is not fused"),
             Row(f"{agent}: step", ours, "us", flops / rate * 1e6, "arithmetic floor",
                 note=f"{_millions(flops, rate)}; without the simulator"),
@@ -165,25 +186,30 @@ def make_trainer(**settings: Any) -> train.Trainer:
     return trainer
 
 
-def make_peer(agent: str, adam: dict[str, Any]) -> Any:
-    """Stable-Baselines3's learner with the same amount of work as ours. adam: arguments of its optimisers."""
-    config, env = train.Config(ENV), make_env(ENV)
-    actions: Any = env.action_space
-    still = np.zeros(actions.shape)
-    algorithms: dict[str, tuple[Any, dict[str, Any]]] = {
-        "sac": (sb3.SAC, {"learning_rate": SAC_LR}),
-        "td3": (sb3.TD3, {
+def settings_of_peer(agent: str) -> dict[str, Any]:
+    """Arguments of SAC or TD3 with which it has as much to do as ours."""
+    config = train.Config(ENV)
+    special = {
+        "sac": {"learning_rate": SAC_LR},
+        "td3": {
             "learning_rate": TD3_LR, "policy_delay": config.policy_delay, "target_policy_noise": config.target_noise,
             "target_noise_clip": config.noise_clip,
-            "action_noise": sb3.common.noise.NormalActionNoise(still, still + config.action_noise),
-        }),
+        },
     }  # fmt: skip
-    algorithm, special = algorithms[agent]
-    peer = algorithm(
-        "MlpPolicy", env, buffer_size=config.capacity, learning_starts=WARMUP, batch_size=config.batch_size,
-        tau=config.tau, gamma=config.gamma, train_freq=1, gradient_steps=1, seed=0, device="cpu",
-        policy_kwargs={"net_arch": [256, 256], "activation_fn": nn.ReLU, "optimizer_kwargs": adam}, **special,
+    return special[agent] | dict(
+        buffer_size=config.capacity, learning_starts=WARMUP, batch_size=config.batch_size, tau=config.tau,
+        gamma=config.gamma, train_freq=1, gradient_steps=1, policy_kwargs={"net_arch": [256, 256]},
     )  # fmt: skip
+
+
+def make_peer(agent: str, adam: dict[str, Any]) -> Any:
+    """Stable-Baselines3's learner. adam: arguments of its optimisers."""
+    env, settings = make_env(ENV), settings_of_peer(agent)
+    settings["policy_kwargs"] |= {"activation_fn": nn.ReLU, "optimizer_kwargs": adam}
+    if agent == "td3":
+        still = np.zeros(env.action_space.shape)  # type: ignore[arg-type]
+        settings["action_noise"] = sb3.common.noise.NormalActionNoise(still, still + train.Config(ENV).action_noise)
+    peer = {"sac": sb3.SAC, "td3": sb3.TD3}[agent]("MlpPolicy", env, seed=0, device="cpu", **settings)
     learn(peer, WARMUP + 1)
     memory = peer.replay_buffer
     n = memory.pos
@@ -248,6 +274,7 @@ def draws() -> list[Row]:
     sampler = PrioritizedSampler(PRIORITIES, rng, 0.5, 0.4, beta_steps=10**9, epsilon=0.0, clip=None, stratified=True)
     sampler.extend(np.arange(PRIORITIES))
     sampler.tree.set_many(np.arange(PRIORITIES), rng.uniform(0.05, 1.0, PRIORITIES))
+    sampler.stored = PRIORITIES
     scores = rng.uniform(0.05, 1.0, DRAWN)
     drawn = cycle([sampler.sample(DRAWN)[0] for _ in range(500)])  # new ones each time: caches cold as in training
     us = interleaved(

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
+from benchmarks.fast_peers import Peers, beside
 from benchmarks.floor import matmul_rate
 from benchmarks.rows import Row
 from benchmarks.timing import Stopwatch, clock, interleaved, per_call
@@ -44,6 +45,11 @@ WARMUP = 5_000
 
 
 def measure() -> list[Row]:
+    with Peers() as peers:
+        return _measure(peers)
+
+
+def _measure(peers: Peers) -> list[Row]:
     vracer = make_vracer()
     slots = vracer.memory.sample(256, np.random.default_rng(0))
     ddpg, naf = (Trainer(Config(ENV, method, "refer", capacity=2**18, warmup=WARMUP)) for method in ("ddpg", "naf"))
@@ -51,6 +57,15 @@ def measure() -> list[Row]:
     naf.warm_up()
     fused, default = make_peer({"fused": True}), make_peer({})
     large = make_peer({"fused": True}, batch_size(naf.config))
+    sbx: dict[str, Any] = dict(
+        algorithm="DDPG", make_env="papers.ref_er.agents.tasks.make_env", env=ENV, settings=settings_of_peer(128),
+        activation="soft_sign", noise=0.2,
+    )  # fmt: skip
+    by_eight = sbx["settings"] | dict(train_freq=8, gradient_steps=8)
+    wanted = {
+        "SBX": ("sbx", sbx | dict(steps=STEPS)),
+        "SBX, 8 by 8": ("sbx", sbx | dict(steps=STEPS, settings=by_eight)),
+    }
     results = interleaved(
         {
             "update": per_call(vracer.learn, UPDATES),
@@ -61,6 +76,7 @@ def measure() -> list[Row]:
             "naf": _per_step(lambda: play_and_learn(naf, STEPS)),
             "SB3, large": _per_step(lambda: learn(large, STEPS)),
             "rate": matmul_rate(),
+            **peers.tasks(wanted),
         },
         ROUNDS,
     )
@@ -89,14 +105,22 @@ def measure() -> list[Row]:
             note),
         Row("vracer: correction of stored returns", results["correction"], "us", limit=CORRECTION_LIMIT, judged="ours",
             note=f"256 steps drawn from {len(vracer.memory):,} episodes of 20 to 1,000 steps"),
-        Row("ddpg: step", results["ddpg"], "us", results["SB3"], "SB3", STEP_LIMIT,
-            note=f"ours: {_where(lambda: play_and_learn(ddpg, 1), ddpg_parts)}; the peer's: "
-            f"{_where(lambda: learn(fused, 1), peer_parts)}"),
+        *beside(
+            Row("ddpg: step", results["ddpg"], "us", results["SB3"], "SB3", STEP_LIMIT,
+                note=f"ours: {_where(lambda: play_and_learn(ddpg, 1), ddpg_parts)}; the peer's: "
+                f"{_where(lambda: learn(fused, 1), peer_parts)}", unlike="without ReF-ER"),
+            results, [("SBX", "without ReF-ER", "compiled by XLA")],
+        ),
         Row("ddpg: step", results["ddpg"], "us", results["SB3, its defaults"], "SB3, its defaults",
             note="its Adam is not fused"),
         Row("ddpg: step", results["ddpg"], "us", ddpg_floor, "arithmetic floor", note="without the simulator"),
+        *beside(
+            Row("ddpg: step, 8 by 8", results["ddpg"], "us"), results,
+            [("SBX, 8 by 8", "learns 8 times after every 8 steps, ours after each; without ReF-ER", "batching")],
+        ),
         Row("naf: step", results["naf"], "us", results["SB3, large"], "SB3's DDPG", STEP_LIMIT,
-            note=f"batches of {batch_size(naf.config)}; the peer is another method, with two networks that learn"),
+            note=f"batches of {batch_size(naf.config)}; the peer is another method, with two networks that learn",
+            unlike="another method: NAF is in no library that we know"),
     ]  # fmt: skip
 
 
@@ -127,14 +151,20 @@ def play_and_learn(trainer: Trainer, steps: int) -> None:
         trainer.learn()
 
 
-def make_peer(adam: dict[str, Any], batch_size: int = 128) -> Any:
-    """Stable-Baselines3's DDPG with the same amount of work as ours. adam: arguments of its optimisers."""
-    peer = sb3.DDPG(
-        "MlpPolicy", make_env(ENV), learning_rate=1e-4, buffer_size=2**18, learning_starts=WARMUP,
-        batch_size=batch_size, tau=0.01, gamma=0.995, train_freq=1, gradient_steps=1, seed=0, device="cpu",
-        action_noise=sb3.common.noise.NormalActionNoise(np.zeros(6), np.full(6, 0.2)),
-        policy_kwargs={"net_arch": [128, 128], "activation_fn": nn.Softsign, "optimizer_kwargs": adam},
+def settings_of_peer(batch_size: int) -> dict[str, Any]:
+    """Arguments of DDPG with which it has as much to do as ours."""
+    return dict(
+        learning_rate=1e-4, buffer_size=2**18, learning_starts=WARMUP, batch_size=batch_size, tau=0.01, gamma=0.995,
+        train_freq=1, gradient_steps=1, policy_kwargs={"net_arch": [128, 128]},
     )  # fmt: skip
+
+
+def make_peer(adam: dict[str, Any], batch_size: int = 128) -> Any:
+    """Stable-Baselines3's DDPG. adam: arguments of its optimisers."""
+    settings = settings_of_peer(batch_size)
+    settings["policy_kwargs"] |= {"activation_fn": nn.Softsign, "optimizer_kwargs": adam}
+    noise = sb3.common.noise.NormalActionNoise(np.zeros(6), np.full(6, 0.2))
+    peer = sb3.DDPG("MlpPolicy", make_env(ENV), action_noise=noise, seed=0, device="cpu", **settings)
     learn(peer, WARMUP + 1)
     return peer
 

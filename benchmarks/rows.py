@@ -20,6 +20,10 @@ class Row:
     """The value to which the limit applies."""
     note: str = ""
     """Where the time or memory goes."""
+    unlike: str = ""
+    """What of the peer is not like for like."""
+    by: str = ""
+    """By what the peer is ahead, where it is."""
 
     @property
     def ratio(self) -> float | None:
@@ -80,18 +84,61 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
 
 
 FLOOR = "arithmetic floor"
+LIBRARIES = {
+    "SB3": "stable-baselines3",
+    "SBX": "sbx-rl",
+    "pfrl": "pfrl",
+    "torchrl": "torchrl",
+    "cpprb": "cpprb",
+    "rlox": "rlox",
+    "flashbax": "flashbax",
+    "minigrid": "minigrid",
+    "EnvPool": "envpool",
+    "xminigrid": "xminigrid",
+    "navix": "navix",
+    "jumanji": "jumanji",
+    "gym-sokoban": "gym-sokoban",
+    "gymnasium": "gymnasium",
+    "ale-py": "ale-py",
+}
+"""Peers that others wrote: what a row's peer begins with -> its package. All other peers are our own, or floors."""
+
+
+def library(peer_name: str) -> str | None:
+    """The key of LIBRARIES that a row's peer begins with; None if it is our own, or a floor."""
+    return next((name for name in LIBRARIES if peer_name.startswith(name)), None)
+
+
+def fastest(rows: Iterable[Row]) -> list[Row]:
+    """For each `what` that a library also does: the row of the fastest one, in the order of the rows."""
+    best: dict[str, Row] = {}
+    for row in rows:
+        if row.peer is not None and library(row.peer_name):
+            known = best.setdefault(row.what, row)
+            if row.peer < (known.peer or 0.0):
+                best[row.what] = row
+    return list(best.values())
 
 
 def summary(sections: dict[str, list[Row]], headline: Iterable[tuple[str, str, str]]) -> str:
-    """One line for each (paper, section, what): ours beside its first peer, and as a multiple of its floor.
+    """One line for each (paper, section, what): ours beside the fastest library, and as a multiple of its floor.
 
-    StopIteration if the section does not compare `what` with both a peer and the floor.
+    StopIteration if the section does not compare `what` with both a library and the floor.
     """
-    lines = [["paper", "what", "ours", "peer", "ours / peer", "ours / floor"]]
+    lines = [["paper", "what", "ours", "fastest peer", "ours / peer", "ours / floor"]]
     for paper, section, what in headline:
-        rows = [row for row in sections[section] if row.what == what and row.peer is not None]
-        peer = next(row for row in rows if row.peer_name != FLOOR)
+        rows = [row for row in sections[section] if row.what == what]
+        _, ours, theirs, ratio, *_ = next(iter(fastest(rows))).cells()
         floor = next(row for row in rows if row.peer_name == FLOOR)
-        _, ours, theirs, ratio, *_ = peer.cells()
         lines.append([paper, what, ours, theirs, ratio, floor.cells()[3]])
+    return aligned(lines)
+
+
+def standings(sections: dict[str, list[Row]]) -> str:
+    """One line for each thing that a library also does: the fastest one, who is ahead, and what differs."""
+    lines = [["what", "ours", "fastest peer", "ours / peer", "ahead", "not like for like"]]
+    for row in (row for rows in sections.values() for row in fastest(rows)):
+        what, ours, theirs, ratio, *_ = row.cells()
+        ahead = "ours" if row.ours <= (row.peer or 0.0) else f"**the peer**{row.by and ': ' + row.by}"
+        lines.append([what, ours, theirs, ratio, ahead, row.unlike])
     return aligned(lines)

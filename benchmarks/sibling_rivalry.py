@@ -7,7 +7,8 @@ no episode reaches the goal then, so each has its full 50 steps.
 Stable-Baselines3 plays 16 copies of the same maze for 250 steps each, which gives as many transitions, and makes as
 many gradient steps, with hidden layers of the same sizes. It gets observation and goal as one vector. Its Gaussian
 actions are cheaper than our Beta, and its critic sees no anti-goal; on the other hand, it learns from every episode,
-clips gradients, measures how far the policy moves, and evaluates the states in which episodes were cut off.
+clips gradients, measures how far the policy moves, and evaluates the states in which episodes were cut off. SBX is the
+same in JAX.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import gymnasium
 import numpy as np
 from torch import nn
 
+from benchmarks.fast_peers import Peers, beside
 from benchmarks.floor import matmul_rate
 from benchmarks.plain_ppo import PlainRivalry
 from benchmarks.rows import Row
@@ -42,14 +44,24 @@ EPOCH_LIMIT = 6.0  # s
 STEP_LIMIT = 1 / 5  # of Stable-Baselines3: five times its steps per second
 UPDATES, ROUNDS = 4, 9  # 40 updates with the discarded round: less than an epoch
 PEER_ENVS = 16
+UNLIKE = "learns from every episode, which ours does not; its policy is Gaussian and its critic sees no anti-goal"
 
 
 def measure() -> list[Row]:
+    with Peers() as peers:
+        return _measure(peers)
+
+
+def _measure(peers: Peers) -> list[Row]:
     config = Config()
     trainer, plain = Trainer(config), PlainRivalry(point_maze(), seed=0)
     fused, default = make_peer(config, {"fused": True}), make_peer(config, {})
     steps = config.rollouts * trainer.task.max_steps  # of an update
     entries: list[dict[str, float]] = []
+    sbx: dict[str, Any] = dict(
+        algorithm="PPO", make_env="benchmarks.sibling_rivalry.flat_maze", env="envs:PointMaze-v0", n_envs=PEER_ENVS,
+        settings=settings_of_peer(config), steps=UPDATES * steps,
+    )  # fmt: skip
     seconds = interleaved(
         {
             "ours": _per_update(lambda: entries.append(trainer.update())),
@@ -57,11 +69,12 @@ def measure() -> list[Row]:
             "SB3": _per_update(lambda: learn(fused, steps)),
             "SB3, its defaults": _per_update(lambda: learn(default, steps)),
             "rate": matmul_rate(),
+            **peers.tasks({"SBX": ("sbx", sbx)}),
         },
         ROUNDS,
     )
     rate = seconds.pop("rate")
-    us = {name: value / steps * 1e6 for name, value in seconds.items()}
+    us = {name: value if name == "SBX" else value / steps * 1e6 for name, value in seconds.items()}
     kept, success = (float(np.mean([entry[name] for entry in entries])) for name in ("kept", "train_success"))
     flops = operations(trainer, kept)
     floor = flops / rate * 1e6
@@ -88,10 +101,13 @@ def measure() -> list[Row]:
     what, default_note = "ppo-sr: step", "its Adam is not fused"
     return [
         Row("ppo-sr: epoch", epoch, "s", plain_epoch, "plain PyTorch", EPOCH_LIMIT, "ours", epoch_note),
-        Row(what, us["ours"], "us", us["SB3"], "SB3", STEP_LIMIT, note=peer_note),
+        *beside(
+            Row(what, us["ours"], "us", us["SB3"], "SB3", STEP_LIMIT, note=peer_note, unlike=UNLIKE),
+            us, [("SBX", UNLIKE, "gradient steps compiled by XLA")],
+        ),
         Row(what, us["ours"], "us", us["SB3, its defaults"], "SB3, its defaults", note=default_note),
         Row(what, us["ours"], "us", floor, "arithmetic floor", note=floor_note),
-    ]
+    ]  # fmt: skip
 
 
 def _per_update(update: Callable[[], object]) -> Callable[[], float]:
@@ -145,19 +161,25 @@ class FlatGoalEnv(gymnasium.ObservationWrapper):
         return np.concatenate([observation["observation"], observation["desired_goal"]])
 
 
-def make_peer(config: Config, adam: dict[str, Any]) -> Any:
-    """Stable-Baselines3's PPO with the same amount of work as ours. adam: arguments of its optimiser."""
+def flat_maze(env: str = "envs:PointMaze-v0") -> gymnasium.Env:
+    return FlatGoalEnv(gymnasium.make(env, disable_env_checker=True))
+
+
+def settings_of_peer(config: Config) -> dict[str, Any]:
+    """Arguments of PPO with which it has as much to do as ours."""
     transitions, settings = config.rollouts * point_maze().max_steps, of_task(config, point_maze())
-
-    def make() -> gymnasium.Env:
-        return FlatGoalEnv(gymnasium.make("envs:PointMaze-v0", disable_env_checker=True))
-
-    return sb3.PPO(
-        "MlpPolicy", DummyVecEnv([make] * PEER_ENVS), learning_rate=config.lr, n_steps=transitions // PEER_ENVS,
-        batch_size=transitions // config.minibatches, n_epochs=settings.ppo_epochs, gamma=1.0,
-        gae_lambda=config.gae_lambda, ent_coef=settings.entropy, seed=0, device="cpu",
-        policy_kwargs={"net_arch": [128, 128, 128], "activation_fn": nn.ReLU, "optimizer_kwargs": adam},
+    return dict(
+        learning_rate=config.lr, n_steps=transitions // PEER_ENVS, batch_size=transitions // config.minibatches,
+        n_epochs=settings.ppo_epochs, gamma=1.0, gae_lambda=config.gae_lambda, ent_coef=settings.entropy,
+        policy_kwargs={"net_arch": [128, 128, 128]},
     )  # fmt: skip
+
+
+def make_peer(config: Config, adam: dict[str, Any]) -> Any:
+    """Stable-Baselines3's PPO. adam: arguments of its optimiser."""
+    settings = settings_of_peer(config)
+    settings["policy_kwargs"] |= {"activation_fn": nn.ReLU, "optimizer_kwargs": adam}
+    return sb3.PPO("MlpPolicy", DummyVecEnv([flat_maze] * PEER_ENVS), seed=0, device="cpu", **settings)
 
 
 def learn(peer: Any, steps: int) -> None:

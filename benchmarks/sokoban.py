@@ -1,7 +1,8 @@
 """Sokoban: time of a step with its picture and with codes only, including new levels; of many games; of making a level.
 
 The original is gym-sokoban 0.0.6 with its picture of one pixel per cell, which NumPy enlarges to 84x84. If it cannot be
-downloaded, its rows are left out.
+downloaded, its rows are left out. On 10 x 10 cells with four boxes, the others are the same game in C++ (EnvPool) and
+in JAX (jumanji).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from benchmarks.fast_peers import Peers, beside
 from benchmarks.gym_sokoban import (
     CONFIGURATIONS,
     Original,
@@ -30,12 +32,39 @@ GAME_LIMIT = 0.5  # us
 LEVEL_LIMIT = 1.0  # ms
 STEPS, LEVELS, THEIR_LEVELS, ROUNDS = 1000, 200, 10, 7
 HARDEST = ((7, 7), 2)  # of those whose speed has a target
+LARGE = ((10, 10), 4)  # the size of the others' levels
+FIXED = "no new levels: it always plays {} that it brings along"
 
 
 def measure() -> list[Row]:
     peer = original()
     rows = [row for shape, boxes in CONFIGURATIONS for row in _steps(peer, shape, boxes)]
-    return [*rows, _levels(peer, *HARDEST)]
+    with Peers() as peers:
+        return [*rows, _levels(peer, *HARDEST), *_large(peers)]
+
+
+def _large(peers: Peers) -> list[Row]:
+    """Measure one game and many on the size that EnvPool and jumanji have; ours includes making the levels."""
+    env = Sokoban(*LARGE, observation="codes")
+    env.reset(seed=0)
+    tasks = {"one": _play(env), "games": side_by_side(env)}
+    makers = {"EnvPool": ("envpool_steps", {"env": "Sokoban-v0"}), "jumanji": ("jumanji_sokoban", {})}
+    wanted = {
+        f"{name}{what}": (maker, arguments | dict(n=n, steps=20 * GAMES))
+        for name, (maker, arguments) in makers.items()
+        for what, n in (("", 1), (f", {GAMES} games", GAMES))
+    }
+    us = interleaved(tasks | peers.tasks(wanted), ROUNDS)
+    rows = []
+    places = (("new levels included", "one", ""), (f"{GAMES} games, without levels", "games", f", {GAMES} games"))
+    for what, name, end in places:
+        row = Row(f"10x10-4: step, {what}", us[name], "us")
+        others = [
+            (f"EnvPool{end}", FIXED.format("the one level"), "levels"),
+            (f"jumanji{end}", FIXED.format("the two levels") + "; its loop over all steps is compiled", "levels"),
+        ]
+        rows += beside(row, us, others)
+    return rows
 
 
 def _steps(peer: Original | None, shape: tuple[int, int], boxes: int) -> list[Row]:

@@ -12,6 +12,7 @@ from benchmarks.floor import layer_flops, matmul_rate, update_flops
 from benchmarks.rows import Row, number
 from benchmarks.timing import interleaved, per_call
 from benchmarks.trainers import make, train
+from papers.ter import train as script
 from papers.ter.agents import methods
 from papers.ter.evidence.budgets import MINIGRID, SOKOBAN_WORLD
 from papers.ter.train import Trainer
@@ -46,7 +47,8 @@ def warmed_up(env: str, method: str, literal: bool = False) -> Trainer:
     """A trainer that has filled part of its memory at random, and acts by its network."""
     world = MINIGRID if env in MINIGRID.tasks else SOKOBAN_WORLD
     config = world.script.Config(env=env, method=method, **world.budget.quick | dict(epsilon_steps=WARMUP))
-    with mock.patch.object(methods, "on_codes", lambda c: not literal):
+    choices = [mock.patch.object(module, "on_codes", lambda c: not literal) for module in (methods, script)]
+    with choices[0], choices[1]:  # of the search of the graph, and of the learner
         trainer = make(world.script.Trainer, config)
     for _ in range(WARMUP):
         trainer.interact()

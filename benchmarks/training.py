@@ -28,6 +28,7 @@ STEPS, ROUNDS = 200, 9
 SOKOBAN_STEPS, SOKOBAN_ROUNDS = 40, 5  # a gradient step on 84x84 pixels takes ten times as long
 EPISODE = 100  # steps of an episode of the stub
 FRAMES = 1_000
+STUB = "its environment costs nothing"
 
 
 def measure() -> list[Row]:
@@ -43,8 +44,9 @@ def measure() -> list[Row]:
         note = f"{us / floor:.1f} times its arithmetic floor of {number(floor)} us. {_where(trainer)}"
         if method == "discor":
             note += "; it trains a second network, which pfrl does not"
-        rows.append(Row(f"{method}: step", us, "us", results["pfrl PER"], "pfrl PER", LIMITS[method], note=note))
-    rows.append(Row("uer: step", results["uer"], "us", results["pfrl uniform"], "pfrl uniform"))
+        rows.append(Row(f"{method}: step", us, "us", results["pfrl PER"], "pfrl PER", LIMITS[method], note=note,
+                        unlike=STUB if method in ("uer", "per") else f"{STUB}; draws by priority"))  # fmt: skip
+    rows.append(Row("uer: step", results["uer"], "us", results["pfrl uniform"], "pfrl uniform", unlike=STUB))
     operations = _operations(warmed_up("per"))
     note = (
         f"{operations / 1e6:,.0f} million operations per environment step, at the {rate / 1e9:.0f} GFLOP/s that dense "
@@ -90,7 +92,7 @@ def _operations(trainer: Trainer) -> float:
     layers = layer_flops(trainer.agent.q, shape)
     update = update_flops(layers, config.batch_size, looks=2)
     if isinstance(trainer.sampler, DisCor):
-        update += update_flops(layer_flops(trainer.sampler.error, shape), config.batch_size, looks=1)
+        update += update_flops(layer_flops(trainer.sampler.errors.q, shape), config.batch_size, looks=1)
     return update * config.replay_ratio + sum(layers)  # acting sees one frame
 
 

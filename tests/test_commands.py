@@ -16,7 +16,7 @@ from lab.__main__ import read_command
 from lab.run.cli import cli
 
 ROOT = Path(__file__).resolve().parents[1]
-OTHERS = {".venv", ".venv-dreamer", "runs"}
+OTHERS = {".venv", ".venv-dreamer", ".venv-peers", "runs"}
 READMES = sorted(path for path in ROOT.rglob("*.md") if not OTHERS & set(path.relative_to(ROOT).parts))
 
 

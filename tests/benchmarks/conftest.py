@@ -2,6 +2,8 @@
 
 import pytest
 
+from benchmarks import fast_peers
+
 
 @pytest.fixture
 def run_once(monkeypatch):
@@ -15,3 +17,9 @@ def run_once(monkeypatch):
         monkeypatch.setattr(topic, "interleaved", run)
 
     return patch
+
+
+@pytest.fixture(autouse=True)
+def _no_fast_peers(monkeypatch, tmp_path):
+    """Their environment may be there, but takes minutes."""
+    monkeypatch.setattr(fast_peers, "PYTHON", tmp_path / "none")

@@ -1,6 +1,7 @@
 """What can be checked about the benchmarks without their peers and without a clock's verdict."""
 
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as bench
+from benchmarks.fast_peers import Peers
 from benchmarks.floor import layer_flops, update_flops
 from benchmarks.python_sum_tree import PythonSumTree
 from benchmarks.rows import Row, number, summary, table
@@ -67,13 +69,13 @@ def test_the_table_is_aligned_and_lists_the_notes():
     assert note == "- a longer name: here it goes"
 
 
-def test_the_summary_takes_a_peer_and_the_floor_from_the_rows():
+def test_the_summary_takes_the_fastest_peer_and_the_floor_from_the_rows():
     rows = [
-        Row("step", 3.0, "us", 4.0, "a peer", 0.5), Row("step", 3.0, "us", 9.0, "another"), Row("step", 3.0, "us"),
+        Row("step", 3.0, "us", 9.0, "pfrl"), Row("step", 3.0, "us", 4.0, "SB3", 0.5), Row("step", 3.0, "us"),
         Row("other", 1.0, "us", 1.0, "arithmetic floor"), Row("step", 3.0, "us", 2.0, "arithmetic floor"),
     ]  # fmt: skip
     *_, line = summary({"topic": rows}, [("paper", "topic", "step")]).splitlines()
-    assert [cell.strip() for cell in line.split("|")[1:-1]] == ["paper", "step", "3 us", "4 us (a peer)", "0.75", "1.5"]
+    assert [cell.strip() for cell in line.split("|")[1:-1]] == ["paper", "step", "3 us", "4 us (SB3)", "0.75", "1.5"]
     with pytest.raises(StopIteration):
         summary({"topic": rows}, [("paper", "topic", "other")])
 
@@ -82,6 +84,18 @@ def test_every_paper_has_a_line_in_the_summary():
     papers = {path.parents[1].name for path in (ROOT / "papers").glob("*/evidence/claims.py")}
     assert {paper for paper, _, _ in bench.HEADLINE} == papers
     assert {topic for _, topic, _ in bench.HEADLINE} <= set(bench.TOPICS)
+
+
+def test_the_report_names_the_fastest_peers_and_the_versions_of_those_measured(monkeypatch):
+    monkeypatch.setattr(Peers, "versions", {"SBX": "0.28.0", "navix": "0.7.4"})
+    sections: dict[str, list[Row]] = {topic: [] for topic in bench.TOPICS}
+    for _, topic, what in bench.HEADLINE:
+        sections[topic] += [Row(what, 3.0, "us", 2.0, "SBX", by="XLA"), Row(what, 3.0, "us", 1.0, "arithmetic floor")]
+    text = bench.report(sections)
+    assert re.search(r"^Peers: SBX 0\.28\.0\.$", text, re.MULTILINE)  # no task of navix has a row
+    assert re.search(r"^Matrix products of the kernels: (OpenBLAS [\d.]+ for \w+(, |\.$))+", text, re.MULTILINE)
+    assert text.count("**the peer**: XLA") == len(bench.HEADLINE)
+    assert all(f"## {title}\n" in text for title in (*bench.TOPICS.values(), "The fastest peers"))
 
 
 # ---- peers and clocks ------------------------------------------------------------------------------------------------
@@ -117,8 +131,9 @@ def test_an_unknown_topic_costs_one_line():
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr == (
         "error: unknown topic 'minigird'; choose from: minigrid, sokoban, throwing, goal_tasks, voxel_build, "
-        "wake_flow, ant_maze, sum_tree, batches, training, tile_codes, memory, her_training, fetch_training, "
-        "construction, sibling_rivalry, ref_er, ners\n"
+        "wake_flow, ant_maze, simulators, sum_tree, prioritised, batches, training, tile_codes, memory, "
+        "her_training, fetch_training, construction, sibling_rivalry, ref_er, ners
+"
     )  # fmt: skip
 
 
