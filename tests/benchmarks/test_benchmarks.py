@@ -132,8 +132,7 @@ def test_an_unknown_topic_costs_one_line():
     assert done.stderr == (
         "error: unknown topic 'minigird'; choose from: minigrid, sokoban, throwing, goal_tasks, voxel_build, "
         "wake_flow, ant_maze, simulators, sum_tree, prioritised, batches, training, tile_codes, memory, "
-        "her_training, fetch_training, construction, sibling_rivalry, ref_er, ners
-"
+        "her_training, fetch_training, construction, sibling_rivalry, ref_er, ners\n"
     )  # fmt: skip
 
 
