@@ -196,14 +196,17 @@ def test_levels_are_described():
 # ---- the benchmark ---------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("peer", [None, fake()], ids=["alone", "with the original"])
 def test_rows(monkeypatch, run_once, peer):
-    for name, value in dict(STEPS=150, LEVELS=2, THEIR_LEVELS=2, CONFIGURATIONS=[((6, 6), 2)]).items():
+    for name, value in dict(
+        STEPS=150, LEVELS=2, THEIR_LEVELS=2, CONFIGURATIONS=[((6, 6), 2)], LARGE=((5, 5), 1)
+    ).items():
         monkeypatch.setattr(sokoban, name, value)
     monkeypatch.setattr(sokoban, "original", lambda: peer)
     run_once(sokoban)
-    step, *beside, level = sokoban.measure()
+    step, *beside, level, one, many = sokoban.measure()
     assert (step.ours, step.peer, step.peer_name, step.met) == (1.0, 2.0, "codes alone", True)
     assert "1,000,000 steps per second" in step.note and "1,000,000 levels per second" in level.note
     *beside, games = beside
     assert [(row.peer, row.peer_name) for row in beside] == ([(32.0, "gym-sokoban")] if peer else [])
     assert (games.ours, games.peer, games.peer_name) == (4.0, 2.0, "codes, one by one")
     assert (level.ours, level.peer, level.limit) == (1e-3, 2e-3 if peer else None, 1.0)
+    assert [(row.ours, row.peer) for row in (one, many)] == [(1.0, None), (2.0, None)]  # without the fastest peers
