@@ -82,7 +82,6 @@ def _measure(peers: Peers) -> list[Row]:
     ours_parts = [
         (trainer, "play", "playing"), (agent, "act", "of that the policy"), (trainer.task, "step", "and the maze"),
         (trainer, "experience", "rewards, values and advantages"), (agent, "learn", "gradient steps"),
-        (agent.adam, "step", "of that Adam"),
     ]  # fmt: skip
     epoch_note = (
         f"scaled up from {len(entries)} updates, in which {success:.1%} of the episodes reached the goal and "

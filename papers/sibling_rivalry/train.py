@@ -22,11 +22,13 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
+from common.twins import fast
 from envs.goal_task import GoalTask
 from lab.run.cli import cli
 from lab.run.errors import UserError
 from lab.run.runs import Run, Streams, execute
 from lab.run.settings import Count, NotNegative, Positive, Range
+from papers.sibling_rivalry.agents.fast_ppo import FastPPO, fits
 from papers.sibling_rivalry.agents.grid_oracle import grid_oracle_reward, regions_visited
 from papers.sibling_rivalry.agents.hierarchy import Hierarchy, with_low_level
 from papers.sibling_rivalry.agents.icm import Icm
@@ -37,6 +39,8 @@ from papers.sibling_rivalry.agents.rollouts import Rollouts, play, terminal_stat
 from papers.sibling_rivalry.agents.tasks import make_task
 from papers.sibling_rivalry.sibling_rivalry import rivalry, siblings
 
+FAST = {PPO: FastPPO}
+"""Twin that learns in its place on a CPU where it fits, see `common/twins.py`."""
 METHODS = ("ppo", "ppo-sr", "ppo-icm", "ppo-rnd", "ppo-go")
 CURIOUS: dict[str, type[Icm] | type[Rnd]] = {"ppo-icm": Icm, "ppo-rnd": Rnd}
 SAVE_EVERY = 5
@@ -150,7 +154,8 @@ class Trainer:
             self.task.begin(streams, config.device)
         if config.method == "ppo-go" and self.task.goal_shape != (2,):
             raise UserError(f"ppo-go counts regions of a plane, and {config.env} has none; use a maze")
-        self.agent = PPO(
+        twins = FAST if fits(self.task, self.curiosity) else {}
+        self.agent = fast(PPO, twins, config.device)(
             self.task, sees_anti_goal=self.rivals, lr=config.lr, lr_decay=self.settings.lr_decay,
             adam_eps=config.adam_eps, entropy=self.settings.entropy, epochs=self.settings.ppo_epochs,
             minibatches=config.minibatches, seed=streams.integer("network"), curiosity=self.curiosity,

@@ -13,6 +13,7 @@ from benchmarks import goal_tasks, plain_ppo
 from benchmarks.plain_ppo import PlainRivalry
 from envs.maze.point_maze import corridor, point_maze, tree_maze
 from envs.pixel_grid import PixelGrid
+from papers.sibling_rivalry import train
 from papers.sibling_rivalry.agents.rollouts import Rollouts
 from papers.sibling_rivalry.sibling_rivalry import rivalry
 from papers.sibling_rivalry.train import Config, Trainer, of_task
@@ -78,6 +79,7 @@ def test_the_port_learns_what_ours_learns(monkeypatch):
     settings = dict(EPOCHS=3, MINIBATCHES=1, EPSILON=1.0, LR=0.01)
     for name, value in settings.items():
         monkeypatch.setattr(plain_ppo, name, value)
+    monkeypatch.setattr(train, "FAST", {})  # the twin's Adam cannot be exchanged for PyTorch's, which the port has
     config = Config(env="Corridor-3", epsilon=1.0, worker_rollouts=80, ppo_epochs=3, minibatches=1, lr=0.01)
     trainer, port = Trainer(config), PlainRivalry(corridor(3), seed=0)
     trainer.agent.adam = torch.optim.Adam(trainer.agent.parameters, lr=0.01, eps=1e-3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -163,19 +163,23 @@ class PPO:
         with torch.no_grad():
             parts = (data[rows] for rows in self._parts(len(data)))
             old = torch.cat([self.policy.evaluate(x.observations, x.goals, x.actions, x.legal)[0] for x in parts])
-        sums: dict[str, Tensor] = {}
+        sums: dict[str, Any] = {}
         for _ in range(self.epochs):
             order, weights = minibatches(workers, self.minibatches, rng)
             every = self.tensor(weights)
             for rows in self.tensor(order):
-                batch, before = data[rows], old[rows]
-                self.adam.zero_grad()
-                for part in self._parts(len(rows)):  # their gradients add up
-                    loss, means = self.loss(batch[part], before[part], every[part])
-                    loss.backward()
-                    sums = {name: sums.get(name, 0.0) + mean.detach() for name, mean in means.items()}
-                self.adam.step()
+                sums = self.descend(data[rows], old[rows], every, sums)
         return {name: float(total) / (self.epochs * self.minibatches) for name, total in sums.items()}
+
+    def descend(self, batch: Experience, old_log_prob: Tensor, weights: Tensor, sums: dict[str, Any]) -> dict[str, Any]:
+        """One gradient step on a mini-batch, see `loss`; returns `sums` plus its mean losses by name."""
+        self.adam.zero_grad()
+        for part in self._parts(len(batch)):  # their gradients add up
+            loss, means = self.loss(batch[part], old_log_prob[part], weights[part])
+            loss.backward()
+            sums = {name: sums.get(name, 0.0) + mean.detach() for name, mean in means.items()}
+        self.adam.step()
+        return sums
 
     def slow_down(self) -> None:
         """Multiply the step size by lr_decay."""

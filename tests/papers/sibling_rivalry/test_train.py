@@ -10,6 +10,7 @@ import torch
 from envs.ant.ant_maze import LAYOUTS
 from lab.run.settings import check
 from papers.sibling_rivalry import train
+from papers.sibling_rivalry.agents.fast_ppo import FastPPO
 from papers.sibling_rivalry.agents.hierarchy import Hierarchy
 from papers.sibling_rivalry.agents.ppo import Experience
 from papers.sibling_rivalry.agents.rollouts import Rollouts
@@ -343,14 +344,22 @@ def test_what_is_not_set_is_as_in_table_1():
 
 def test_the_step_size_falls_after_every_epoch(tmp_path, monkeypatch):
     seen, step = [], train.PPO.learn
-    monkeypatch.setattr(
-        train.PPO, "learn", lambda self, *given: seen.append(self.adam.param_groups[0]["lr"]) or step(self, *given)
-    )
+    monkeypatch.setattr(train.PPO, "learn", lambda self, *given: seen.append(self.lr) or step(self, *given))
     main(config(env="Plane", lr=0.01, lr_decay=0.5, epochs=3), tmp_path)
     assert seen == pytest.approx([0.01] * 2 + [0.005] * 2 + [0.0025] * 2)
 
 
+def test_the_twin_is_chosen_by_device_and_task(monkeypatch):
+    assert type(trainer(env="Plane").agent) is FastPPO
+    assert type(trainer(method="ppo-icm").agent) is type(trainer(env="PixelGrid-5-12").agent) is train.PPO
+    asked: list[tuple] = []
+    monkeypatch.setattr(train, "fast", lambda literal, *how: (asked.append(how), literal)[1])
+    assert type(trainer(env="Plane").agent) is train.PPO and asked == [(train.FAST, "cpu")]
+
+
 def test_every_setting_reaches_its_place():
+    quick = trainer(lr=0.01, adam_eps=1e-4, lr_decay=0.5, entropy=0.1, minibatches=5).agent
+    assert (quick.lr, quick.epsilon, quick.lr_decay, quick.entropy, quick.minibatches) == (0.01, 1e-4, 0.5, 0.1, 5)
     one = trainer(
         method="ppo-icm", ppo_epochs=3, minibatches=5, lr=0.01, lr_decay=0.5, adam_eps=1e-4, entropy=0.1,
         gae_lambda=0.7, curiosity_rate=0.3,
