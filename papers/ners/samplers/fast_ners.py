@@ -103,7 +103,7 @@ class FastNERS(NERS):
         """ValueError for a device other than the CPU."""
         super().__init__(*arguments, **settings)
         if self.device != "cpu":
-            raise ValueError(f"FastNERS works on the CPU; for {self.device} there is NERS")
+            raise ValueError(f"FastNERS works on the CPU only; for {self.device}, use NERS")
         self._flat: tuple[np.ndarray, ...] | None = None
         self._work: Work | None = None
 

@@ -188,5 +188,5 @@ def test_batches_of_wrong_shapes_change_nothing(kind, wrong):
 
 @BOTH
 def test_on_the_cpu_only(kind):
-    with pytest.raises(ValueError, match=f"for cuda there is {kind.__name__.removeprefix('Fast')}"):
+    with pytest.raises(ValueError, match=f"for cuda, use {kind.__name__.removeprefix('Fast')}"):
         small(kind, device="cuda")

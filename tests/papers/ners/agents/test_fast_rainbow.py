@@ -127,5 +127,5 @@ def test_wrong_batches_change_nothing(broken, message):
 
 
 def test_on_the_cpu_only():
-    with pytest.raises(ValueError, match="for cuda there is Rainbow"):
+    with pytest.raises(ValueError, match="for cuda, use Rainbow"):
         FastRainbow(N_ACTIONS, device="cuda")

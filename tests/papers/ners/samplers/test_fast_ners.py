@@ -99,5 +99,5 @@ def test_unpickled_it_continues_to_the_bit(kind):
 
 
 def test_on_the_cpu_only():
-    with pytest.raises(ValueError, match="for meta there is NERS"):
+    with pytest.raises(ValueError, match="for meta, use NERS"):
         made(FastNERS, device="meta")

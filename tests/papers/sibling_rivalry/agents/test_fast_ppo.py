@@ -117,5 +117,5 @@ def test_what_it_is_not_made_for():
     for task in (TASKS["line"], TASKS["picture"]):
         with pytest.raises(ValueError, match="for the rest there is PPO"):
             FastPPO(task, **SETTINGS)
-    with pytest.raises(ValueError, match="for cuda there is PPO"):
+    with pytest.raises(ValueError, match="for cuda, use PPO"):
         FastPPO(PLANE, **SETTINGS, device="cuda")
