@@ -44,23 +44,24 @@ def at_most(found: float, limit: float) -> float:
 
 # ---- the numbers of each finding, in the order of its text -----------------------------------------------------------
 HINDSIGHT = {
-    task: read("bias_reduced_her", f"training-{task.lower()}+controls-{task.lower()}", "full")
+    task: read(
+        "bias_reduced_her",
+        "+".join(f"{part}-{task.lower()}" for part in ("training", "controls", "bootstrapped")),
+        "full",
+    )
     for task in ("Hand", "Robot")
 }
-BOOTSTRAPPED = read("bias_reduced_her", "bootstrapped-hand", "full")
 
 
 def success(method: str, task: str = "Hand") -> float:
     """Mean over training and seeds."""
-    runs = BOOTSTRAPPED if "bootstrapped" in method else HINDSIGHT[task]
-    return runs.curve("success", method, task)[1].mean()
+    return HINDSIGHT[task].curve("success", method, task)[1].mean()
 
 
 def bootstrap_or_end() -> Iterator[float]:
     yield from (HINDSIGHT["Hand"].steps("Hand"), len(HINDSIGHT["Hand"].seeds("her", "Hand")))
-    yield from (success("her"), success("her (bootstrapped)"))
-    yield BOOTSTRAPPED.curve("success", "her (bootstrapped)", "Hand")[1].mean(axis=0).max()
-    yield from (success("filtered-her"), success("filtered-her (bootstrapped)"))
+    for method in ("her", "filtered-her"):
+        yield from (success(f"{method}{reading}", task) for reading in ("", " (bootstrapped)") for task in HINDSIGHT)
 
 
 def fewer_virtual_goals() -> Iterator[float]:
@@ -70,7 +71,7 @@ def fewer_virtual_goals() -> Iterator[float]:
         yield from (success(method, "Hand"), success(method, "Robot"))
     hand = HINDSIGHT["Hand"]
     yield from spread(*(hand.area("success", one, "Hand") for one in ("filtered-her", "her-thinned")), paired=True)
-    yield success("her-thinned (bootstrapped)")
+    yield from (success("her-thinned (bootstrapped)", task) for task in HINDSIGHT)
     rest = [runs.area("success", method, env) for method, env in runs.groups if method != "none"]
     assert (runs.area("success", "none", "Robot") > np.max(rest, axis=0)).all()
     yield success("none", "Robot")
