@@ -20,20 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.timing import per_call
+
 Task = Callable[[], float]
 OBSERVATION, ACTION = 11, 3  # of Hopper, in memories
-
-
-def per_call(function: Callable[[], object], calls: int, units: int = 1) -> Task:
-    """As `benchmarks.timing.per_call`."""
-
-    def task() -> float:
-        begin = clock()
-        for _ in range(calls):
-            function()
-        return (clock() - begin) / (calls * units) * 1e6
-
-    return task
 
 
 # ---- SBX: Stable-Baselines3's algorithms in JAX ----------------------------------------------------------------------
