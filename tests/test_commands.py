@@ -4,6 +4,7 @@ import contextlib
 import functools
 import importlib
 import importlib.util
+import os
 import re
 import shlex
 import subprocess
@@ -55,3 +56,21 @@ def test_a_command_of_a_readme_is_understood(command, monkeypatch):
             for option in re.findall(r"--[\w-]+", command):
                 assert option in help_of(module)
             sys.exit(0) if "--help" in arguments else None
+
+
+QUICK = (
+    "arena list",
+    "arena.replay.train --env NChain-20 --idea ter --seed 0",
+    "papers.ter.evidence.measures.sweeps --env SimpleCrossing-Easy --predecessors 1",
+    "papers.ter.train --env SimpleCrossing-Easy --method ter --steps 20000",
+)
+"""Those that take less than ten seconds and write nothing beside `runs/`."""
+
+
+@pytest.mark.parametrize("command", QUICK)
+def test_quick_ones_run(command, tmp_path):
+    assert f".venv/bin/python -m {command}" in commands()
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    process = [sys.executable, "-m", *shlex.split(command)]
+    ran = subprocess.run(process, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0 and ran.stdout, ran.stderr
