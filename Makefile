@@ -32,7 +32,7 @@ dreamer:          ##   3 | install DreamerV2 into .venv-dreamer, for ter-fig-l14
 test:             ##   7 | run the tests on up to 8 cores
 lint:             ##   1 | run ruff and mypy
 package:          ##   3 | build the package, install it into an empty environment, test it there
-mutants:          ##   9 | do the tests catch seeded faults? One fault at a time, in copies of the code
+mutants:          ##  11 | do the tests catch seeded faults? One fault at a time, in copies of the code
 torture:          ##  15 | kill N=100 runs at random moments, resume, compare results: SEED=
 smoke:            ##   5 | train every figure from scratch for a few steps: is everything wired?
 reproduce:        ##  30 | train and draw the headline figures, judge their claims: runs/report.html
