@@ -35,7 +35,7 @@ package:          ##   3 | build the package, install it into an empty environme
 mutants:          ##  11 | do the tests catch seeded faults? One fault at a time, in copies of the code
 torture:          ##  15 | kill N=100 runs at random moments, resume, compare results: SEED=
 smoke:            ##   5 | train every figure from scratch for a few steps: is everything wired?
-reproduce:        ##  30 | train and draw the headline figures, judge their claims: runs/report.html
+reproduce:        ##  22 | train and draw the headline figures, judge their claims: runs/report.html
 evidence:         ## 120 | train and collect the runs that undecided claims lack: HOURS=2 PAPER= DRY=1
 all:              ## 4040 | train and draw every figure and table of every paper
 figures:          ##   1 | redraw every figure from the committed results, without training

@@ -460,7 +460,9 @@ def test_requirements_are_pinned():
     for path in project_files():
         if re.fullmatch(r"requirements.*\.txt", path.name):
             named += path.read_text().splitlines()
-    assert [line for line in named if not re.fullmatch(r"#.*|[\w.-]+==[\w.]+(; python_version < '[\d.]+')?|", line)] == []
+    assert [
+        line for line in named if not re.fullmatch(r"#.*|[\w.-]+==[\w.]+(; python_version < '[\d.]+')?|", line)
+    ] == []
 
 
 def test_no_paths_of_one_machine():

@@ -37,8 +37,10 @@ def room(here: Paper, committed: Paper, scale: str) -> dict[str, Any]:
     claims = [(claim, verdict, theirs[claim.id]) for claim, verdict in mine]
     figures = []
     for name in here.headline:
-        scales = (scale, *EVIDENCE[::-1])  # the same scale, else another that exists
-        best = next((each for each in scales if committed.picture(name, each).is_file()), scale)
+        run = [experiment for experiment in here.figures[name].experiments if _ran(here, experiment, scale)]
+        drawn = [each for each in (scale, *EVIDENCE[::-1]) if committed.picture(name, each).is_file()] or [scale]
+        # the same scale, unless another one has more of what was run here
+        best = max(drawn, key=lambda each: sum(_ran(committed, experiment, each) for experiment in run))
         pictures = [(f"here, {scale}", html.png(here.picture(name, scale)))]
         pictures += [(f"committed, {best}", html.png(committed.picture(name, best)))]
         figures.append((name, here.figures[name].title, pictures))
@@ -46,6 +48,11 @@ def room(here: Paper, committed: Paper, scale: str) -> dict[str, Any]:
     title = html.title(readme.read_text(encoding="utf-8")) if readme.is_file() else ""
     answer = summary(judged, committed.summary)[0]
     return dict(name=here.name, title=title, sentence=sentence(claims), claims=claims, figures=figures, answer=answer)
+
+
+def _ran(paper: Paper, experiment: str, scale: str) -> bool:
+    """Whether a paper has results of an experiment at a scale."""
+    return (paper.results / scale / f"{experiment}.csv").is_file()
 
 
 def sentence(claims: Sequence[tuple[Any, Verdict, Verdict]]) -> str:

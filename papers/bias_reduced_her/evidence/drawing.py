@@ -46,8 +46,8 @@ class Data(plotting.Data):
     def readings(self) -> dict[str, str]:
         """Of SUCCESS, those of which something was run; all where nothing says otherwise. One without a name where the
         experiment does not compare them."""
-        names = " ".join(self.frame["method"].unique())
-        found = {suffix: name for suffix, name in SUCCESS.items() if suffix in names or self.scale != "quick"}
+        run = {method.partition(" ")[2] for method in self.frame["method"].unique() if method != "none"}
+        found = {end: name for end, name in SUCCESS.items() if end.strip() in run or self.scale != "quick"}
         return found if self.both else {"": ""}
 
     def join(self, methods: tuple[str, ...]) -> None:

@@ -53,7 +53,7 @@ def rows_of_curves(
                 names = {method + suffix * (method != "none"): method for method in (*NAMES, *CONTROLS)}
             labels = {method: label(name) for method, name in names.items()}
             looks = {method: styles([name])[name] for method, name in names.items()}
-            said = f"\nvirtual success: {readings[suffix]}" if len(readings) > 1 else ""
+            said = f"\nvirtual success: {readings[suffix]}" if len(readings) > 1 or suffix else ""
             for ax, env in zip(row, data.shown):
                 data.panel(ax, env, metric, metrics[metric] + said, names, title=env, labels=labels, styles=looks)
         for metric in metrics:
@@ -100,7 +100,7 @@ def table1(data: Data) -> Canvas:
                 continue
             ax.imshow(shares.T, origin="lower", extent=(0, 1, 0, 1), cmap="inferno", norm=norm)
             ax.add_patch(Rectangle((x, y), right - x, top - y, fill=False, edgecolor="w", linewidth=0.8))
-        row[0].set_ylabel(f"{env}\n{readings[suffix]}" if len(readings) > 1 else env)
+        row[0].set_ylabel(f"{env}\n{readings[suffix]}" if len(readings) > 1 or suffix else env)
         canvas.colorbar(ScalarMappable(norm, "inferno"), ax=row[-1], extend="max")
     for ax, name in zip(axes[0], NAMES.values()):
         ax.set_title(name)
@@ -111,7 +111,7 @@ def table2(data: Data) -> Canvas:
     """Table 2: Kullback-Leibler divergence from target to proposal distribution, the paper's beside ours."""
     cells, readings = [], data.readings()
     for suffix, env in ((suffix, env) for suffix in readings for env in data.shown):
-        row = [f"{env}\n{readings[suffix]}" if len(readings) > 1 else env]
+        row = [f"{env}\n{readings[suffix]}" if len(readings) > 1 or suffix else env]
         for method, paper in zip(NAMES, TABLE_2[env]):
             try:
                 kl = final(data.frame, "kl", method + suffix, env)

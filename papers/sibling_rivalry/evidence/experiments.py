@@ -13,6 +13,8 @@ from lab.sweep.grid import Experiment, Scales, each, grid
 from papers.sibling_rivalry import train, train_build, train_low_level, train_off_policy, train_track
 
 HEADLINE: dict[str, Callable[[Entry], bool]] = {
+    "fig1": lambda entry: True,
+    "fig2": lambda entry: True,
     "fig3": lambda entry: entry.env == "PointMaze" and entry.method in ("ppo", "ppo-sr") and entry.seed < 3,
 }
 """What `make reproduce` trains: figures, and which of their runs fit into it beside the other papers."""

@@ -2,6 +2,7 @@
 
 import base64
 import re
+import shutil
 
 import pytest
 
@@ -53,6 +54,20 @@ def test_pictures_and_verdicts_stand_beside_the_committed_ones(house, capsys):
     ends = html[html.index("In a sentence") :]
     assert re.search("<li>Coins &amp; how they fall: [A-Z].*[.]</li>", ends), "a sentence per paper, at the end"
     assert 'id="dice"' in html and "No claim can be judged by these runs." in html
+
+
+def test_what_was_run_here_stands_beside_the_same_runs(house):
+    """The committed picture is of another scale where the same experiment was committed at that one alone."""
+    evidence = house.root / "house_of_tests/coins/evidence"
+    shutil.copytree(evidence / "figures/quick", evidence / "figures/full")
+    full = (evidence / "results/quick").rename(evidence / "results/full")
+    text = (full / "compare.csv").read_text()
+    (full / "compare.csv").write_text(text.replace(",quick,", ",full,"))
+    assert main([], house) == 0
+    assert [alt for _, alt in images(page(house))][1] == "flip against fixed, committed, full"
+    (full / "compare.csv").write_text(text)
+    full.rename(evidence / "results/quick")
+    shutil.rmtree(evidence / "figures/full")
 
 
 def test_a_picture_that_is_not_there_is_said_to_be_missing(house):

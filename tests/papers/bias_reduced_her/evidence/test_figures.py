@@ -9,7 +9,7 @@ from papers.bias_reduced_her.evidence.drawing import Data, styles
 from papers.bias_reduced_her.evidence.experiments import EXPERIMENTS
 from papers.bias_reduced_her.evidence.figures import FIGURES, heat_map
 from papers.bias_reduced_her.evidence.figures_bitflip import by_distance
-from papers.bias_reduced_her.evidence.labels import CONTROLS, NAMES, TABLE_2, TRAINING, with_bias
+from papers.bias_reduced_her.evidence.labels import BOOTSTRAPPED, CONTROLS, NAMES, TABLE_2, TRAINING, with_bias
 from papers.bias_reduced_her.worlds.tasks import TASKS
 from tests.papers.bias_reduced_her.evidence.synthetic import write
 from tests.papers.drawn import cells, curve, draw, named, words
@@ -98,6 +98,15 @@ def test_runs_of_fig3_stand_beside_those_of_a_variant(tmp_path):
     assert named(draw(FIGURES["own-grid"], Results(tmp_path)).axes[0]) == variant
     write(tmp_path, TRAINING, "smoke", level)
     assert named(draw(FIGURES["own-grid"], Results(tmp_path)).axes[0]) == variant | {"HER-IBS", "Filtered-HER-IBS"}
+
+
+def test_fig3_has_rows_for_the_readings_that_were_run(tmp_path):
+    """At quick; and where one of them has no runs, which it is stands at the axis."""
+    write(tmp_path, BOOTSTRAPPED, "quick", level)
+    said = [ax.get_ylabel() for ax in draw(FIGURES["fig3"], Results(tmp_path), "quick").axes[::3]]
+    assert said == [f"{metric}\nvirtual success: bootstrapped" for metric in ("success rate", "distance to goal")]
+    write(tmp_path, TRAINING, "quick", level)
+    assert len(draw(FIGURES["fig3"], Results(tmp_path), "quick").axes) == 12
 
 
 def test_bias_of_bit_flipping_by_distance(tmp_path):
