@@ -197,6 +197,11 @@ def predecessors() -> Iterator[float]:
         sweep, ends = (runs.last(metric, method, task).mean() for metric in ("transitions_per_sweep", "terminal_share"))
         yield from (sweep, count, 100 * ends)
     yield 100 * runs.last("terminal_stored", "ter", task).mean()
+    learning = read("ter", "own-replayed")
+    for method, count in (("ter", [3]), ("uer", []), ("ter (1 predecessor)", [])):
+        yield learning.area("distance", method, task).mean()
+        yield from count
+    yield 1
 
 
 FINDINGS = [
