@@ -37,7 +37,7 @@ torture:          ##  15 | kill N=100 runs at random moments, resume, compare re
 smoke:            ##   5 | train every figure from scratch for a few steps: is everything wired?
 reproduce:        ##  22 | train and draw the headline figures, judge their claims: runs/report.html
 evidence:         ## 120 | train and collect the runs that undecided claims lack: HOURS=2 PAPER= DRY=1
-all:              ## 4040 | train and draw every figure and table of every paper
+all:              ## 3820 | train and draw every figure and table of every paper
 figures:          ##   1 | redraw every figure from the committed results, without training
 claims:           ##   0 | judge the committed results: RESULTS.md, the rooms' VERDICTS.md, README.md
 collect:          ##   0 | merge this machine's finished runs at SCALE into the committed results
@@ -123,30 +123,30 @@ sibling-rivalry-own-dense-grid: ##  80 | not in the paper: the grid's dense rewa
 sibling-rivalry-own-low-level:  ##  12 | not in the paper: the ant's low level alone, without walls
 sibling-rivalry-own-tasks: ##   0 | not in the paper: pictures of all tasks
 
-ter:              ## 600 | Topological Experience Replay: every figure below
+ter:              ## 380 | Topological Experience Replay: every figure below
 ter-fig2:         ##   1 | NChain: backups until the greedy path is right, and value error
-ter-fig3a:        ##  80 | MiniGrid: TER against UER, PER, EBU and DisCor
-ter-fig3b:        ##  50 | Sokoban: TER against UER, PER, EBU and DisCor
-ter-fig4:         ##  75 | baselines that learn more often than TER, and their over-estimation
-ter-fig5:         ##  25 | share of PER in TER's batches
-ter-fig6:         ##  33 | TER reduced to EBU's setting: one root, one predecessor
+ter-fig3a:        ##  30 | MiniGrid: TER against UER, PER, EBU and DisCor
+ter-fig3b:        ##   5 | Sokoban: TER against UER, PER, EBU and DisCor
+ter-fig4:         ##   6 | baselines that learn more often than TER, and their over-estimation
+ter-fig5:         ##  26 | share of PER in TER's batches
+ter-fig6:         ##  10 | TER reduced to EBU's setting: one root, one predecessor
 ter-table-b1:     ##  11 | seconds to build one batch (committed: with JOBS=1)
 ter-fig-d1:       ##   1 | pictures of the tasks
-ter-fig-e7:       ##  50 | Sokoban: mean Q against the largest return (the runs of fig3b)
-ter-fig-f8:       ##  20 | EBU's diffusion factor
-ter-fig-g9:       ##  50 | 10 % random actions
-ter-fig-h10:      ## 115 | tasks that do not end at the goal
-ter-fig-i11:      ##  12 | EBU with PER mixed in
-ter-fig-j12:      ##  12 | EBU without episodes that ran out of time
-ter-fig-k13:      ##   4 | length of the random projection
+ter-fig-e7:       ##   5 | Sokoban: mean Q against the largest return (the runs of fig3b)
+ter-fig-f8:       ##  16 | EBU's diffusion factor
+ter-fig-g9:       ##  22 | 10 % random actions
+ter-fig-h10:      ##  46 | tasks that do not end at the goal
+ter-fig-i11:      ##  10 | EBU with PER mixed in
+ter-fig-j12:      ##  16 | EBU without episodes that ran out of time
+ter-fig-k13:      ##   1 | length of the random projection
 ter-fig-l14:      ##  85 | DreamerV2 beside TER, by steps and by time; installs .venv-dreamer
 ter-fig-m15:      ##  10 | Atari: TER against UER, PER, EBU and DisCor
-ter-own-target:   ## 100 | not in the paper: how often the target network is copied
+ter-own-target:   ##  16 | not in the paper: how often the target network is copied
 ter-own-network:  ##  55 | not in the paper: the small network on tile codes, and the paper's on pictures
-ter-own-bend:     ##  20 | not in the paper: Sokoban with the bend of the loss at the largest return
-ter-own-memory:   ##  36 | not in the paper: Sokoban's baselines with a memory of 50,000
-ter-own-levels:   ##  11 | not in the paper: Sokoban with two boxes trained on 64 levels
-ter-own-replayed: ##  10 | not in the paper: distance to the goal of what each method replays
+ter-own-bend:     ##   5 | not in the paper: Sokoban with the bend of the loss at the largest return
+ter-own-memory:   ##   4 | not in the paper: Sokoban's baselines with a memory of 50,000
+ter-own-levels:   ##   3 | not in the paper: Sokoban with two boxes trained on 64 levels
+ter-own-replayed: ##  12 | not in the paper: distance to the goal of what each method replays
 ter-own-predecessors: ## 3 | not in the paper: sweeps with 1 and with 3 predecessors, without a network
 
 quoted = '$(subst ','\'',$(1))'
