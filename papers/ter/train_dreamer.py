@@ -82,13 +82,17 @@ def replay_bytes(config: Config) -> int:
 
 
 def episodes(config: Config, logs: Path) -> Iterator[tuple[int, float, bool]]:
-    """Steps so far, return and success of each episode of training, as they are played. UserError if that fails."""
-    settings = dataclasses.asdict(config) | {"logs": str(logs), "accelerator": config.device.partition(":")[0]}
+    """Train in the folder ``logs``: steps so far, return and success of each episode. UserError if that fails."""
+    settings = dataclasses.asdict(config) | {"accelerator": config.device.partition(":")[0]}
     command = [str(PYTHON), "-m", "papers.ter.agents.dreamer", json.dumps(settings)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
+        "HYDRA_FULL_ERROR": "1",  # or the last line is not the error
+    }  # fmt: skip
     last = ""
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    logs.mkdir(exist_ok=True)
+    with subprocess.Popen(  # there, so that sheeprl is told no path: its command line takes few characters as they are
+        command, cwd=logs, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as learner:
         try:
             assert learner.stdout is not None

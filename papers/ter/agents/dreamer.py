@@ -89,7 +89,7 @@ def overrides(c: dict[str, Any]) -> list[str]:
         "algo.world_model.use_continues": True, "algo.run_test": False, "buffer.size": c["capacity"],
         "buffer.memmap": False, "buffer.checkpoint": False, "checkpoint.every": 0, "checkpoint.save_last": False,
         "metric.log_level": 0, "metric.disable_timer": True, "fabric.accelerator": c["accelerator"],
-        "log_root": c["logs"], "hydra.run.dir": c["logs"],
+        "log_root": ".", "hydra.run.dir": ".",
     }  # fmt: skip
     return [f"{name}={value}" for name, value in (chosen | SIZES[c["size"]]).items()]
 

@@ -2,6 +2,7 @@
 has an environment of its own; in its place stands a script here."""
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -18,6 +19,7 @@ FAKE = """#!{python}
 import json, sys
 assert sys.argv[1:3] == ["-m", "papers.ter.agents.dreamer"]
 settings = json.loads(sys.argv[3])
+open("log", "w").close()
 print("something else that a library says")
 for line in {lines}:
     print(line, flush=True)
@@ -55,6 +57,18 @@ def test_rows_are_means_over_the_episodes_since_the_row_before(learner, tmp_path
     assert found["success"] == 1.0 and main(Config(**SHORT), tmp_path / "run") == found
 
 
+def test_sheeprl_writes_where_it_runs_whatever_the_folder_is_called(learner, tmp_path):
+    """Its command line would take a space, a comma or a bracket in a path for the path's end."""
+    learner("episode 990 158.0 1")
+    directory = tmp_path / "it's [a], ü"
+    assert main(Config(**SHORT), directory)["return"] == 158.0
+    assert not (directory / "sheeprl").exists() and not (tmp_path / "log").exists()
+    learner("RuntimeError: out of luck", code=3)
+    with pytest.raises(UserError):
+        main(Config(**SHORT), tmp_path / "run, 2")
+    assert (tmp_path / "run, 2/sheeprl/log").exists()
+
+
 def test_a_learner_that_fails_costs_one_line_and_leaves_no_result(learner, tmp_path):
     learner("episode 324 -324.0 0", "RuntimeError: out of luck", code=3)
     with pytest.raises(UserError, match="DreamerV2 ended with exit code 3: RuntimeError: out of luck"):
@@ -70,11 +84,12 @@ def test_without_its_environment_or_with_wrong_settings_it_is_refused(tmp_path, 
 
 
 def test_what_sheeprl_is_told():
-    settings = Config(env="5x5-1", seed=7, levels=3, size="small").__dict__ | {"logs": "there", "accelerator": "cpu"}
+    settings = Config(env="5x5-1", seed=7, levels=3, size="small").__dict__ | {"accelerator": "cpu"}
     told = dict(text.split("=", 1) for text in dreamer.overrides(json.loads(json.dumps(settings))))
     assert told["env.id"] == "5x5-1" and told["seed"] == "7" and told["algo.dense_units"] == "128"
     assert (told["env.wrapper._target_"], told["+env.wrapper.seed"]) == ("papers.ter.agents.dreamer.make", "7")
     assert callable(dreamer.make)
+    assert all(re.fullmatch(r"[\w./+-]+", text) for text in told.values())  # what hydra takes without quotation marks
     paper = dreamer.overrides(settings | {"size": "paper"})
     assert not any("dense_units" in text for text in paper)
 
