@@ -1,6 +1,7 @@
 """The Makefile from outside: its variables, what it installs, Ctrl-C."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ DREAMER = "papers/ter/agents/requirements-dreamer.txt"
 
 def make(venv: Path, *arguments: str) -> subprocess.CompletedProcess:
     """Run make as from a fresh shell, with this Python as an environment in which everything is installed."""
-    command = installed(venv, f'exec {sys.executable} "$@"') + list(arguments)
+    command = installed(venv, f'exec {shlex.quote(sys.executable)} "$@"') + list(arguments)
     return subprocess.run(command, cwd=ROOT, env=fresh(), capture_output=True, text=True)
 
 

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import platform
 import random
+import shlex
 import signal
 import subprocess
 import sys
@@ -456,6 +457,6 @@ def test_started_as_a_module_it_is_the_run_that_a_sweep_knows(tmp_path):
 
 def test_a_closed_pipe_is_no_traceback():
     code = "from lab.run.errors import guard\nguard(lambda: [print('x' * 999, flush=True) for _ in range(9999)])()"
-    command = f'{sys.executable} -c "{code}" | head -1 > {os.devnull}'
+    command = f'{shlex.quote(sys.executable)} -c "{code}" | head -1 > {os.devnull}'
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True)
     assert done.stderr == ""

@@ -3,6 +3,7 @@ has an environment of its own; in its place stands a script here."""
 
 import json
 import re
+import shlex
 import sys
 
 import numpy as np
@@ -15,8 +16,7 @@ from papers.ter.train_dreamer import Config, main
 from tests.papers.runs import assert_refused, rows
 
 SHORT = dict(steps=1_000, capacity=500, learning_starts=100, log_every=400)
-FAKE = """#!{python}
-import json, sys
+FAKE = """import json, sys
 assert sys.argv[1:3] == ["-m", "papers.ter.agents.dreamer"]
 settings = json.loads(sys.argv[3])
 open("log", "w").close()
@@ -32,8 +32,9 @@ def learner(tmp_path, monkeypatch):
     """Put a script that prints these lines in the place of the interpreter that has sheeprl."""
 
     def put(*lines: str, code: int = 0) -> None:
-        path = tmp_path / "python"
-        path.write_text(FAKE.format(python=sys.executable, lines=lines, code=code))
+        fake, path = tmp_path / "fake.py", tmp_path / "python"
+        fake.write_text(FAKE.format(lines=lines, code=code))
+        path.write_text(f"#!/bin/sh\nexec {shlex.quote(sys.executable)} {fake} \"$@\"\n")
         path.chmod(0o755)
         monkeypatch.setattr(train_dreamer, "PYTHON", path)
 
