@@ -33,9 +33,9 @@ test:             ##   7 | run the tests on up to 8 cores
 lint:             ##   1 | run ruff and mypy
 package:          ##   3 | build the package, install it into an empty environment, test it there
 mutants:          ##  11 | do the tests catch seeded faults? One fault at a time, in copies of the code
-torture:          ##  15 | kill N=100 runs at random moments, resume, compare results: SEED=
-smoke:            ##   5 | train every figure from scratch for a few steps: is everything wired?
-reproduce:        ##  22 | train and draw the headline figures, judge their claims: runs/report.html
+torture:          ##   5 | kill N=100 runs at random moments, resume, compare results: SEED=
+smoke:            ##   6 | train every figure from scratch for a few steps: is everything wired?
+reproduce:        ##  20 | train and draw the headline figures, judge their claims: runs/report.html
 evidence:         ## 120 | train and collect the runs that undecided claims lack: HOURS=2 PAPER= DRY=1
 all:              ## 3820 | train and draw every figure and table of every paper
 figures:          ##   1 | redraw every figure from the committed results, without training
