@@ -61,7 +61,6 @@ def test_a_command_of_a_readme_is_understood(command, monkeypatch):
 QUICK = (
     "arena list",
     "arena.replay.train --env NChain-20 --idea ter --seed 0",
-    "papers.ter.evidence.measures.sweeps --env SimpleCrossing-Easy --predecessors 1",
     "papers.ter.train --env SimpleCrossing-Easy --method ter --steps 20000",
 )
 """Those that take less than ten seconds and write nothing beside `runs/`."""

@@ -190,23 +190,29 @@ def the_law() -> Iterator[float]:
     yield from ((unbounded > 0.02).sum(), len(unbounded))
 
 
-def predecessors() -> Iterator[float]:
-    runs, task = read("ter", "own-predecessors"), "SimpleCrossing-Easy"
-    yield from (Ter().predecessors, 1, 20_000, len(runs.seeds("ter", task)))
-    for method, count in (("ter", 3), ("ter (1 predecessor)", 1)):
-        sweep, ends = (runs.last(metric, method, task).mean() for metric in ("transitions_per_sweep", "terminal_share"))
-        yield from (sweep, count, 100 * ends)
-    yield 100 * runs.last("terminal_stored", "ter", task).mean()
+def the_share() -> Iterator[float]:
+    runs, task, released = read("ter", "fig5"), "SimpleCrossing-Easy", " (1 predecessor)"
+
+    def over_training(eta: float, form: str = "", env: str = task, of: Runs = runs) -> float:
+        return of.curve("normalized_return", f"eta={eta:g}{form}", env)[1].mean()
+
+    yield from (runs.steps(task), len(runs.seeds("eta=0", task)), 1, over_training(0, released))
+    for eta in (0.1, 0.5, 0.7):
+        yield from (over_training(eta, released), eta)
+    yield read("ter", "fig3a").curve("normalized_return", "per", task)[1].mean()
+    yield from spread(*(runs.area("normalized_return", f"eta={eta}{released}", task) for eta in (0, 0.5)), paired=True)
+    assert round(over_training(0, env="5x5-1"), 2) == round(over_training(0.1, env="5x5-1"), 2)
+    yield from (over_training(0, env="5x5-1"), 0.1, over_training(0.7, env="5x5-1"), 0.7)
+    yield from (Ter().predecessors, 1)
     learning = read("ter", "own-replayed")
-    for method, count in (("ter", [3]), ("uer", []), ("ter (1 predecessor)", [])):
+    for method, count in (("ter", [3]), ("uer", []), ("ter (1 predecessor)", [1, 3])):
         yield learning.area("distance", method, task).mean()
         yield from count
-    yield 1
 
 
 FINDINGS = [
     bootstrap_or_end, fewer_virtual_goals, the_bend, in_stable_baselines3, of_the_arena, plain_replay, noise,
-    the_threshold, the_law, predecessors,
+    the_threshold, the_law, the_share,
 ]  # fmt: skip
 
 
