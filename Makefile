@@ -69,8 +69,8 @@ bias-reduced-her-own-goals:  ##  20 | Appendix A with a learner: goals from a mi
 bias-reduced-her-own-grid:   ##  10 | not in the paper: IBS with the other reading of sigma, on a finer grid
 bias-reduced-her-own-penalty:##  30 | not in the paper: the filter with a penalty on actions
 bias-reduced-her-own-her:    ##  25 | not in the paper: three settings in which the filter could matter more, or less
-bias-reduced-her-own-fetch-her: ##  80 | not in the paper: HER and no hindsight on FetchPush, in HER's own protocol
-bias-reduced-her-own-fetch:  ## 160 | not in the paper: the filter on FetchPush, in HER's own protocol
+bias-reduced-her-own-fetch-her: ##  65 | not in the paper: HER and no hindsight on FetchPush, in HER's own protocol
+bias-reduced-her-own-fetch:  ## 130 | not in the paper: the filter on FetchPush, in HER's own protocol
 bias-reduced-her-own-fetch-misleading: ##   0 | not in the paper: a misleading goal of FetchPush, drawn
 
 ners:            ## 680 | Neural experience replay sampler: every figure and table below

@@ -33,6 +33,8 @@ GUIDE = (ROOT / "GUIDE.md").read_text()
 AGENTS = {(paper, *key): agent for paper in House().papers() for key, agent in agents.trained(paper).items()}
 NAMES = ["-".join(key) for key in AGENTS]
 GAINS = {
+    ("bias_reduced_her", "FetchPush", "filtered-her"): (20, 20.0),
+    ("bias_reduced_her", "FetchPush", "her"): (20, 5.0),
     ("bias_reduced_her", "Hand", "filtered-her"): (60, 3.0),
     ("bias_reduced_her", "Hand", "her"): (60, 3.0),
     ("ners", "SparsePendulum", "sac-ners"): (3, 100.0),
@@ -52,7 +54,7 @@ GAINS = {
     ("ter", "5x5-1", "uer"): (40, 5.0),
 }
 """(paper, env, method) -> episodes to be played, and by how much their mean return exceeds that of random actions."""
-FIRST_SEEDS = {"5x5-1": 10, "Hand": 5, "AntMazeSmall": 10, "SparsePendulum": 10}
+FIRST_SEEDS = {"5x5-1": 10, "FetchPush": 5, "Hand": 5, "AntMazeSmall": 10, "SparsePendulum": 10}
 """Of an environment's runs, where it is not 0; an agent of another one is called after its seed."""
 
 

@@ -179,7 +179,7 @@ FIGURES: dict[str, Figure] = {
     "fig3b": learning_curves("fig3b", "3b", "TER and four baselines on Sokoban"),
     "fig4": Data.figure("fig4", "baselines that learn more often, and their over-estimation", fig4),
     "fig5": learning_curves(
-        "fig5", "5", "share η of prioritised transitions in TER's batches",
+        "fig5", "5", "share of prioritised transitions in TER's batches",
         note="; other figures have η=0.5 on MiniGrid, 0.1 on Sokoban",
     ),
     "fig6": learning_curves("fig6", "6", "TER without all but its graph, and EBU", note=BENDS),
