@@ -197,8 +197,8 @@ def the_law() -> Iterator[float]:
 def the_share() -> Iterator[float]:
     runs, task, released = read("ter", "fig5"), "SimpleCrossing-Easy", " (1 predecessor)"
 
-    def over_training(eta: float, form: str = "", env: str = task, of: Runs = runs) -> float:
-        return of.curve("normalized_return", f"eta={eta:g}{form}", env)[1].mean()
+    def over_training(eta: float, form: str = "", env: str = task) -> float:
+        return runs.curve("normalized_return", f"eta={eta:g}{form}", env)[1].mean()
 
     yield from (runs.steps(task), len(runs.seeds("eta=0", task)), 1, over_training(0, released))
     for eta in (0.1, 0.5, 0.7):

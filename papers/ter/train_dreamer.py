@@ -91,7 +91,7 @@ def episodes(config: Config, logs: Path) -> Iterator[tuple[int, float, bool]]:
     }  # fmt: skip
     last = ""
     logs.mkdir(exist_ok=True)
-    with subprocess.Popen(  # there, so that sheeprl is told no path: its command line takes few characters as they are
+    with subprocess.Popen(  # in `logs`: a path on sheeprl's command line could hold characters that it reads as its own
         command, cwd=logs, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as learner:
         try:
