@@ -7,6 +7,7 @@ Neither pyplot nor a display is used, and the same data give the same file, byte
 import importlib
 import io
 import math
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -192,10 +193,29 @@ def legend(canvas: Canvas) -> None:
         canvas.subfigs[0].legend(list(handles.values()), list(handles), loc="outside lower center", ncols=columns)
 
 
+def break_titles(canvas: Canvas) -> bool:
+    """Break drawn panel titles that leave the picture or meet a neighbour's: before the last bracket, and where a line
+    would be wider than the panel. Whether one was broken."""
+    panels = [ax for ax in canvas.axes if ax.get_title()]
+    boxes = [ax.title.get_window_extent() for ax in panels]
+    broken = False
+    for ax, box in zip(panels, boxes):
+        inside = 0 <= box.x0 and box.x1 <= canvas.bbox.width
+        if not inside or any(box.overlaps(other) for other in boxes if other is not box):
+            title = ax.get_title()
+            letters = max(int(len(title) * ax.bbox.width / box.width), 1)
+            parts = re.split(r" (?=\([^(]*$)", title)
+            ax.title.set_text("\n".join(textwrap.fill(part, letters, break_long_words=False) for part in parts))
+            broken = True
+    return broken
+
+
 def save(canvas: Canvas, path: Path) -> None:
     """Write a PNG atomically, without time or version in it."""
     picture = io.BytesIO()
     canvas.draw_without_rendering()
+    if break_titles(canvas):
+        canvas.draw_without_rendering()
     canvas.set_layout_engine("none")  # its solver's last digits differ from draw to draw, and pixels with them
     for ax in canvas.axes:
         if ax.get_axes_locator() is None:  # an inset follows its parent

@@ -1,4 +1,5 @@
 import sys
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -76,6 +77,21 @@ def test_the_title_is_one_line_and_the_caption_lies_below_everything():
     assert 0 <= text.x0 and text.x1 <= canvas.bbox.width and text.y0 >= -1
     assert text.y1 <= legend.get_window_extent(renderer).y0 + 1
     assert legend.get_window_extent(renderer).y1 <= axes[0, 0].get_tightbbox(renderer).y0 + 1
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_panel_titles_stay_inside_and_apart(tmp_path, columns):
+    long, short = "SimpleCrossing-Easy (10 % random actions, bend 1)", "Chain"
+    canvas, axes = plotting.new_figure(1, columns, "Fig. 2")
+    for ax in axes.flat:
+        ax.set_title(long)
+    axes[0, 0].set_title(short if columns == 3 else long)
+    plotting.save(canvas, tmp_path / "a.png")
+    canvas.draw_without_rendering()  # measures in the canvas's own resolution
+    boxes = [ax.title.get_window_extent() for ax in axes.flat]
+    assert all(0 <= box.x0 and box.x1 <= canvas.bbox.width for box in boxes)
+    assert all(a.x1 <= b.x0 for a, b in pairwise(boxes))
+    assert {ax.get_title().replace("\n", " ") for ax in axes.flat} <= {long, short}
 
 
 def entries(methods, envs, seeds):
