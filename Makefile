@@ -71,6 +71,7 @@ bias-reduced-her-own-penalty:##  30 | not in the paper: the filter with a penalt
 bias-reduced-her-own-her:    ##  25 | not in the paper: three settings in which the filter could matter more, or less
 bias-reduced-her-own-fetch-her: ##  65 | not in the paper: HER and no hindsight on FetchPush, in HER's own protocol
 bias-reduced-her-own-fetch:  ## 130 | not in the paper: the filter on FetchPush, in HER's own protocol
+bias-reduced-her-own-fetch-fresh: ## 130 | not in the paper: HER and the filter on FetchPush, ten fresh seeds
 bias-reduced-her-own-fetch-misleading: ##   0 | not in the paper: a misleading goal of FetchPush, drawn
 
 ners:            ## 680 | Neural experience replay sampler: every figure and table below

@@ -38,6 +38,7 @@ FETCH: dict[str, Any] = dict(
     budget=Scales(smoke=dict(epochs=2, cycles=1, episodes=2, updates=3, batch_size=32, capacity=5_000, eval_episodes=2))
 )
 FETCH_SEEDS = Scales(range(5, 6), range(5, 10), range(5, 10))
+FRESH_SEEDS = Scales(range(10, 11), range(10, 20), range(10, 20))
 AT_FULL = Scales(range(5, 6), range(5, 5), range(5, 8))
 """Of what is run on Fetch at full alone."""
 
@@ -117,4 +118,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         **FETCH,
     ).by("seed")
     + grid(train_fetch, {"FetchPickAndPlace": Scales(full=dict(epochs=50))}, HER, AT_FULL, **FETCH).by("seed"),
+    # what the five seeds left open, asked again
+    "fetch-fresh": grid(train_fetch, "FetchPush", HER, FRESH_SEEDS, **FETCH).by("seed"),
 }  # fmt: skip

@@ -21,6 +21,7 @@ from papers.bias_reduced_her.evidence.labels import (
     BOTH,
     CONTROLS,
     FETCH,
+    FETCH_FRESH,
     FETCH_HER,
     NAMES,
     TABLE_2,
@@ -195,6 +196,10 @@ FIGURES: dict[str, Figure] = {
         rows_of_curves(
             "own experiment: the filter on public tasks", FETCHED, "success of what is not solved at the start"
         ),
+    ),
+    "own-fetch-fresh": Data.figure(
+        FETCH_FRESH, "not in the paper: HER and the filter on FetchPush, ten fresh seeds",
+        rows_of_curves("own experiment: ten fresh seeds", FETCHED, "success of what is not solved at the start"),
     ),
     "own-fetch-misleading": Figure(
         (), _lazily("fetch:misleading_goal"), "not in the paper: a misleading goal of FetchPush, drawn"

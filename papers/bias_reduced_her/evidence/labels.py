@@ -24,6 +24,8 @@ FETCH_HER = "fetch-her"
 """Fetch, with HER's own protocol: no hindsight and HER, which are run first."""
 FETCH = f"{FETCH_HER}+fetch-filter"
 """These and the filter."""
+FETCH_FRESH = "fetch-fresh"
+"""HER and the filter on fresh seeds, judged alone."""
 SUCCESS = {"": "terminal", " (bootstrapped)": "bootstrapped"}
 """Readings of a virtual success: what follows a method's name -> what becomes of the success."""
 READINGS = {  # of giving up in bit flipping
