@@ -106,6 +106,10 @@ def look(canvas: Canvas) -> None:
         assert box.x0 >= -1 and box.y0 >= -1 and box.x1 <= canvas.bbox.x1 + 1 and box.y1 <= canvas.bbox.y1 + 1, (
             "cut off"
         )
+    headings = [ax.title.get_window_extent(renderer) for ax in canvas.axes if ax.get_title()]
+    for i, box in enumerate(headings):
+        assert box.x0 >= -1 and box.x1 <= canvas.bbox.x1 + 1, "a panel's title is cut off"
+        assert all(overlap(box, other) < 2 for other in headings[i + 1 :]), "panels' titles overlap"
     panels = [ax.get_tightbbox(renderer) for ax in canvas.axes if ax.get_visible() and ax.axison]
     for i, box in enumerate(boxes):
         for other in boxes[i + 1 :] + [panel for panel in panels if panel is not None]:

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from lab.judge.results import stack
+
 NAMES = {
     "her": "HER",
     "her-ibs": "HER-IBS",
@@ -55,4 +57,4 @@ def with_bias(frame: pd.DataFrame) -> pd.DataFrame:
     keys = ["experiment", "scale", "method", "env", "seed", "step"]
     table = frame[frame["metric"].isin(["q_estimate", "return"])].pivot(index=keys, columns="metric", values="value")
     bias = (table["q_estimate"] - table["return"]).rename("value").reset_index()
-    return pd.concat([frame, bias.assign(metric="bias", hours=np.nan)], ignore_index=True)
+    return stack([frame, bias.assign(metric="bias", hours=np.nan)])

@@ -37,7 +37,8 @@ def test_with_bias_adds_rows_and_changes_none():
     rows = [(*key, name, value, 0.1) for name in values for key, value in zip(keys, values[name])]
     frame = pd.DataFrame(rows, columns=COLUMNS)
     more = with_bias(frame)
-    pd.testing.assert_frame_equal(more[more["metric"] != "bias"].reset_index(drop=True), frame)
+    same = more[more["metric"] != "bias"].astype(frame.dtypes).reset_index(drop=True)
+    pd.testing.assert_frame_equal(same, frame)
     bias = more[more["metric"] == "bias"].sort_values(["seed", "step"])
     assert bias["value"].tolist() == [40, 0, -5, 1] and bias["step"].tolist() == [10, 20, 10, 20]
 
