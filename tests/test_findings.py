@@ -212,6 +212,11 @@ def the_share() -> Iterator[float]:
     for method, count in (("ter", [3]), ("uer", []), ("ter (1 predecessor)", [1, 3])):
         yield learning.area("distance", method, task).mean()
         yield from count
+    endless, no_end = read("ter", "fig-h10"), f"{task} (no terminal)"
+    yield 1
+    yield from spread(
+        *(endless.area("normalized_return", name, no_end) for name in ("ter (1 predecessor)", "per")), paired=True
+    )
 
 
 FINDINGS = [
