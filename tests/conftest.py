@@ -69,6 +69,12 @@ def end_when_it_hangs(over, stderr, left=300.0, every=10.0):
     faulthandler.cancel_dump_traceback_later()
 
 
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_auto_num_workers(config):
+    """One more than there are cores: a fifth of the time passes in waiting, for Ray, or until it is time to kill."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 def pytest_collection_modifyitems(items):
     """Begin with the one test of minutes: at the end, other workers would wait for it."""
     items.sort(key=lambda item: "test_disturbed_sweeps" not in item.nodeid)
