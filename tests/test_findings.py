@@ -198,15 +198,14 @@ def the_share() -> Iterator[float]:
     runs, task, released = read("ter", "fig5"), "SimpleCrossing-Easy", " (1 predecessor)"
 
     def over_training(eta: float, form: str = "", env: str = task) -> float:
-        return runs.curve("normalized_return", f"eta={eta:g}{form}", env)[1].mean()
+        return runs.area("normalized_return", f"eta={eta:g}{form}", env).mean()
 
     yield from (runs.steps(task), len(runs.seeds("eta=0", task)), 1, over_training(0, released))
     for eta in (0.1, 0.5, 0.7):
         yield from (over_training(eta, released), eta)
-    yield read("ter", "fig3a").curve("normalized_return", "per", task)[1].mean()
+    yield read("ter", "fig3a").area("normalized_return", "per", task).mean()
     yield from spread(*(runs.area("normalized_return", f"eta={eta}{released}", task) for eta in (0, 0.5)), paired=True)
-    assert round(over_training(0, env="5x5-1"), 2) == round(over_training(0.1, env="5x5-1"), 2)
-    yield from (over_training(0, env="5x5-1"), 0.1, over_training(0.7, env="5x5-1"), 0.7)
+    yield from (over_training(0, env="5x5-1"), over_training(0.7, env="5x5-1"), 0.7)
     yield from (Ter().predecessors, 1)
     learning = read("ter", "own-replayed")
     for method, count in (("ter", [3]), ("uer", []), ("ter (1 predecessor)", [1, 3])):
