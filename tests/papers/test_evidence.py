@@ -6,6 +6,7 @@ What is particular to a paper's experiments, figures and claims is tested in its
 import dataclasses
 import importlib
 import pickle
+import re
 from collections import Counter
 from collections.abc import Mapping
 
@@ -173,6 +174,16 @@ def test_claims_say_what_they_are(paper):
         assert claim.text and claim.paper_value and not claim.text.endswith("."), claim.id
         if claim.id.startswith("own-"):
             assert claim.kind == "own", claim.id
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=list(PAPERS))
+def test_lengths_that_claims_name_are_those_of_their_runs(paper):
+    """What a variant sets may be overridden by its task, so that runs were shorter than what is registered."""
+    prices = Prices(paper)
+    for claim in paper.claims:
+        runs = [entry for name in prices.experiments(claim) for entry in prices.plans[name, claim.scale]]
+        for number in re.findall(r"(?:after|for|and) ([\d,]+,000) (?:steps|actions)", claim.text):
+            assert {entry.config.steps for entry in runs} == {int(number.replace(",", ""))}, claim.id
 
 
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=list(PAPERS))

@@ -53,7 +53,8 @@ LENGTHS = {
 _LONG = Scales({}, *2 * [dict(steps=100_000, widths="paper")])
 TIME = {"random": _LONG, "ners environment": _LONG | dict(time="environment")}
 """About 500 updates of the scorer, where own-law's 20,000 steps make about 100; the paper's widths, as in own-why."""
-LONGER = dict.fromkeys(("random", "ners"), Scales(quick=dict(steps=300_000, widths="paper")))
+WIDE = dict.fromkeys(("random", "ners"), Scales(quick=dict(widths="paper")))
+LONGER = {HOPPER: Scales(quick=dict(steps=300_000))}
 """Of own-hopper: three times as long as table1 at quick; at full these are runs of table1."""
 RAINBOW = Scales(
     dict(steps=120, random_steps=50, batch_size=16, eval_every=24, eval_episodes=1, target_every=50, **SMALL),
@@ -91,11 +92,13 @@ def config(script: ModuleType, **settings: Any) -> Any:
     return script.Config(**settings, sampling=Settings(**sampling))
 
 
-def planned(name: str, variants: Any, script: ModuleType = train, budget: Scales = BUDGET) -> Experiment:
-    """Variants with the experiment's tasks and seeds."""
+def planned(
+    name: str, variants: Any, script: ModuleType = train, budget: Scales = BUDGET, lengths: Any = LENGTHS
+) -> Experiment:
+    """Variants with the experiment's tasks and seeds. lengths: task -> settings, which override those of variants."""
     tasks, seeds = PLANS[name].tasks, PLANS[name].seeds
-    lengths = each(tasks, lambda envs: {env: LENGTHS.get(env, {}) for env in envs})
-    return grid(script, lengths, variants, seeds, budget, config=partial(config, script))
+    of_tasks = each(tasks, lambda envs: {env: lengths.get(env, {}) for env in envs})
+    return grid(script, of_tasks, variants, seeds, budget, config=partial(config, script))
 
 
 def arms(agent: str, changes: Mapping[str, Any] = PLAIN) -> dict[str, Any]:
@@ -152,7 +155,9 @@ EXPERIMENTS: dict[str, Experiment] = {
     # not in the paper: RANDOM beside the one reading whose law leaves uniform in own-why, for long enough that it can
     **in_files("own-time", planned("own-time", arms("td3", TIME)).by("seed")),
     # not in the paper: are NERS and RANDOM alike where both have learned on MuJoCo?
-    **in_files("own-hopper", planned("own-hopper", arms("sac", LONGER) | arms("td3", LONGER)).by("seed")),
+    **in_files(
+        "own-hopper", planned("own-hopper", arms("sac", WIDE) | arms("td3", WIDE), lengths=LONGER).by("seed")
+    ),
     # variants of NERS, with the samplers that they are compared with
     **in_files("fig4", planned("fig4", arms("sac") | arms("sac", VARIANTS)).only(_of_one_task)),
     # not in the paper
