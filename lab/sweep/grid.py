@@ -102,9 +102,9 @@ def grid(
     """Every variant of a script on every task with every seed.
 
     tasks, variants: a label in the results, several, or label -> settings. The settings `env` and `method` default to
-    the first words of the labels. seeds: a list, or how many from 0. budget: settings of all runs; a variant's override
-    them, a task's override both. Each of the four, and any setting, may be a table of Scales. config: turns settings
-    into a config; default: the script's Config. shared: see Entry.
+    the first words of the labels. seeds: a list, or how many from 0. budget: settings of all runs; a task's override
+    them, and a variant's override both, so that a run is what its label says. Each of the four, and any setting, may be
+    a table of Scales. config: turns settings into a config; default: the script's Config. shared: see Entry.
     """
     parts = tasks, variants, seeds, budget or {}
     has_tables = any(at(part, "no scale") is ... for part in parts)
@@ -117,7 +117,7 @@ def grid(
         return [
             Entry(
                 label, env, seed, f"{script.__name__}:main",
-                (config or script.Config)(**usual | change | of_env | {"seed": seed}), shared,
+                (config or script.Config)(**usual | of_env | change | {"seed": seed}), shared,
             )
             for env, of_env in _settings("env", of_tasks, script).items()
             for label, change in _settings("method", of_variants, script).items()

@@ -14,7 +14,7 @@ from lab.sweep.entry import Entry
 from lab.sweep.grid import Experiment, Scales, each, grid
 from papers.ners import train, train_pendulum_draws, train_rainbow, train_scorer
 from papers.ners.agents.td3 import LR as TD3_LR
-from papers.ners.evidence.plan import FIRST_SEED, HOPPER, LANDER, PLANS, SEEDS_PER_FILE, files
+from papers.ners.evidence.plan import FIRST_SEED, HOPPER, LANDER, PENDULUM, PLANS, SEEDS_PER_FILE, files
 from papers.ners.samplers.samplers import Settings
 
 
@@ -39,22 +39,20 @@ SMALL = dict(widths="code", train_size=16, ero_batch=16)
 BUDGET = Scales(
     dict(steps=240, random_steps=60, eval_every=24, batch_size=16, score_starts=2, **SMALL), dict(widths="code"), {}
 )
-AGENTS = {
-    "sac": Scales(quick=dict(steps=25_000)) | dict(agent="sac"),
-    "td3": Scales(quick=dict(steps=20_000)) | dict(agent="td3", lr=TD3_LR),
-}
-"""Lengths at which RANDOM solves the sparse pendulum, chosen on RANDOM alone. TD3's rate is said, so that own-td3-lr
-shares these runs where it is as long."""
+AGENTS = {"sac": Scales() | dict(agent="sac"), "td3": Scales() | dict(agent="td3", lr=TD3_LR)}
+"""TD3's rate is said, so that own-td3-lr shares these runs where it is as long."""
 LENGTHS = {
-    HOPPER: Scales(quick=dict(steps=100_000)),
-    "Pendulum-v1": Scales({}, *2 * [dict(steps=10_000, random_steps=1_000)]),
-}
-"""A fifth of the paper's; and Table 3's 10,000 steps, at quick, too."""
+    agent: {
+        PENDULUM: Scales(quick=dict(steps=steps)), HOPPER: Scales(quick=dict(steps=100_000)),
+        "Pendulum-v1": Scales({}, *2 * [dict(steps=10_000, random_steps=1_000)]),
+    } for agent, steps in (("sac", 25_000), ("td3", 20_000))
+}  # fmt: skip
+"""On the sparse pendulum at quick, where RANDOM solves it, chosen on RANDOM alone; on Hopper, a fifth of the paper's;
+and Table 3's 10,000 steps, at quick, too. A variant's own length comes before these."""
 _LONG = Scales({}, *2 * [dict(steps=100_000, widths="paper")])
 TIME = {"random": _LONG, "ners environment": _LONG | dict(time="environment")}
 """About 500 updates of the scorer, where own-law's 20,000 steps make about 100; the paper's widths, as in own-why."""
-WIDE = dict.fromkeys(("random", "ners"), Scales(quick=dict(widths="paper")))
-LONGER = {HOPPER: Scales(quick=dict(steps=300_000))}
+LONGER = dict.fromkeys(("random", "ners"), Scales(quick=dict(steps=300_000, widths="paper")))
 """Of own-hopper: three times as long as table1 at quick; at full these are runs of table1."""
 RAINBOW = Scales(
     dict(steps=120, random_steps=50, batch_size=16, eval_every=24, eval_episodes=1, target_every=50, **SMALL),
@@ -93,20 +91,26 @@ def config(script: ModuleType, **settings: Any) -> Any:
 
 
 def planned(
-    name: str, variants: Any, script: ModuleType = train, budget: Scales = BUDGET, lengths: Any = LENGTHS
+    name: str, variants: Any, script: ModuleType = train, budget: Scales = BUDGET, lengths: Mapping[str, Scales] = {}
 ) -> Experiment:
-    """Variants with the experiment's tasks and seeds. lengths: task -> settings, which override those of variants."""
+    """Variants with the experiment's tasks and seeds. lengths: task -> settings."""
     tasks, seeds = PLANS[name].tasks, PLANS[name].seeds
     of_tasks = each(tasks, lambda envs: {env: lengths.get(env, {}) for env in envs})
     return grid(script, of_tasks, variants, seeds, budget, config=partial(config, script))
 
 
-def arms(agent: str, changes: Mapping[str, Any] = PLAIN) -> dict[str, Any]:
-    """Variants: an agent with samplers, whose names the labels begin with: label -> what is changed."""
-    return {
+def arms(name: str, agent: str, changes: Mapping[str, Any] = PLAIN) -> Experiment:
+    """An experiment's runs of an agent with samplers, whose names the labels begin with: label -> what is changed."""
+    variants = {
         f"{agent} {label}": AGENTS[agent] | dict(method=label.split()[0].strip("*")) | changed
         for label, changed in changes.items()
     }
+    return planned(name, variants, lengths=LENGTHS[agent])
+
+
+def both(name: str, changes: Mapping[str, Any] = PLAIN) -> Experiment:
+    """SAC's and TD3's runs, seed by seed, so that partial results can be compared."""
+    return (arms(name, "sac", changes) + arms(name, "td3", changes)).by("seed")
 
 
 def in_files(name: str, experiment: Experiment) -> dict[str, Experiment]:
@@ -145,30 +149,26 @@ EXPERIMENTS: dict[str, Experiment] = {
         PLANS["fig1"].seeds, Scales(smoke=dict(steps=300)),
     ),
     # what was replayed, on the pendulum with its own rewards; time-outs bootstrapped, and terminal
-    "table3": planned(
-        "table3", arms("sac") | arms("sac", {f"{method} terminal": dict(timeout_terminal=True) for method in FOUR})
-    ),
-    # classical and Box2D tasks; seed by seed, so that partial results can be compared
-    **in_files("fig3", planned("fig3", arms("sac") | arms("td3")).by("seed")),
+    "table3": arms("table3", "sac", PLAIN | {f"{method} terminal": dict(timeout_terminal=True) for method in FOUR}),
+    # classical and Box2D tasks
+    **in_files("fig3", both("fig3")),
     # not in the paper: NERS by every faithful reading
-    "own-law": planned("own-law", arms("td3", READINGS)),
+    "own-law": arms("own-law", "td3", READINGS),
     # not in the paper: RANDOM beside the one reading whose law leaves uniform in own-why, for long enough that it can
-    **in_files("own-time", planned("own-time", arms("td3", TIME)).by("seed")),
+    **in_files("own-time", arms("own-time", "td3", TIME).by("seed")),
     # not in the paper: are NERS and RANDOM alike where both have learned on MuJoCo?
-    **in_files(
-        "own-hopper", planned("own-hopper", arms("sac", WIDE) | arms("td3", WIDE), lengths=LONGER).by("seed")
-    ),
+    **in_files("own-hopper", both("own-hopper", LONGER)),
     # variants of NERS, with the samplers that they are compared with
-    **in_files("fig4", planned("fig4", arms("sac") | arms("sac", VARIANTS)).only(_of_one_task)),
+    **in_files("fig4", arms("fig4", "sac", PLAIN | VARIANTS).only(_of_one_task)),
     # not in the paper
-    "own-td3-lr": planned(
-        "own-td3-lr", arms("td3", {f"lr {lr:g}": dict(method="random", lr=lr) for lr in TD3_RATES})
+    "own-td3-lr": arms(
+        "own-td3-lr", "td3", {f"lr {lr:g}": dict(method="random", lr=lr) for lr in TD3_RATES}
     ).only(_of_its_rates),
     # and Fig. C.2: a first seed of every game before a second of any
     "table2": planned(
         "table2", {f"rainbow {method}": dict(method=method) for method in FOUR}, train_rainbow, RAINBOW
     ).by("seed"),
-    # and Fig. C.1: MuJoCo, seed by seed
-    "table1": planned("table1", arms("sac") | arms("td3")).by("seed"),
+    # and Fig. C.1: MuJoCo
+    "table1": both("table1"),
 }  # fmt: skip
 """In the order in which they are run."""

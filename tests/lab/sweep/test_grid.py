@@ -23,16 +23,18 @@ def test_tasks_then_variants_then_seeds_or_grouped_otherwise():
     assert runs(both.only(lambda entry: entry.env == "Curve")) == [run for run in runs(both) if run[1] == "Curve"]
 
 
-def test_a_variant_goes_before_the_budget_and_a_task_before_both():
+def test_a_task_goes_before_the_budget_and_a_variant_before_both():
+    """A run is what its label says, also where its task needs more than others."""
     variants = {"plain (long)": dict(steps=2_000), "mine": dict(method="dies", pause=Scales(2.0, 3.0, 4.0))}
-    tasks = {"Line (noisy)": {}, "hers": Scales(quick=dict(steps=7)) | dict(env="Curve")}
+    tasks = {"Line (noisy)": {}, "hers": Scales(quick=dict(steps=7, pause=9.0)) | dict(env="Curve")}
     found = grid(toy_train, tasks, variants, 1, BUDGET)
     config = toy_train.Config
     assert [entry.config for entry in found("full")] == [
         config("Line", "plain", 0, 2_000), config("Line", "dies", 0, 1_000, pause=4.0),
         config("Curve", "plain", 0, 2_000), config("Curve", "dies", 0, 1_000, pause=4.0),
     ]  # fmt: skip
-    assert [entry.config.steps for entry in found("quick")] == [2_000, 60, 7, 7]
+    assert [entry.config.steps for entry in found("quick")] == [2_000, 60, 2_000, 7]
+    assert [entry.config.pause for entry in found("quick")][2:] == [9.0, 3.0]
     assert [entry.config.pause for entry in found("smoke")] == [1.0, 2.0, 1.0, 2.0]
     assert {(entry.target, entry.shared) for entry in found("smoke")} == {("tests.lab.toy_train:main", True)}
     assert not any(entry.shared for entry in grid(toy_train, "Line", "plain", 3, shared=False)("quick"))
