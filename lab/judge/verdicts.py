@@ -350,8 +350,9 @@ def join(joined: str, parts: Mapping[str, Verdict], decisive: Iterable[str] = ()
     if len(parts) == 1:
         [(name, part)] = parts.items()
         return dataclasses.replace(part, note="; ".join(filter(None, [name, part.note])))
-    good, bad = list(found.values()).count("reproduced"), list(found.values()).count("not reproduced")
-    effect = f"holds in {good} of {len(ran)}" + (f", fails in {bad}" if bad else "")
+    good, some, bad = (list(found.values()).count(status) for status in ("reproduced", "partly", "not reproduced"))
+    effect = f"holds in {good} of {len(ran)}"
+    effect += (f", partly in {some}" if some else "") + (f", fails in {bad}" if bad else "")
     effect += f"; {len(ran)} of {len(parts)} parts run" if len(ran) < len(parts) else ""
     return Verdict(
         status,

@@ -236,6 +236,7 @@ def test_a_joined_verdict_says_how_many_parts_were_run():
     assert joined.effect == "holds in 1 of 2, fails in 1; 2 of 3 parts run"
     assert (joined.seeds, joined.steps, joined.run) == (3, 1, 2)
     assert "part 1: not reproduced" in joined.note and "part 2: not run" in joined.note
+    assert all_of(parts(P, N, P)).effect == "holds in 0 of 3, partly in 2, fails in 1"
 
 
 def test_a_claim_of_one_part_is_that_part():
