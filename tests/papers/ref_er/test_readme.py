@@ -1,7 +1,9 @@
 """Tables of README and NOTEBOOK, each against what it is about."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from papers.ref_er.evidence.claims_runs import late, score
 from papers.ref_er.evidence.experiments import EXPERIMENTS, entries_of
 from papers.ref_er.evidence.figures import FIGURES
 from papers.ref_er.evidence.paper_values import ACTIONS, FIG1, FIG4, NOISE
+from tests.test_findings import NUMBER, returns, shown, spread
 
 ROOM = Path(paper_values.__file__).parents[1]
 README, NOTEBOOK = ((ROOM / name).read_text() for name in ("README.md", "NOTEBOOK.md"))
@@ -131,3 +134,33 @@ def test_deviations_are_numbered_and_referred_to():
 
 def test_the_readme_is_short():
     assert len(README.splitlines()) <= 150
+
+
+def what_came_out() -> Iterator[float]:
+    """The numbers of that section, in the order of its text."""
+    cheetah, walker = "HalfCheetah-v5", "Walker2d-v5"
+
+    def end(experiment: str, *methods: str, env: str = cheetah) -> Iterator[float]:
+        return (returns(experiment)[1](method, env).mean() for method in methods)
+
+    usual = next(end("fig4", "vracer refer"))
+    yield from (1, usual, *end("fig4-others", "ppo"))
+    yield from (2, 2, 1, 3, 2, *end("fig4-rules", "vracer refer-2"))
+    yield from (4, quick(EXPERIMENTS["fig4"]).tolerance, 2)
+    yield from (5, *end("fig3", "naf refer", "naf er"), 6, *end("fig1", "ddpg refer", "ddpg er", env=walker))
+    free, white = (returns("own-annealing")[1](f"ddpg {one}", cheetah) for one in ("refer (A 0)", "er (white noise)"))
+    yield from (7, free.mean(), white.mean(), *spread(free, white))
+    yield from (8, usual, *end("fig7-updates", "vracer refer (F 0.2)", "vracer refer (lr 0.0003)"))
+    acer = [end("fig4-others", f"acer (lr {lr})") for lr in ("0.0001", "1e-05")]
+    yield from (9, 10, *acer[0], *acer[1], 10, 6, quick(EXPERIMENTS["fig6"]).steps)
+
+
+def quick(experiment: Any) -> Any:
+    """The settings of an experiment's first run."""
+    return experiment("quick")[0].config
+
+
+def test_every_number_of_what_came_out_is_that_of_the_committed_runs():
+    text = README.partition("## What came out\n")[2].partition("\n![")[0].partition("\n1. ")[2]
+    found = NUMBER.findall(re.sub(r"\d+e-\d+", "", "1. " + text))
+    assert found == shown(list(what_came_out()), found)

@@ -1,0 +1,48 @@
+"""README.md: every number of what came out is that of the committed runs."""
+
+from collections.abc import Iterator
+
+from lab.judge.scores import Runs
+from lab.rooms import ROOT
+from tests.test_findings import NUMBER, read, shown
+from tests.test_readme import CROSSING, RELEASED, levels, verdict
+
+TER = (RELEASED, "ter")
+ALL = ("uer", "per", "ebu", "discor", *TER)
+
+
+def over(runs: Runs, env: str, *methods: str) -> Iterator[float]:
+    """Mean return over training."""
+    return (runs.area("normalized_return", method, env).mean() for method in methods)
+
+
+def numbers() -> Iterator[float]:
+    fig3a = read("ter", "fig3a")
+    yield from (fig3a.steps(CROSSING), 1, 3, 1, 1)
+    yield from (1, 3, *over(fig3a, CROSSING, *ALL))
+    yield from over(read("ter", "fig5"), CROSSING, "eta=0 (1 predecessor)", "eta=0")
+    yield from (10, *over(read("ter", "fig-g9"), f"{CROSSING} (10 % random)", *ALL))
+    yield from over(read("ter", "fig-h10"), f"{CROSSING} (no terminal)", *ALL)
+    yield from (1, *over(fig3a, f"{CROSSING} (bend 1)", *ALL))
+
+    runs = read("ter", "fig3b", "long")
+    yield from (1, next(levels(runs)))
+    yield from (100 * runs.last("success", one, "6x6-1", 6).mean() for one in ("uer", "discor", "ebu"))
+    yield from (read("ter", "fig3b").steps("5x5-1"), read("ter", "own-levels").groups and 64)
+    memory = read("ter", "own-memory")
+    for name in ("{} (small memory)", "{}"):
+        all_but_ebu = [*over(memory, "5x5-1", *(name.format(one) for one in ("uer", "per", "discor")))]
+        yield from (min(all_but_ebu), max(all_but_ebu))
+    yield from over(memory, "5x5-1", "ter")
+    yield from over(read("ter", "fig-j12"), "5x5-1", "ebu (no timeout)", "ebu")
+    yield 0.7
+    for env in ("5x5-1", CROSSING):
+        yield from over(read("ter", "fig6"), env, "ter (1 root, 1 predecessor, eta=0)", "ebu (beta=0, terminal only)")
+    ebu = verdict("ter", "fig2-twice")
+    yield from (ebu.seeds, float(ebu.effect), *map(float, ebu.interval.strip("[]").split(", ")), 2)
+
+
+def test_every_number_is_that_of_the_committed_runs():
+    text = (ROOT / "papers/ter/README.md").read_text()
+    found = NUMBER.findall(text.partition("## What came out\n")[2].partition("\nAll findings")[0])
+    assert found == shown(list(numbers()), found)
