@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from lab.judge.scores import Runs
 from lab.rooms import ROOT
+from papers.ter.evidence.experiments import EXPERIMENTS
 from tests.test_findings import NUMBER, read, shown
 from tests.test_readme import CROSSING, RELEASED, levels, verdict
 
@@ -28,6 +29,10 @@ def numbers() -> Iterator[float]:
     runs = read("ter", "fig3b", "long")
     yield from (1, next(levels(runs)))
     yield from (100 * runs.last("success", one, "6x6-1", 6).mean() for one in ("uer", "discor", "ebu"))
+    early = [100 * runs.curve("success", one, "6x6-2")[1].mean(axis=0).max() for one in ("uer", "per", "ebu", "discor")]
+    full = {entry.config.steps for entry in EXPERIMENTS["fig3b"]("full") if entry.env == "6x6-2"}
+    yield from (full.pop() / 1_000_000, min(early), max(early))
+    yield 100 * runs.last("success", "ter", "6x6-2", 6).max()
     yield from (read("ter", "fig3b").steps("5x5-1"), read("ter", "own-levels").groups and 64)
     memory = read("ter", "own-memory")
     for name in ("{} (small memory)", "{}"):
