@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from lab.judge.scores import Runs
 from lab.rooms import ROOT
 from papers.ter.evidence.experiments import EXPERIMENTS
-from tests.test_findings import NUMBER, read, shown
-from tests.test_readme import CROSSING, RELEASED, levels, verdict
+from tests.test_findings import NUMBER, read, shown, spread
+from tests.test_readme import CROSSING, RELEASED, SOKOBAN, levels, verdict
 
 TER = (RELEASED, "ter")
-ALL = ("uer", "per", "ebu", "discor", *TER)
+BASELINES = ("uer", "per", "ebu", "discor")
+ALL = (*BASELINES, *TER)
 
 
 def over(runs: Runs, env: str, *methods: str) -> Iterator[float]:
@@ -27,11 +28,15 @@ def numbers() -> Iterator[float]:
     yield from (1, *over(fig3a, f"{CROSSING} (bend 1)", *ALL))
 
     runs = read("ter", "fig3b", "long")
-    yield from (1, next(levels(runs)))
+    yield from (1, next(levels(runs, "6x6-1")))
     yield from (100 * runs.last("success", one, "6x6-1", 6).mean() for one in ("uer", "discor", "ebu"))
-    early = [100 * runs.curve("success", one, "6x6-2")[1].mean(axis=0).max() for one in ("uer", "per", "ebu", "discor")]
+    early = {
+        env: [100 * runs.curve("success", one, env)[1].mean(axis=0).max() for one in BASELINES]
+        for env in ("7x7-1", "6x6-2")
+    }
+    yield from (next(levels(runs, "7x7-1")), max(early["7x7-1"]))
     full = {entry.config.steps for entry in EXPERIMENTS["fig3b"]("full") if entry.env == "6x6-2"}
-    yield from (full.pop() / 1_000_000, min(early), max(early))
+    yield from (full.pop() / 1_000_000, min(early["6x6-2"]), max(early["6x6-2"]))
     yield 100 * runs.last("success", "ter", "6x6-2", 6).max()
     yield from (read("ter", "fig3b").steps("5x5-1"), read("ter", "own-levels").groups and 64)
     memory = read("ter", "own-memory")
@@ -51,3 +56,12 @@ def test_every_number_is_that_of_the_committed_runs():
     text = (ROOT / "papers/ter/README.md").read_text()
     found = NUMBER.findall(text.partition("## What came out\n")[2].partition("\nAll findings")[0])
     assert found == shown(list(numbers()), found)
+
+
+def test_the_notebooks_table_of_sokoban_is_that_of_the_committed_runs():
+    runs, rows = read("ter", "fig3b", "long"), []
+    for env in (*SOKOBAN, "6x6-2"):
+        shares = [f"{100 * runs.last('success', one, env, 6).mean():.1f}" for one in (*BASELINES, "ter")]
+        lead, *ends = spread(*(runs.area("normalized_return", one, env) for one in ("ter", "uer")), paired=True)
+        rows.append(f"| {env} | {' | '.join(shares)} | {lead:+.3f} [{ends[0]:.3f}, {ends[1]:.3f}] |")
+    assert "\n".join(rows) + "\n\n" in (ROOT / "papers/ter/NOTEBOOK.md").read_text()
