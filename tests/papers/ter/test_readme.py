@@ -38,7 +38,7 @@ def numbers() -> Iterator[float]:
     full = {entry.config.steps for entry in EXPERIMENTS["fig3b"]("full") if entry.env == "6x6-2"}
     yield from (full.pop() / 1_000_000, min(early["6x6-2"]), max(early["6x6-2"]))
     yield 100 * runs.last("success", "ter", "6x6-2", 6).max()
-    yield from (read("ter", "fig3b").steps("5x5-1"), read("ter", "own-levels").groups and 64)
+    yield from (read("ter", "fig3b").steps("5x5-1"), EXPERIMENTS["own-levels"]("quick")[0].config.levels)
     memory = read("ter", "own-memory")
     for name in ("{} (small memory)", "{}"):
         all_but_ebu = [*over(memory, "5x5-1", *(name.format(one) for one in ("uer", "per", "discor")))]
