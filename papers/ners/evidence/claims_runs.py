@@ -6,7 +6,7 @@ The score of a run: the mean of its last LAST scores, or of those of its last fi
 speaks of learning curves: the mean height of all of the curve. Early and late: the first and the last fifth of the rows
 of a metric, at least one. Before learning: the scores during the random phase, whose policy is the untrained one.
 
-*The sparse pendulum.* 65 to 85 % of the runs of Fig. 3 end at the task's ceiling, where no sampler can show a gain.
+*The sparse pendulum.* 60 to 85 % of the runs of Fig. 3 end at the task's ceiling, where no sampler can show a gain.
 Comparisons registered since then are judged by the height of the curve, with the end beside it; those of Figs. 3 and 4
 keep the score that they were registered with.
 
