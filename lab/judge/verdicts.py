@@ -191,15 +191,22 @@ def margin_of(*gains: float) -> float:
 
 
 def p_value(estimate: Estimate, rule: Rule) -> float:
-    """Smallest error level at which the rule decides, found by bisection, as intervals are nested; 1 if never."""
-    low, high = 0.0, 1.0  # decided at error `high`?
+    """Smallest error level at which the rule still decides as it does at `LEVEL`, found by bisection, as intervals are
+    nested. Where it does not decide there: at which it decides; 1 if never.
+
+    A wider interval may reach the limit and lie within the margin: "more" at one level, "no more" at a stricter one.
+    """
     if rule(*estimate.interval(0.0)) == "inconclusive":
         return 1.0
     if estimate.error == 0:
         return 0.0
+    found = rule(*estimate.interval())
+    low, high = (1 - LEVEL, 1.0) if found == "inconclusive" else (0.0, 1 - LEVEL)  # decided so at error `high`?
     for _ in range(50):
         middle = (low + high) / 2
-        low, high = (middle, high) if rule(*estimate.interval(1 - middle)) == "inconclusive" else (low, middle)
+        status = rule(*estimate.interval(1 - middle))
+        holds = status != found if found == "inconclusive" else status == found
+        low, high = (low, middle) if holds else (middle, high)
     return high
 
 

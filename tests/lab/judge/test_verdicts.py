@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lab.judge.results import MissingData
 from lab.judge.verdicts import (
@@ -154,6 +156,26 @@ def test_p_values_are_those_of_the_t_test():
     assert p_value(difference(y, x), above()) == pytest.approx(expected, abs=1e-6), "of the refutation"
     assert p_value(Estimate(1.0, 0.0, 1, 3), above()) == 0.0
     assert p_value(Estimate(0.0, 0.0, 1, 3), above()) == 1.0
+
+
+RULES = [above(), above(size=1.0), below(0.5, 1.0), not_worse(1.0), same(1.0), apart(1.0)]
+
+
+@given(st.sampled_from(RULES), st.floats(-4, 4), st.floats(0.01, 4), st.integers(2, 30))
+def test_up_to_its_p_value_a_verdict_stays_what_it_is(rule, value, error, freedom):
+    """So "more" is not certain because a stricter level says "no more", by an interval inside the margin."""
+    estimate = Estimate(value, error, freedom, 5)
+    status, p = rule(*estimate.interval()), p_value(estimate, rule)
+    assert (p <= 0.05 + 1e-9) == (status != Q)
+    if status != Q:
+        assert {rule(*estimate.interval(1 - level)) for level in (p, (p + 0.05) / 2, 0.05)} == {status}
+        assert p < 1e-6 or rule(*estimate.interval(1 - 0.999 * p)) != status
+
+
+def test_a_small_lead_inside_the_margin_is_as_certain_as_the_t_test_has_it():
+    lead = Estimate(0.011, 0.0045, 14, 15)
+    assert decide(lead, above(size=0.05)).status == R
+    assert 0.02 < p_value(lead, above(size=0.05)) == pytest.approx(p_value(lead, above()))
 
 
 # ---- gates and controls ----------------------------------------------------------------------------------------------
