@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from lab.judge.scores import Runs
 from lab.rooms import ROOT
 from papers.ter.evidence.experiments import EXPERIMENTS
-from tests.test_findings import NUMBER, read, shown, spread
-from tests.test_readme import CROSSING, RELEASED, SOKOBAN, levels, verdict
+from tests.test_findings import NUMBER, at_most, read, shown, spread
+from tests.test_readme import CROSSING, RELEASED, SOKOBAN, levels, peaks, verdict
 
 TER = (RELEASED, "ter")
 BASELINES = ("uer", "per", "ebu", "discor")
@@ -30,14 +30,12 @@ def numbers() -> Iterator[float]:
     runs = read("ter", "fig3b", "long")
     yield from (1, next(levels(runs, "6x6-1")))
     yield from (100 * runs.last("success", one, "6x6-1", 6).mean() for one in ("uer", "discor", "ebu"))
-    early = {
-        env: [100 * runs.curve("success", one, env)[1].mean(axis=0).max() for one in BASELINES]
-        for env in ("7x7-1", "6x6-2")
-    }
+    early = {env: peaks(runs, env, *BASELINES) for env in ("7x7-1", "6x6-2")}
     yield from (next(levels(runs, "7x7-1")), max(early["7x7-1"]))
     full = {entry.config.steps for entry in EXPERIMENTS["fig3b"]("full") if entry.env == "6x6-2"}
     yield from (full.pop() / 1_000_000, min(early["6x6-2"]), max(early["6x6-2"]))
     yield 100 * runs.last("success", "ter", "6x6-2", 6).max()
+    yield at_most(max(peaks(runs, "7x7-2", *BASELINES, "ter")), 5)
     yield from (read("ter", "fig3b").steps("5x5-1"), EXPERIMENTS["own-levels"]("quick")[0].config.levels)
     memory = read("ter", "own-memory")
     for name in ("{} (small memory)", "{}"):
@@ -58,10 +56,26 @@ def test_every_number_is_that_of_the_committed_runs():
     assert found == shown(list(numbers()), found)
 
 
-def test_the_notebooks_table_of_sokoban_is_that_of_the_committed_runs():
+def sokoban_at_long() -> Iterator[float]:
+    """The numbers below the notebook's table, in the order of its text."""
+    runs = read("ter", "fig3b", "long")
+    curves = {(one, env): runs.curve("success", one, env) for one in BASELINES for env in ("7x7-1", "6x6-2")}
+    best = [steps[values.mean(axis=0).argmax()] for steps, values in curves.values()]
+    early = [100 * values.mean(axis=0).max() for _, values in curves.values()]
+    yield from (min(best), max(best), min(early[::2]), max(early[::2]), min(early[1::2]), max(early[1::2]), 5)
+    first, second, *rest = sorted(100 * runs.last("success", "ter", "6x6-2", 6), reverse=True)
+    yield from (first, second, at_most(max(rest), 4))
+    most = peaks(runs, "7x7-2", *BASELINES, "ter")
+    yield at_most(max(most), 5)
+    yield from (100 * runs.first("success", "ter", "7x7-2").mean(), min(most), max(most), 5)
+
+
+def test_the_notebooks_part_on_sokoban_is_that_of_the_committed_runs():
     runs, rows = read("ter", "fig3b", "long"), []
-    for env in (*SOKOBAN, "6x6-2"):
+    for env in (*SOKOBAN, "6x6-2", "7x7-2"):
         shares = [f"{100 * runs.last('success', one, env, 6).mean():.1f}" for one in (*BASELINES, "ter")]
         lead, *ends = spread(*(runs.area("normalized_return", one, env) for one in ("ter", "uer")), paired=True)
         rows.append(f"| {env} | {' | '.join(shares)} | {lead:+.3f} [{ends[0]:.3f}, {ends[1]:.3f}] |")
-    assert "\n".join(rows) + "\n\n" in (ROOT / "papers/ter/NOTEBOOK.md").read_text()
+    _, table, text = (ROOT / "papers/ter/NOTEBOOK.md").read_text().partition("\n".join(rows) + "\n\n")
+    found = NUMBER.findall(text.partition("\n\n![")[0])
+    assert table and found == shown(list(sokoban_at_long()), found)
