@@ -201,11 +201,11 @@ def p_value(estimate: Estimate, rule: Rule) -> float:
     if estimate.error == 0:
         return 0.0
     found = rule(*estimate.interval())
-    low, high = (1 - LEVEL, 1.0) if found == "inconclusive" else (0.0, 1 - LEVEL)  # decided so at error `high`?
+    decided = found != "inconclusive"
+    low, high = (0.0, 1 - LEVEL) if decided else (1 - LEVEL, 1.0)  # error levels; decided so at `high`
     for _ in range(50):
         middle = (low + high) / 2
-        status = rule(*estimate.interval(1 - middle))
-        holds = status != found if found == "inconclusive" else status == found
+        holds = (rule(*estimate.interval(1 - middle)) == found) == decided
         low, high = (low, middle) if holds else (middle, high)
     return high
 
