@@ -85,6 +85,7 @@ def ter() -> Iterator[float]:
     assert {runs.steps(task) for task in SOKOBAN} == {1_000_000}
     assert all(verdict("ter", f"fig3b-{task}").status == "reproduced" for task in SOKOBAN)
     yield from (1, len(runs.seeds("ter", "7x7-1")), *levels(runs, "7x7-1"))
+    assert {env for _, env in read("ter", "fig3a", "long").groups} == {"LavaCrossing-Easy"}
     runs = read("ter", "fig3a")
     yield from (runs.steps(CROSSING), len(runs.seeds("uer", CROSSING)), 1)
     yield from ends(runs, f"{CROSSING} (bend 1)", RELEASED, "uer")
@@ -151,6 +152,9 @@ def ter_page() -> Iterator[float]:
     yield from (*ends(runs, CROSSING, "uer", "per", RELEASED, "ter"), 1, 3)
     alone = read("ter", "fig5")
     yield alone.last("success", "eta=0 (1 predecessor)", CROSSING, 6).mean()
+    lava = read("ter", "fig3a", "long")
+    yield lava.steps("LavaCrossing-Easy")
+    yield from (lava.last("success", one, "LavaCrossing-Easy", 6).mean() for one in ("uer", "per", RELEASED, "ter"))
     sokoban = read("ter", "fig3b", "long")
     best, _, most = levels(sokoban, "6x6-2")
     yield from (1, *levels(sokoban, "6x6-1"), *levels(sokoban, "7x7-1"), at_most(most, 4), best)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from lab.judge.scores import Runs
 from lab.rooms import ROOT
 from papers.ter.evidence.experiments import EXPERIMENTS
-from tests.test_findings import NUMBER, at_most, read, shown, spread
-from tests.test_readme import CROSSING, RELEASED, SOKOBAN, levels, peaks, verdict
+from tests.test_findings import NUMBER, at_most, read, shown
+from tests.test_readme import CROSSING, RELEASED, levels, peaks, verdict
 
 TER = (RELEASED, "ter")
 BASELINES = ("uer", "per", "ebu", "discor")
@@ -26,6 +26,7 @@ def numbers() -> Iterator[float]:
     yield from (10, *over(read("ter", "fig-g9"), f"{CROSSING} (10 % random)", *ALL))
     yield from over(read("ter", "fig-h10"), f"{CROSSING} (no terminal)", *ALL)
     yield from (1, *over(fig3a, f"{CROSSING} (bend 1)", *ALL))
+    yield from (read("ter", "fig3a", "long").steps("LavaCrossing-Easy"), 1, 3)
 
     runs = read("ter", "fig3b", "long")
     yield from (1, next(levels(runs, "6x6-1")))
@@ -54,28 +55,3 @@ def test_every_number_is_that_of_the_committed_runs():
     text = (ROOT / "papers/ter/README.md").read_text()
     found = NUMBER.findall(text.partition("## What came out\n")[2].partition("\nAll findings")[0])
     assert found == shown(list(numbers()), found)
-
-
-def sokoban_at_long() -> Iterator[float]:
-    """The numbers below the notebook's table, in the order of its text."""
-    runs = read("ter", "fig3b", "long")
-    curves = {(one, env): runs.curve("success", one, env) for one in BASELINES for env in ("7x7-1", "6x6-2")}
-    best = [steps[values.mean(axis=0).argmax()] for steps, values in curves.values()]
-    early = [100 * values.mean(axis=0).max() for _, values in curves.values()]
-    yield from (min(best), max(best), min(early[::2]), max(early[::2]), min(early[1::2]), max(early[1::2]), 5)
-    first, second, *rest = sorted(100 * runs.last("success", "ter", "6x6-2", 6), reverse=True)
-    yield from (first, second, at_most(max(rest), 4))
-    most = peaks(runs, "7x7-2", *BASELINES, "ter")
-    yield at_most(max(most), 5)
-    yield from (100 * runs.first("success", "ter", "7x7-2").mean(), min(most), max(most), 5)
-
-
-def test_the_notebooks_part_on_sokoban_is_that_of_the_committed_runs():
-    runs, rows = read("ter", "fig3b", "long"), []
-    for env in (*SOKOBAN, "6x6-2", "7x7-2"):
-        shares = [f"{100 * runs.last('success', one, env, 6).mean():.1f}" for one in (*BASELINES, "ter")]
-        lead, *ends = spread(*(runs.area("normalized_return", one, env) for one in ("ter", "uer")), paired=True)
-        rows.append(f"| {env} | {' | '.join(shares)} | {lead:+.3f} [{ends[0]:.3f}, {ends[1]:.3f}] |")
-    _, table, text = (ROOT / "papers/ter/NOTEBOOK.md").read_text().partition("\n".join(rows) + "\n\n")
-    found = NUMBER.findall(text.partition("\n\n![")[0])
-    assert table and found == shown(list(sokoban_at_long()), found)
