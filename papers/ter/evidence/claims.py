@@ -187,8 +187,8 @@ SUMMARY = {
     "({fig4a-gap-sokoban.steps:,} steps).":
         {"reproduced": ["fig3b-5x5-1", "fig3b-5x5-2", "fig3b-6x6-1", "fig3b-7x7-1"], "inconclusive": ["fig3b-6x6-2"],
          "not reproduced": ["fig3b-7x7-2", "fig4a-gap-sokoban"]},
-    "On the two MiniGrid tasks run (of seven) TER keeps up with every baseline as released (1 predecessor), with some at "
-    "most as printed (3): SimpleCrossing-Easy ({fig3a-simplecrossing-easy.steps:,} steps), LavaCrossing-Easy "
+    "On the two MiniGrid tasks run (of seven) TER keeps up with every baseline as released (1 predecessor), with some "
+    "at most as printed (3): SimpleCrossing-Easy ({fig3a-simplecrossing-easy.steps:,} steps), LavaCrossing-Easy "
     "({fig3a-lavacrossing-easy.steps:,}).":
         {"reproduced": ["fig3a-simplecrossing-easy-released-bend1", "fig3a-simplecrossing-easy-released",
                         "fig3a-lavacrossing-easy-released"],
