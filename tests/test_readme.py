@@ -51,6 +51,7 @@ def lead(room: str) -> str:
 
 
 SOKOBAN, CROSSING, RELEASED = ("5x5-1", "5x5-2", "6x6-1", "7x7-1"), "SimpleCrossing-Easy", "ter (1 predecessor)"
+LAVA = "LavaCrossing-Easy"
 
 
 def levels(runs: Runs, env: str) -> Iterator[float]:
@@ -85,7 +86,7 @@ def ter() -> Iterator[float]:
     assert {runs.steps(task) for task in SOKOBAN} == {1_000_000}
     assert all(verdict("ter", f"fig3b-{task}").status == "reproduced" for task in SOKOBAN)
     yield from (1, len(runs.seeds("ter", "7x7-1")), *levels(runs, "7x7-1"))
-    assert {env for _, env in read("ter", "fig3a", "long").groups} == {"LavaCrossing-Easy"}
+    assert {env for _, env in read("ter", "fig3a", "long").groups} == {CROSSING, LAVA}
     runs = read("ter", "fig3a")
     yield from (runs.steps(CROSSING), len(runs.seeds("uer", CROSSING)), 1)
     yield from ends(runs, f"{CROSSING} (bend 1)", RELEASED, "uer")
@@ -149,12 +150,13 @@ def ter_page() -> Iterator[float]:
     bent = list(ends(runs, f"{CROSSING} (bend 1)", "uer", "per", "ebu", "discor"))
     yield from (min(bent), max(bent))
     yield from (*ends(runs, f"{CROSSING} (bend 1)", RELEASED), 1, *ends(runs, f"{CROSSING} (bend 1)", "ter"), 3)
-    yield from (*ends(runs, CROSSING, "uer", "per", RELEASED, "ter"), 1, 3)
+    four = ("uer", "per", RELEASED, "ter")
+    yield from (*ends(runs, CROSSING, *four), 1, 3)
     alone = read("ter", "fig5")
     yield alone.last("success", "eta=0 (1 predecessor)", CROSSING, 6).mean()
-    lava = read("ter", "fig3a", "long")
-    yield lava.steps("LavaCrossing-Easy")
-    yield from (lava.last("success", one, "LavaCrossing-Easy", 6).mean() for one in ("uer", "per", RELEASED, "ter"))
+    longer = read("ter", "fig3a", "long")
+    yield longer.steps(LAVA)
+    yield from (longer.last("success", one, env, 6).mean() for env in (CROSSING, LAVA) for one in four)
     sokoban = read("ter", "fig3b", "long")
     best, _, most = levels(sokoban, "6x6-2")
     yield from (1, *levels(sokoban, "6x6-1"), *levels(sokoban, "7x7-1"), at_most(most, 4), best)

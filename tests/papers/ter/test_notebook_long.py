@@ -6,12 +6,12 @@ import pytest
 
 from lab.judge.scores import Runs
 from lab.rooms import ROOT
-from tests.papers.ter.test_readme import BASELINES, TER, over
+from tests.papers.ter.test_readme import BASELINES, TER
 from tests.test_findings import NUMBER, at_most, read, shown, spread
-from tests.test_readme import RELEASED, SOKOBAN, peaks, verdict
+from tests.test_readme import CROSSING, LAVA, RELEASED, SOKOBAN, peaks, verdict
 
 NOTEBOOK = (ROOT / "papers/ter/NOTEBOOK.md").read_text()
-MINIGRID = ("LavaCrossing-Easy",)
+MINIGRID = (CROSSING, LAVA)
 TASKS = {"fig3a": (MINIGRID, TER), "fig3b": ((*SOKOBAN, "6x6-2", "7x7-2"), ("ter",))}
 
 
@@ -28,13 +28,16 @@ def row(runs: Runs, env: str, forms: tuple[str, ...]) -> str:
 
 
 def minigrid(runs: Runs) -> Iterator[float]:
-    env = "LavaCrossing-Easy"
-    yield 1
-    assert [one for one in BASELINES if lead(runs, env, RELEASED, one)[1] > 0] == ["discor"]
-    yield lead(runs, env, RELEASED, "discor")[0]
-    yield from (*over(runs, env, "per"), *lead(runs, env, RELEASED, "per"), 3)
-    parts = [verdict("ter", f"fig3a-lavacrossing-easy{form}").parts.values() for form in ("-released", "")]
-    assert ["".join(part.status[0] for part in one) for one in parts] == ["rrrr", "riir"]
+    ahead = {(form, one, env): lead(runs, env, form, one) for env in MINIGRID for form in TER for one in BASELINES}
+    clear = (RELEASED, "ebu", CROSSING), (RELEASED, "discor", LAVA), ("ter", "ebu", CROSSING)
+    assert {side for side, (_, low, _) in ahead.items() if low > 0} == {*clear}
+    yield from (1, ahead[clear[0]][0], ahead[clear[1]][0])
+    per = [ahead[RELEASED, "per", env] for env in MINIGRID]
+    assert round(per[0][0], 2) == round(per[1][0], 2)  # "on both"
+    yield from (per[0][0], *per[0][1:], *per[1][1:], 3, ahead[clear[2]][0])
+    for form, decided in ("-released", "rrrrrrrr"), ("", "iirrriir"):
+        found = [verdict("ter", f"fig3a-{env.lower()}{form}") for env in MINIGRID]
+        assert "".join(part.status[0] for one in found for part in one.parts.values()) == decided
 
 
 def sokoban(runs: Runs) -> Iterator[float]:
