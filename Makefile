@@ -120,7 +120,7 @@ sibling-rivalry-own-whole-grid: ## 180 | not in the paper's length: one run each
 sibling-rivalry-own-weighting:  ##  20 | not in the paper: means over workers or over one pool
 sibling-rivalry-own-ant-short:  ##  90 | not in the paper: half the ant maze, short runs
 sibling-rivalry-own-ant-long:   ## 250 | not in the paper: half the ant maze, runs of the paper's length
-sibling-rivalry-own-dense-grid: ##  80 | not in the paper: the grid's dense rewards for longer
+sibling-rivalry-own-dense-grid: ##  40 | not in the paper: the grid's dense rewards for longer
 sibling-rivalry-own-low-level:  ##  12 | not in the paper: the ant's low level alone, without walls
 sibling-rivalry-own-tasks: ##   0 | not in the paper: pictures of all tasks
 
