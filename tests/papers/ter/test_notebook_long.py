@@ -8,10 +8,10 @@ from lab.judge.scores import Runs
 from lab.rooms import ROOT
 from tests.papers.ter.test_readme import BASELINES, TER
 from tests.test_findings import NUMBER, at_most, read, shown, spread
-from tests.test_readme import CROSSING, LAVA, RELEASED, SOKOBAN, peaks, verdict
+from tests.test_readme import CROSSING, HARD, LAVA, RELEASED, SOKOBAN, peaks, verdict
 
 NOTEBOOK = (ROOT / "papers/ter/NOTEBOOK.md").read_text()
-MINIGRID = (CROSSING, LAVA)
+MINIGRID = (CROSSING, HARD, LAVA)
 TASKS = {"fig3a": (MINIGRID, TER), "fig3b": ((*SOKOBAN, "6x6-2", "7x7-2"), ("ter",))}
 
 
@@ -29,13 +29,16 @@ def row(runs: Runs, env: str, forms: tuple[str, ...]) -> str:
 
 def minigrid(runs: Runs) -> Iterator[float]:
     ahead = {(form, one, env): lead(runs, env, form, one) for env in MINIGRID for form in TER for one in BASELINES}
-    clear = (RELEASED, "ebu", CROSSING), (RELEASED, "discor", LAVA), ("ter", "ebu", CROSSING)
-    assert {side for side, (_, low, _) in ahead.items() if low > 0} == {*clear}
-    yield from (1, ahead[clear[0]][0], ahead[clear[1]][0])
+    clear = [(RELEASED, "ebu", env) for env in (CROSSING, HARD)] + [(RELEASED, "discor", env) for env in (LAVA, HARD)]
+    only = [("ter", "ebu", CROSSING), (RELEASED, "uer", HARD)]
+    assert {side for side, (_, low, _) in ahead.items() if low > 0} == {*clear, *only}
+    yield from (1, *(ahead[side][0] for side in clear), ahead[clear[-1]][1])
     per = [ahead[RELEASED, "per", env] for env in MINIGRID]
-    assert round(per[0][0], 2) == round(per[1][0], 2)  # "on both"
-    yield from (per[0][0], *per[0][1:], *per[1][1:], 3, ahead[clear[2]][0])
-    for form, decided in ("-released", "rrrrrrrr"), ("", "iirrriir"):
+    yield from (*(lead for lead, *_ in per), *(end for _, *ends in per for end in ends))
+    [behind] = [side for side, (_, _, high) in ahead.items() if high < 0]
+    assert behind == ("ter", "per", HARD)
+    yield from (3, ahead[only[0]][0], *ahead[behind])
+    for form, decided in ("-released", "r" * 12), ("", "iirriiririir"):
         found = [verdict("ter", f"fig3a-{env.lower()}{form}") for env in MINIGRID]
         assert "".join(part.status[0] for one in found for part in one.parts.values()) == decided
 
