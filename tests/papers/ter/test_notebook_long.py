@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from lab.judge.scores import Runs
+from lab.judge.verdicts import Estimate, above, difference, false_discovery_threshold, p_value
 from lab.rooms import ROOT
 from tests.papers.ter.test_readme import BASELINES, TER
-from tests.test_findings import NUMBER, at_most, read, shown, spread
+from tests.test_findings import NUMBER, at_most, read, shown
 from tests.test_readme import CROSSING, HARD, LAVA, RELEASED, SOKOBAN, peaks, verdict
 
 NOTEBOOK = (ROOT / "papers/ter/NOTEBOOK.md").read_text()
@@ -15,9 +16,15 @@ MINIGRID = (CROSSING, HARD, LAVA)
 TASKS = {"fig3a": (MINIGRID, TER), "fig3b": ((*SOKOBAN, "6x6-2", "7x7-2"), ("ter",))}
 
 
-def lead(runs: Runs, env: str, method: str, over: str) -> tuple[float, float, float]:
+def estimate(runs: Runs, env: str, method: str, over: str) -> Estimate:
     """By how much a method is ahead over training."""
-    return spread(*(runs.area("normalized_return", one, env) for one in (method, over)), paired=True)
+    return difference(*(runs.area("normalized_return", one, env) for one in (method, over)), paired=True)
+
+
+def lead(runs: Runs, env: str, method: str, over: str) -> tuple[float, float, float]:
+    """The same as a number and its interval."""
+    found = estimate(runs, env, method, over)
+    return found.value, *found.interval()
 
 
 def row(runs: Runs, env: str, forms: tuple[str, ...]) -> str:
@@ -29,15 +36,15 @@ def row(runs: Runs, env: str, forms: tuple[str, ...]) -> str:
 
 def minigrid(runs: Runs) -> Iterator[float]:
     ahead = {(form, one, env): lead(runs, env, form, one) for env in MINIGRID for form in TER for one in BASELINES}
-    clear = [(RELEASED, "ebu", env) for env in (CROSSING, HARD)] + [(RELEASED, "discor", env) for env in (LAVA, HARD)]
-    only = [("ter", "ebu", CROSSING), (RELEASED, "uer", HARD)]
-    assert {side for side, (_, low, _) in ahead.items() if low > 0} == {*clear, *only}
-    yield from (1, *(ahead[side][0] for side in clear), ahead[clear[-1]][1])
+    clear = [(RELEASED, "ebu", env) for env in (CROSSING, HARD)]
+    lost = [(RELEASED, "discor", LAVA), (RELEASED, "discor", HARD), ("ter", "ebu", CROSSING), ("ter", "per", HARD)]
+    p = {side: p_value(estimate(runs, side[2], *side[:2]), above()) for side in ahead}
+    assert {side for side in p if p[side] <= false_discovery_threshold(p.values())} == {*clear}
+    assert {side for side in p if p[side] <= 0.05} == {*clear, *lost, (RELEASED, "uer", HARD)}
+    yield from (1, *(ahead[side][0] for side in (*clear, *lost[:2])))
+    yield from (3, ahead[lost[2]][0], -ahead[lost[3]][0], len(p), 5)
     per = [ahead[RELEASED, "per", env] for env in MINIGRID]
-    yield from (*(lead for lead, *_ in per), *(end for _, *ends in per for end in ends))
-    [behind] = [side for side, (_, _, high) in ahead.items() if high < 0]
-    assert behind == ("ter", "per", HARD)
-    yield from (3, ahead[only[0]][0], *ahead[behind])
+    yield from (1, *(gain for gain, *_ in per), *(end for _, *ends in per for end in ends))
     for form, decided in ("-released", "r" * 12), ("", "iirriiririir"):
         found = [verdict("ter", f"fig3a-{env.lower()}{form}") for env in MINIGRID]
         assert "".join(part.status[0] for one in found for part in one.parts.values()) == decided
