@@ -25,8 +25,8 @@ from benchmarks.ners_curves import library, said
 from benchmarks.rows import aligned
 from envs import fetch
 from lab.judge.colours import BLUE, GREEN, VERMILLION
+from lab.judge.intervals import difference, mean_of
 from lab.judge.plotting import curves, legend, new_figure, save
-from lab.judge.verdicts import difference, mean_of
 from lab.options import read_seeds
 from lab.rooms import choose
 from lab.run.arguments import parse

@@ -19,8 +19,8 @@ from torch import nn
 
 from benchmarks.rows import aligned
 from lab.judge.colours import BLUE, VERMILLION
+from lab.judge.intervals import Estimate, difference, mean_of, number
 from lab.judge.plotting import curves, legend, new_figure, save
-from lab.judge.verdicts import Estimate, difference, mean_of, number
 from lab.run.errors import UserError, guard
 from lab.run.threads import one_thread
 from papers.ners import train

@@ -11,8 +11,8 @@ import pandas as pd
 
 from benchmarks.rows import aligned
 from lab.judge.colours import OWN_METHOD, UNIFORM
+from lab.judge.intervals import Estimate, difference, mean_of
 from lab.judge.plotting import curves, legend, new_figure, save
-from lab.judge.verdicts import Estimate, difference, mean_of
 
 FOLDER = Path(__file__).resolve().parents[1] / "adapters"
 COLUMNS = ["settings", "method", "seed", "step", "success"]

@@ -12,9 +12,9 @@ import pytest
 from arena.replay.evidence import gains as arena
 from arena.replay.tasks import TASKS
 from benchmarks import sokoban_curves
+from lab.judge.intervals import difference
 from lab.judge.results import Results
 from lab.judge.scores import Runs
-from lab.judge.verdicts import difference
 from papers.bias_reduced_her.evidence.claims_runs import LAST
 from papers.ners.evidence import claims_law, claims_runs, plan
 from papers.ref_er.evidence import claims_runs as ref_er

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from lab.judge.claims import evaluate
+from lab.judge.intervals import MARGIN, mean_of
 from lab.judge.results import Results
 from lab.judge.scores import Runs
-from lab.judge.verdicts import MARGIN, Verdict, mean_of
+from lab.judge.verdicts import Verdict
 from lab.rooms import ROOT, House
 from papers.ners.evidence import claims_runs, plan
 from papers.ners.evidence.plan import PENDULUM

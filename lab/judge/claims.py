@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from lab.judge.comparisons import Compare
+from lab.judge.intervals import LEVEL, MARGIN
 from lab.judge.results import EVIDENCE, MissingData, Results
-from lab.judge.verdicts import LEVEL, MARGIN, MIN_SEEDS, STATUSES, Verdict, false_discovery_threshold
+from lab.judge.verdicts import MIN_SEEDS, STATUSES, Verdict, false_discovery_threshold
 
 KINDS = ("paper", "own", "surrogate", "wiring")
 HOLDS = {"reproduced": "holds", "not reproduced": "does not hold"}

@@ -3,7 +3,7 @@
     ROOM.most("naf refer", ">", "naf er", of="fig3", on=TEN)
 
 checks a claim: in experiment fig3, the runs of "naf refer" score above those of "naf er" in most of ten tasks.
-`Compare` holds the check, `Runs.compare` judges it in one task, and lab/judge/verdicts.py has the rules.
+`Compare` holds the check, `Runs.compare` judges it in one task, and lab/judge/intervals.py has the rules.
 
 *Score.* One number per run, and how differences are read: whether one of the methods must learn (`gated`), whether
 sizes are factors (`ratio`).
@@ -30,27 +30,22 @@ import numpy as np
 import pandas as pd
 
 from lab.judge import scores
-from lab.judge.results import MissingData, Results
-from lab.judge.verdicts import (
+from lab.judge.intervals import (
     MARGIN,
     Estimate,
-    Learning,
     Rule,
-    Verdict,
     above,
     apart,
     below,
-    decide,
     difference,
-    gated,
-    join,
-    judged,
     margin_of,
     mean_of,
     not_worse,
     number,
     same,
 )
+from lab.judge.results import MissingData, Results
+from lab.judge.verdicts import Learning, Verdict, decide, gated, join, judged
 
 TINY = 1e-12
 """Smaller values are raised to this before a ratio is taken."""

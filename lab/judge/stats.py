@@ -1,4 +1,4 @@
-"""Statistics for figures: bands around curves, and the mean height of a curve. Those of verdicts are in verdicts.py."""
+"""Statistics for figures: bands around curves, and the mean height of a curve. Verdicts have intervals.py."""
 
 import numpy as np
 from numpy.typing import ArrayLike

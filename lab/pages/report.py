@@ -20,8 +20,9 @@ from tyro.conf import arg
 
 from lab.judge.claims import Claim, explanation, ours_of, scale_of, sentences, threshold
 from lab.judge.collecting import read_provenance
+from lab.judge.intervals import number
 from lab.judge.results import EVIDENCE, read, write_if_changed
-from lab.judge.verdicts import STATUSES, Verdict, number, status_after
+from lab.judge.verdicts import STATUSES, Verdict, status_after
 from lab.pages import html
 from lab.rooms import House, Paper, judge, plain
 from lab.run.arguments import parse

@@ -69,7 +69,8 @@ FIGURES = {
 """
 CLAIMS = """
 from lab.judge.claims import Claim
-from lab.judge.verdicts import Verdict, above, decide, difference
+from lab.judge.intervals import above, difference
+from lab.judge.verdicts import Verdict, decide
 from lab.judge.results import final
 
 def check(results):

@@ -11,8 +11,9 @@ from arena.replay.evidence.experiments import NAMES, legal
 from arena.replay.evidence.gains import BASE, gain, runs_of
 from arena.replay.tasks import TASKS
 from lab.judge.claims import Claim
+from lab.judge.intervals import Rule, above, margin_of
 from lab.judge.results import Results
-from lab.judge.verdicts import Rule, Verdict, above, all_of, decide, gated, judged, margin_of
+from lab.judge.verdicts import Verdict, all_of, decide, gated, judged
 
 
 def no_gain(margin: float) -> Rule:

@@ -13,9 +13,9 @@ from arena.replay.evidence.gains import Gain, gains, limit, measured
 from arena.replay.ideas import IDEAS
 from arena.replay.tasks import TASKS
 from lab.judge.colours import OWN_METHOD, UNIFORM
+from lab.judge.intervals import number
 from lab.judge.plotting import Figure, budget, new_figure, places, save
 from lab.judge.results import MissingData, Results
-from lab.judge.verdicts import number
 
 SCORES = {
     "success": "success", "normalized_return": "return, 0 to 1", "normalized_return_known": "return, 0 to 1",

@@ -14,9 +14,10 @@ import numpy as np
 
 from arena.replay.evidence.experiments import NAMES, legal
 from arena.replay.tasks import TASKS
+from lab.judge.intervals import Estimate, above, difference, p_value
 from lab.judge.results import MissingData, Results
 from lab.judge.scores import Runs
-from lab.judge.verdicts import Estimate, above, difference, false_discovery_threshold, p_value
+from lab.judge.verdicts import false_discovery_threshold
 
 BASE = "uniform"
 

@@ -9,19 +9,9 @@ import numpy as np
 
 from lab.judge.claims import Claim, planned_from
 from lab.judge.comparisons import Judge, Runs, Score, last
+from lab.judge.intervals import above, difference, margin_of, not_worse, number
 from lab.judge.results import MissingData
-from lab.judge.verdicts import (
-    NOBODY,
-    Verdict,
-    above,
-    all_of,
-    controlled,
-    difference,
-    gated,
-    margin_of,
-    not_worse,
-    number,
-)
+from lab.judge.verdicts import NOBODY, Verdict, all_of, controlled, gated
 from papers.bias_reduced_her.evidence import claims_appendix_a, claims_bitflip, claims_fetch
 from papers.bias_reduced_her.evidence.claims_runs import (
     ARMS,

@@ -7,8 +7,9 @@ import numpy as np
 
 from lab.judge.claims import Claim
 from lab.judge.comparisons import Place, Room, Runs, Score, last
+from lab.judge.intervals import number
 from lab.judge.results import Results
-from lab.judge.verdicts import MIN_SEEDS, Verdict, number
+from lab.judge.verdicts import MIN_SEEDS, Verdict
 from papers.bias_reduced_her.evidence.claims_runs import OTHER
 from papers.bias_reduced_her.evidence.labels import SIGMA2, SMALL_FLOOR, env_label
 from papers.bias_reduced_her.worlds.appendix_a import METHODS, Config

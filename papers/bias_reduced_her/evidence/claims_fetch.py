@@ -12,8 +12,9 @@ from functools import partial
 
 from lab.judge.claims import Claim
 from lab.judge.comparisons import Room, Runs, Score, Side, area, last
+from lab.judge.intervals import number
 from lab.judge.results import MissingData
-from lab.judge.verdicts import Learning, number
+from lab.judge.verdicts import Learning
 from papers.bias_reduced_her.evidence.claims_runs import LAST, NEAR_ZERO, env_steps
 from papers.bias_reduced_her.evidence.labels import FETCH, FETCH_FRESH, FETCH_HER, label, with_bias
 

@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 
 from lab.judge.comparisons import Room, Runs, Score, Side, area, last
+from lab.judge.intervals import number
 from lab.judge.results import MissingData
-from lab.judge.verdicts import Learning, number
+from lab.judge.verdicts import Learning
 from papers.bias_reduced_her.evidence.labels import SUCCESS, TABLE_2, label, with_bias
 
 TASKS = tuple(TABLE_2)

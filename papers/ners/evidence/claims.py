@@ -11,7 +11,7 @@ from functools import partial
 
 from lab.judge.claims import Claim, planned_from
 from lab.judge.comparisons import Score, last
-from lab.judge.verdicts import MARGIN, number
+from lab.judge.intervals import MARGIN, number
 from papers.ners.evidence import claims_law as law
 from papers.ners.evidence.claims_runs import (
     CLOSE,

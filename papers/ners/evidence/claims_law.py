@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from lab.judge.comparisons import TINY, Compare, Judge, Measure, Runs, Score
+from lab.judge.intervals import below, difference, number
 from lab.judge.results import MissingData
-from lab.judge.verdicts import MIN_SEEDS, Verdict, all_of, below, difference, number
+from lab.judge.verdicts import MIN_SEEDS, Verdict, all_of
 from papers.ners.evidence.claims_runs import ROOM, beyond, early, fifth, late, places, together
 from papers.ners.evidence.labels import SAMPLERS, split
 from papers.ners.evidence.paper_values import BASELINES, FIG5, STATISTICS, STEPS, TABLE3, TIME_LIMITS, scorer_updates

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure as Canvas
 
+from lab.judge.intervals import mean_of, number
 from lab.judge.plotting import Figure, fill_with_table
 from lab.judge.results import MissingData, matrix
-from lab.judge.verdicts import mean_of, number
 from papers.ners.evidence.claims_runs import LAST, last_of
 from papers.ners.evidence.figures_data import Data
 from papers.ners.evidence.labels import AGENTS, SAMPLERS, TERMINAL, score_metric, split, task

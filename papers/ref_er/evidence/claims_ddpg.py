@@ -6,8 +6,9 @@ import numpy as np
 
 from lab.judge.claims import Claim
 from lab.judge.comparisons import Runs
+from lab.judge.intervals import above, difference
 from lab.judge.results import MissingData, Results
-from lab.judge.verdicts import MIN_SEEDS, NOBODY, Verdict, above, all_of, difference, judged, most_of
+from lab.judge.verdicts import MIN_SEEDS, NOBODY, Verdict, all_of, judged, most_of
 from papers.ref_er.evidence.before_learning import before
 from papers.ref_er.evidence.claims_runs import (
     AWAY,

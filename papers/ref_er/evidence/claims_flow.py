@@ -12,8 +12,9 @@ from typing import Any
 
 from lab.judge.claims import Claim
 from lab.judge.comparisons import Runs, Score
+from lab.judge.intervals import MARGIN, below, mean_of
 from lab.judge.results import Results
-from lab.judge.verdicts import MARGIN, NOBODY, Verdict, below, gated, mean_of
+from lab.judge.verdicts import NOBODY, Verdict, gated
 from papers.ref_er.evidence.before_learning import before
 from papers.ref_er.evidence.claims_runs import ROOM, bins, late, mean, score
 from papers.ref_er.evidence.claims_vracer import SEGMENTS

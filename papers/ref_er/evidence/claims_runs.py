@@ -34,8 +34,8 @@ from numpy.typing import ArrayLike
 from scipy.special import digamma, polygamma
 
 from lab.judge.comparisons import TINY, Compare, Measure, Room, Runs, Score, Side
+from lab.judge.intervals import Estimate, number
 from lab.judge.results import MissingData
-from lab.judge.verdicts import Estimate, number
 from papers.ref_er.evidence.before_learning import before
 from papers.ref_er.evidence.experiments import entries_of
 from papers.ref_er.evidence.implied_kl import implied_kl

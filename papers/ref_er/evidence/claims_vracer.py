@@ -7,8 +7,9 @@ import numpy as np
 
 from lab.judge.claims import Claim
 from lab.judge.comparisons import Runs
+from lab.judge.intervals import above, difference
 from lab.judge.results import MissingData, Results
-from lab.judge.verdicts import Verdict, above, difference, gated, judged, most_of
+from lab.judge.verdicts import Verdict, gated, judged, most_of
 from papers.ref_er.evidence.claims_runs import (
     AWAY,
     DECLINE,

@@ -16,7 +16,8 @@ import pandas as pd
 
 from lab.judge.claims import Claim, planned_from
 from lab.judge.comparisons import Runs, Score, last
-from lab.judge.verdicts import Verdict, all_of, below, mean_of, number, same
+from lab.judge.intervals import below, mean_of, number, same
+from lab.judge.verdicts import Verdict, all_of
 from papers.sibling_rivalry import train_low_level
 from papers.sibling_rivalry.evidence import claims_appendix, claims_build, claims_track
 from papers.sibling_rivalry.evidence.claims_runs import (

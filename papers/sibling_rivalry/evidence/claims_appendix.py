@@ -12,8 +12,9 @@ import numpy as np
 
 from lab.judge.claims import Claim
 from lab.judge.comparisons import Judge, Runs
+from lab.judge.intervals import above, difference
 from lab.judge.results import MissingData
-from lab.judge.verdicts import Verdict, above, difference, gated
+from lab.judge.verdicts import Verdict, gated
 from papers.sibling_rivalry.evidence.claims_runs import (
     FOUND,
     MAZE,

@@ -16,8 +16,9 @@ import numpy as np
 
 from lab.judge.claims import Claim
 from lab.judge.comparisons import Judge, Runs, Score, last
+from lab.judge.intervals import number
 from lab.judge.results import MissingData, Results
-from lab.judge.verdicts import Verdict, controlled, gated, number
+from lab.judge.verdicts import Verdict, controlled, gated
 from papers.sibling_rivalry.evidence.claims_runs import ROOM, may_yet
 
 SR, NAIVE = "impala-sr", "impala"

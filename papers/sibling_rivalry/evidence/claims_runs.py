@@ -31,8 +31,9 @@ import pandas as pd
 from scipy.stats import fisher_exact
 
 from lab.judge.comparisons import Judge, Room, Runs, Score, area, last
+from lab.judge.intervals import LEVEL, margin_of
 from lab.judge.results import MissingData
-from lab.judge.verdicts import LEVEL, MIN_SEEDS, Verdict, controlled, margin_of
+from lab.judge.verdicts import MIN_SEEDS, Verdict, controlled
 from papers.sibling_rivalry.evidence.ends import end_points
 from papers.sibling_rivalry.evidence.labels import label
 from papers.sibling_rivalry.evidence.paper_values import ANT_EPISODES, BUILD_EPISODES, EPISODES

@@ -18,7 +18,8 @@ import numpy as np
 from envs.circular_track import LOCAL_OPTIMUM
 from lab.judge.claims import Claim
 from lab.judge.comparisons import Compare, Runs, Score
-from lab.judge.verdicts import Verdict, controlled, number
+from lab.judge.intervals import number
+from lab.judge.verdicts import Verdict, controlled
 from papers.sibling_rivalry.evidence.claims_runs import ROOM
 from papers.sibling_rivalry.evidence.ends import histograms
 from papers.sibling_rivalry.train_track import BINS, ENV

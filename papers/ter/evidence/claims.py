@@ -18,8 +18,9 @@ import pandas as pd
 
 from lab.judge.claims import Claim, planned_from
 from lab.judge.comparisons import Compare, Runs, Score, Side, area, last
+from lab.judge.intervals import above, difference, mean_of, number
 from lab.judge.results import Results
-from lab.judge.verdicts import Verdict, above, all_of, decide, difference, gated, judged, mean_of, number
+from lab.judge.verdicts import Verdict, all_of, decide, gated, judged
 from papers.ter.agents.settings import METHODS
 from papers.ter.evidence import claims_dreamer, claims_nchain
 from papers.ter.evidence.budgets import GAMES, LARGEST_RETURN, QUICK, SOKOBAN, TASKS

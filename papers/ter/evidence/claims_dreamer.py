@@ -10,7 +10,8 @@ import numpy as np
 
 from lab.judge.claims import Claim
 from lab.judge.comparisons import Judge, Runs, Score, last
-from lab.judge.verdicts import Verdict, mean_of
+from lab.judge.intervals import mean_of
+from lab.judge.verdicts import Verdict
 from papers.ter.evidence.budgets import TASKS
 from papers.ter.evidence.comparisons import LAST, METRIC, ROOM
 from papers.ter.evidence.experiments import RELEASED

@@ -11,7 +11,8 @@ import numpy as np
 
 from lab.judge.claims import Claim
 from lab.judge.comparisons import Judge, Runs, Score, area, last
-from lab.judge.verdicts import Verdict, controlled, number
+from lab.judge.intervals import number
+from lab.judge.verdicts import Verdict, controlled
 from papers.ter.evidence.comparisons import ROOM
 from papers.ter.evidence.labels import NCHAIN
 

@@ -14,8 +14,9 @@ from lab.judge.claims import (
     summary,
     threshold,
 )
+from lab.judge.intervals import above, difference
 from lab.judge.results import COLUMNS, Results, final
-from lab.judge.verdicts import Verdict, above, all_of, decide, difference
+from lab.judge.verdicts import Verdict, all_of, decide
 from lab.rooms import ROOT
 from lab.run.errors import UserError
 

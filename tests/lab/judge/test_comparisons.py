@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from lab.judge.comparisons import Compare, Place, Room, Score, last
+from lab.judge.intervals import mean_of, number
 from lab.judge.results import COLUMNS, MissingData, Results
-from lab.judge.verdicts import NOBODY, Verdict, mean_of, number
+from lab.judge.verdicts import NOBODY, Verdict
 
 YES, NO, MAYBE = "reproduced", "not reproduced", "inconclusive"
 END = Score(last("return"))

@@ -3,8 +3,9 @@ import re
 import pytest
 
 from lab.judge.claims import Claim
+from lab.judge.intervals import mean_of, same
 from lab.judge.markdown import BEGIN, END, pages, with_table
-from lab.judge.verdicts import Verdict, decide, mean_of, same
+from lab.judge.verdicts import Verdict, decide
 from lab.run.errors import UserError
 from tests.lab import toy_house
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from lab.judge.intervals import mean_of
 from lab.judge.stats import BANDS, auc, band
-from lab.judge.verdicts import mean_of
 
 CURVES = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 4.0], [5.0, 10.0]])
 

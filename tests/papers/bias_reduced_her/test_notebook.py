@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from lab.judge.comparisons import Runs
+from lab.judge.intervals import difference, mean_of
 from lab.judge.results import Results
-from lab.judge.verdicts import difference, mean_of
 from lab.rooms import ROOT
 from papers.bias_reduced_her.evidence.claims import excess, floor_goals
 from papers.bias_reduced_her.evidence.claims_bitflip import FLIPS, TIMEOUT

@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks import ners_curves
 from lab.judge.comparisons import Measure, Runs
+from lab.judge.intervals import margin_of, mean_of, same
 from lab.judge.results import Results
-from lab.judge.verdicts import margin_of, mean_of, same
 from papers.ners.evidence import claims_law, claims_runs, plan
 from papers.ners.evidence.claims_law import TIMES, UNIFORM, left_over, replayed
 from papers.ners.evidence.claims_runs import early, late, score

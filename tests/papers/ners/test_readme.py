@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from lab.judge.comparisons import Runs
+from lab.judge.intervals import MARGIN, number
 from lab.judge.results import MissingData, Results
-from lab.judge.verdicts import MARGIN, number
 from papers.ners.agents.tasks import TASKS
 from papers.ners.evidence import claims_law, claims_runs, paper_values, plan
 from papers.ners.evidence.experiments import EXPERIMENTS

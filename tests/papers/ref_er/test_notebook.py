@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from lab.judge.intervals import mean_of
 from lab.judge.results import Results
-from lab.judge.verdicts import mean_of
 from papers.ref_er.evidence.before_learning import before
 from papers.ref_er.evidence.claims_ddpg import fallen, largest_divergence
 from papers.ref_er.evidence.claims_own import ALIKE, late_rise

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from lab.judge.intervals import number
 from lab.judge.results import MissingData, Results
-from lab.judge.verdicts import number
 from papers.ref_er.agents.advantages import Gaussian, Quadratic
 from papers.ref_er.agents.tasks import TASKS
 from papers.ref_er.evidence import paper_values

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lab.judge.intervals import mean_of
 from lab.judge.scores import Runs
-from lab.judge.verdicts import mean_of
 from papers.sibling_rivalry.agents.tasks import make_task
 from papers.sibling_rivalry.evidence import claims_track as track
 from papers.sibling_rivalry.evidence.claims import before_the_bar

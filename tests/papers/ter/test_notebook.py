@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from lab.judge.claims import evaluate
+from lab.judge.intervals import mean_of
 from lab.judge.results import Results
-from lab.judge.verdicts import Verdict, mean_of
+from lab.judge.verdicts import Verdict
 from lab.rooms import ROOT
 from papers.ter.evidence.budgets import LARGEST_RETURN
 from papers.ter.evidence.claims import CLAIMS, FACTOR

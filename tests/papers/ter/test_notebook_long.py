@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from lab.judge.intervals import Estimate, above, difference, p_value
 from lab.judge.scores import Runs
-from lab.judge.verdicts import Estimate, above, difference, false_discovery_threshold, p_value
+from lab.judge.verdicts import false_discovery_threshold
 from lab.rooms import ROOT
 from tests.papers.ter.test_readme import BASELINES, TER
 from tests.test_findings import NUMBER, at_most, read, shown
