@@ -37,7 +37,7 @@ torture:          ##   5 | kill N=100 runs at random moments, resume, compare re
 smoke:            ##   6 | train every figure from scratch for a few steps: is everything wired?
 reproduce:        ##  20 | train and draw the headline figures, judge their claims: runs/report.html
 evidence:         ## 120 | train and collect the runs that undecided claims lack: HOURS=2 PAPER= DRY=1
-all:              ## 4120 | train and draw every figure and table of every paper
+all:              ## 4350 | train and draw every figure and table of every paper
 figures:          ##   1 | redraw every figure from the committed results, without training
 claims:           ##   0 | judge the committed results: RESULTS.md, the rooms' VERDICTS.md, README.md
 collect:          ##   0 | merge this machine's finished runs at SCALE into the committed results
@@ -55,16 +55,16 @@ bench-fetch:      ## 140 | HER on FetchReach and FetchPush beside Stable-Baselin
 clean:            ##   0 | remove caches and site/; keep .venv, runs/ and results
 clean-runs:       ##   0 | remove runs/ (checkpoints and logs of every run); keep results
 
-bias-reduced-her:            ## 430 | Bias-reduced hindsight experience replay: every figure below
+bias-reduced-her:            ## 660 | Bias-reduced hindsight experience replay: every figure below
 bias-reduced-her-fig1:       ##   0 | pictures of the three ball-throwing tasks
 bias-reduced-her-fig2:       ##   0 | target distribution of virtual goals
-bias-reduced-her-table1:     ## 180 | positions of virtual goals (the runs of fig3)
-bias-reduced-her-table2:     ## 180 | their distance from the target distribution (the runs of fig3)
-bias-reduced-her-fig3:       ## 180 | success rate and distance to the goal: HER, Filtered-HER, IBS, both
-bias-reduced-her-fig4:       ## 180 | estimated against realised value (the runs of fig3)
+bias-reduced-her-table1:     ## 300 | positions of virtual goals (the runs of fig3)
+bias-reduced-her-table2:     ## 300 | their distance from the target distribution (the runs of fig3)
+bias-reduced-her-fig3:       ## 300 | success rate and distance to the goal: HER, Filtered-HER, IBS, both
+bias-reduced-her-fig4:       ## 300 | estimated against realised value (the runs of fig3)
 bias-reduced-her-bitflip:    ##  10 | bit flipping: the bias of a useless action's value, exactly
 bias-reduced-her-appendix-a: ##   1 | goal distributions as Gaussian mixtures; a goal distribution that moves
-bias-reduced-her-own-estimates: ## 180 | not in the paper: where the value is over-estimated (the runs of fig3)
+bias-reduced-her-own-estimates: ## 300 | not in the paper: where the value is over-estimated (the runs of fig3)
 bias-reduced-her-own-goals:  ##  20 | Appendix A with a learner: goals from a mixture, goals that move
 bias-reduced-her-own-grid:   ##  10 | not in the paper: IBS with the other reading of sigma, on a finer grid
 bias-reduced-her-own-penalty:##  30 | not in the paper: the filter with a penalty on actions

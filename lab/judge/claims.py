@@ -26,13 +26,13 @@ class Claim:
     """One checkable statement. `check` may raise MissingData: the claim is then "not run".
 
     kind: "paper" for what the paper says, in its words, at its budget or one chosen before the data were seen; "own"
-    for our own questions and post hoc choices; "wiring" for what holds by construction. surrogate: what quick runs use
-    in place of the claim's subject, such as a smaller environment; a claim judged on them is of the kind "surrogate"
-    and speaks neither for nor against the paper. counted_with: id of the claim whose runs and question this one
-    repeats; it is not counted again. scale: the smallest at which its runs are planned. scales: those at which it can
-    be judged, if not all: `long` says little about levels and times. reads: the experiments with its runs ("a+b" for
-    two), if they are not those of its figure. tasks: those (`Entry.env`) that it is about, if not all. headline: what
-    the paper's abstract and introduction promise, named before any verdict was seen.
+    for our own questions and post hoc choices; "wiring" for what holds by construction. surrogate: what the runs at the
+    scales `surrogate_at` use in place of the claim's subject, such as a smaller environment; a claim judged on them is
+    of the kind "surrogate" and speaks neither for nor against the paper. counted_with: id of the claim whose runs and
+    question this one repeats; it is not counted again. scale: the smallest at which its runs are planned. scales: those
+    at which it can be judged, if not all: `long` says little about levels and times. reads: the experiments with its
+    runs ("a+b" for two), if they are not those of its figure. tasks: those (`Entry.env`) that it is about, if not all.
+    headline: what the paper's abstract and introduction promise, named before any verdict was seen.
     """
 
     id: str
@@ -47,6 +47,7 @@ class Claim:
     reads: str = ""
     tasks: tuple[str, ...] = ()
     surrogate: str = ""
+    surrogate_at: tuple[str, ...] = ("quick",)
     headline: bool = False
 
     def __post_init__(self) -> None:
@@ -102,7 +103,7 @@ def evaluate(claims: Iterable[Claim], results: Results) -> list[tuple[Claim, Ver
         best = max(verdicts, key=lambda verdict: verdict.run)
         best = best if best.run else verdicts[-1]  # if nothing was run, the scale that lacks least
         found[claim.id] = claim, best
-        if claim.surrogate and best.scale == "quick":
+        if claim.surrogate and best.scale in claim.surrogate_at:
             note = "; ".join(filter(None, [claim.surrogate, best.note]))
             found[claim.id] = replace(claim, kind="surrogate"), replace(best, note=note)
     for claim, _ in found.values():

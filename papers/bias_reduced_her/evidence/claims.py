@@ -31,6 +31,8 @@ RESAMPLED_FROM = 10
 """Runs from which the spread of runs is compared by resampling them; with fewer, such intervals are too short."""
 NEAR_THE_BALL = (0.1, 0.2, 0.3)
 """Shares of the way from the ball to the black hole that are near the ball."""
+ON_THE_FLOOR = ("Hand", "HandWall")
+"""Tasks whose free ball starts where it rests; Robot's falls first, so nothing is known there of the goals near it."""
 FILTER_PAIRS = (("her", "filtered-her"), ("her-ibs", "filtered-her-ibs"))
 
 
@@ -149,7 +151,7 @@ def recovers(runs: Runs, env: str) -> Verdict:
     """Filtered-HER-IBS succeeds as often at the end, long after the goals have moved, as before they did."""
     side = ("filtered-her-ibs (moving)", env)
     steps, curves = runs.curve("success", *side)
-    half = int((steps <= steps[-1] / 2).sum())
+    half = int((steps < steps[-1] / 2).sum())  # the evaluation at the half comes after the goals have moved
     before, after = curves[:, max(half - LAST, 0) : half].mean(axis=1), curves[:, -LAST:].mean(axis=1)
     margin = margin_of(float(before.mean()), float(after.mean()))
     verdict = runs.decide(difference(after, before, paired=True), not_worse(margin), [side])
@@ -190,8 +192,8 @@ HEADLINE = [f"{name}{suffix}" for name in ("fig3-filter", "fig3-sooner", "fig3-i
 """The abstract: both the filter and the choice of virtual goals bring "vast improvement in the final success rate and
 sample efficiency"."""
 SUMMARY = {
-    "At the paper's length ({fig3-filter.steps:,} steps, {fig3-filter.seeds} seeds) the filter raises the final "
-    "success rate on Hand ({fig3-filter.parts[Hand].effect}) and Robot ({fig3-filter.parts[Robot].effect}); no "
+    "At `full` ({fig3-filter.steps:,} steps, {fig3-filter.seeds} seeds) the filter raises final success on Hand "
+    "({fig3-filter.parts[Hand].effect}), on Robot ({fig3-filter.parts[Robot].effect}) not clearly once corrected; no "
     "method learns HandWall.":
         {"partly": ["fig3-filter", "fig3-sooner"]},
     "IBS adds to that on Hand ({fig3-ibs.parts[Hand].effect}); on Robot it does not speed up learning.":
@@ -221,7 +223,8 @@ CLAIMS = planned_from([
         value="nearly zero", success=False,
     ),
     *both(
-        "fig3-distance", "fig3", f"HER hardly improves the distance to the goal (by at most {LITTLE})",
+        "fig3-distance", "fig3", f"After its first evaluation HER hardly improves the distance to the "
+        f"goal (by at most {LITTLE})",
         stays(FALL, LITTLE), success=False,
     ),
     *both(
@@ -246,8 +249,9 @@ CLAIMS = planned_from([
     ),
     *both(
         "own-line", "own-estimates", "HER expects more than it gets of goals near a free ball, and more so than "
-        "Filtered-HER, in all three tasks", order([("her", 0), ("her", "filtered-her")]), success=False,
-        by=Score(excess), decisive=["HER > Filtered-HER"],
+        "Filtered-HER, on Hand and HandWall (on Robot the line begins in the air)",
+        order([("her", 0), ("her", "filtered-her")]), success=False, on=ON_THE_FLOOR, by=Score(excess),
+        decisive=["HER > Filtered-HER"],
     ),
     *both(
         "own-hindsight", "fig4", "HER over-estimates the value of the first state more than an agent without "

@@ -50,7 +50,7 @@ claim = partial(Claim, kind="own")
 CLAIMS = [
     claim(
         "own-fetch-her", "own-fetch-her", f"On FetchPush, HER ends above a success of {LEARNED:g}, and without "
-        f"hindsight it stays below {NOTHING:g} (the precondition of what follows)", "-",
+        f"hindsight it stays below {NOTHING:g} (what follows asks this of the means alone)", "-",
         ROOM.all(
             {"HER": ("her", ">", LEARNED, END), "no hindsight": ("none", "<", NOTHING, END)}, of=FETCH_HER, on=PUSH
         ),

@@ -1,8 +1,9 @@
 """How well an agent does and what it expects, measured on greedy episodes.
 
 At the end of a run more is measured on tasks that say which episodes begin with the ball in the hand: these episodes
-apart from the others, and what the critic expects of goals on the line from a ball on the ground to the black hole. The
-virtual goals that the filter leaves out lie at the line's beginning, the real ones at its end.
+apart from the others, and what the critic expects of goals on the line from a free ball to the black hole. The real
+goals lie at its end; at its beginning, on Hand and HandWall, the virtual goals that the filter leaves out. Robot's free
+ball starts in the air, so there the line begins above the place where the ball comes to rest.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from lab.judge.claims import (
     threshold,
 )
 from lab.judge.intervals import above, difference
-from lab.judge.results import COLUMNS, Results, final
+from lab.judge.results import COLUMNS, EVIDENCE, Results, final
 from lab.judge.verdicts import Verdict, all_of, decide
 from lab.rooms import ROOT
 from lab.run.errors import UserError
@@ -71,6 +71,8 @@ def test_on_a_surrogate_nothing_is_decided_about_the_paper(tmp_path):
     write(tmp_path, "full", {"ter": [0.0] * 3, "uer": [1.0] * 3})
     [(claim, verdict)] = evaluate([small], Results(tmp_path))
     assert (claim.counts, verdict.status, verdict.note) == (True, "not reproduced", "")
+    [(claim, verdict)] = evaluate([replace(small, surrogate_at=EVIDENCE)], Results(tmp_path))
+    assert (claim.counts, verdict.scale, verdict.note) == (False, "full", "half the chain")
 
 
 def test_a_claim_is_judged_at_its_scales_alone(tmp_path):

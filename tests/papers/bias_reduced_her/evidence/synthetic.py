@@ -39,7 +39,7 @@ def write(
 
     success: last success rate. bias: of the estimate. fall: of the distance to the goal. kl: divergence. floor: share
     of virtual goals in cell (2, 0); the others are in cell (7, 3). Seeds lie evenly around these means: up to `spread`
-    away in success, and a hundredth in everything. late: factor on success in the second half. seeds: how many,
+    away in success, and a hundredth in everything. late: factor on success from the half on. seeds: how many,
     else the grid's. keep: which runs were made.
     """
     for name in experiment.split("+"):
@@ -57,7 +57,7 @@ def write(
             for i in range(POINTS):
                 rise = min(i / 3, 1.0)
                 rate = float(np.clip((success(*kind) * factor + apart) * rise, 0, 1))
-                rate *= late(*kind) if i >= POINTS / 2 else 1.0
+                rate *= late(*kind) if i + 1 >= POINTS / 2 else 1.0
                 value = -50 * (1 - rate)
                 metrics = {
                     "success": rate,
@@ -69,7 +69,7 @@ def write(
                 if i == POINTS - 1:
                     share = floor(*kind) * factor
                     metrics |= {"virtual 2 0": share, "virtual 7 3": 1 - share, "virtual_per_step": 4.0}
-                    metrics |= {"env_steps": 9_000.0 * POINTS, "success ground": rate, "success held": rate}
+                    metrics |= {"env_steps": 9_000.0 * POINTS, "success ground": rate, "success held": 0.5}
                     metrics |= {f"q_estimate {s}": value + bias(*kind) * factor for s in ("held", "ground")}
                     metrics |= {f"return {s}": value for s in ("held", "ground")}
                     metrics |= {f"estimate {s}": value + bias(*kind) * factor for s in LINE}

@@ -3,12 +3,13 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lab.judge.results import Results
 from lab.judge.verdicts import NO_CONTROL, NOBODY
 from papers.bias_reduced_her.evidence import claims_appendix_a, claims_bitflip, claims_fetch
-from papers.bias_reduced_her.evidence.claims import CLAIMS, floor_goals
+from papers.bias_reduced_her.evidence.claims import CLAIMS, band_width, floor_goals
 from papers.bias_reduced_her.evidence.claims_runs import ROOM, SUFFIX, sign_flips
 from papers.bias_reduced_her.evidence.labels import BOTH, CONTROLS, NAMES, TABLE_2, TRAINING
 from tests.papers.bias_reduced_her.evidence.synthetic import POINTS, write
@@ -208,6 +209,36 @@ def test_near_zero_and_hardly_any_are_at_most_a_twentieth(share, status, tmp_pat
     found = verdicts(tmp_path, RIGHT | numbers, ["fig3-her", "fig3-distance"])
     assert set(statuses(found).values()) == {status}
     assert float(found["fig3-distance"].parts["Hand"].effect) == pytest.approx(share)
+
+
+def test_over_training_and_at_the_end_are_two_questions(tmp_path):
+    """The filter learns more but then falls below HER."""
+    success, late = table(0.3, 0.3, 0.95, 0.95, 0.3, 0.0), lambda method, env: 0.25 if "filtered" in method else 1.0
+    found = verdicts(tmp_path, RIGHT | dict(success=success, late=late), ["fig3-filter", "fig3-sooner"])
+    assert statuses(found) == {"fig3-filter": "not reproduced", "fig3-sooner": "reproduced"}
+
+
+def test_one_run_that_succeeds_does_not_open_the_gate(tmp_path):
+    """A success of 0.3 in one of twelve runs of one method is a mean below a twentieth."""
+    success, spread = lambda method, env: 0.02, lambda method, env: 0.0
+    verdicts(tmp_path, RIGHT | dict(success=success, spread=spread), ["fig3-filter"])
+    path = tmp_path / "full" / "training-hand.csv"
+    frame = pd.read_csv(path)
+    frame.loc[frame.query("method == 'her' and metric == 'success'").index[-1], "value"] = 0.3
+    frame.to_csv(path, index=False)
+    found = Judged(TRAINED, Results(tmp_path), ["fig3-filter"])["fig3-filter"]
+    assert found.parts["Hand"].status == "inconclusive" and NOBODY in found.parts["Hand"].effect
+
+
+def test_the_evaluation_at_the_half_comes_after_the_goals_have_moved(tmp_path):
+    """Success rises by thirds to the half, where the goals move, and is a quarter of itself from there on: more than a
+    fifth below the mean before, and not if the evaluation at the half counted as before."""
+    found = verdicts(tmp_path, RIGHT | dict(late=lambda method, env: 0.255), ["a2-recovers"], ("own-goals",))
+    assert found["a2-recovers"].status == "not reproduced"
+
+
+def test_the_width_of_a_band_by_hand():
+    assert band_width(np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 4.0], [3.0, 6.0]])) == pytest.approx((1.02 + 2.04) / 2)
 
 
 @pytest.mark.parametrize(("env", "status"), [("Hand", "reproduced"), ("HandWall", "partly")])

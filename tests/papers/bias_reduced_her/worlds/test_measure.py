@@ -58,6 +58,17 @@ def test_the_virtual_goals_as_metrics():
     assert (found["env_steps"], found["virtual_per_step"]) == (40, 2.5)
 
 
+def test_nothing_is_measured_on_an_episode_of_training(monkeypatch):
+    """Training has the even seeds."""
+    one, seeds = trainer(eval_episodes=3), []
+    play = one.play
+    monkeypatch.setattr(
+        one, "play", lambda tests, s, *a, **kw: (seeds.append(np.array(s)), play(tests, s, *a, **kw))[1]
+    )
+    measure.starts_and_line(one)
+    assert len(seeds) == 2 * measure.ROUNDS + len(measure.LINE) and (np.concatenate(seeds) % 2 == 1).all()
+
+
 def test_starts_and_line_of_a_policy_that_throws_what_it_holds(monkeypatch):
     """An estimate that is the distance from ball to goal tells the starts and the places on the line apart."""
     one = trainer(eval_episodes=20)
