@@ -66,8 +66,9 @@ class Settings:
         """Raise UserError for settings that cannot work together."""
         if min(self.capacity, self.warmup) < self.batch_size:
             raise UserError(f"capacity and warmup must hold at least one batch of {self.batch_size}")
-        if not (updates := self.replay_ratio * self.update_every).is_integer():
-            raise UserError(f"replay_ratio * update_every must be whole, not {updates}")
+        updates = self.replay_ratio * self.update_every
+        if round(updates) < 1 or abs(updates - round(updates)) > 1e-9:  # 0.07 * 100 is 7.000000000000001
+            raise UserError(f"replay_ratio * update_every must be whole, not {updates:g}")
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class ReplaySettings:
     """PER: first exponent of the importance weights; almost 1 at the end of training, as in the released code (it
     does not rise during the warm-up); App. B.2 says after a quarter of it."""
     per_beta_steps: Count | None = None
-    """PER: environment steps after which it does; None for the length of the run."""
+    """PER: environment steps over which beta rises to 1; None: the whole run."""
     per_clip: Positive | None = 1.0
     """PER: largest |TD error| that counts in a priority, as in pfrl, which App. B.2 uses; None for no limit."""
     eta: Share = 0.1

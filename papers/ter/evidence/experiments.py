@@ -25,9 +25,8 @@ from papers.ter.evidence.budgets import GAMES, MINIGRID, QUICK, SOKOBAN, TASKS, 
 from papers.ter.evidence.labels import BEND_1, NO_TERMINAL, RANDOM, named
 from papers.ter.evidence.measures import batch_time, replayed, sweeps
 
-FRESH = 10
-"""First seed at quick: lower ones have been seen while its settings were chosen."""
 SEEDS = Scales(1, range(10, 15), 5, long=range(30, 35))
+"""Seeds below 10 have been seen while quick's settings were chosen."""
 FEW = Scales(1, range(10, 13), 5, long=range(30, 33))
 """Of what costs more at quick (MiniGrid with the bend at 1 beside Figs. 3 and 6, own-network, DreamerV2), and of K.13,
 whose runs are equal."""

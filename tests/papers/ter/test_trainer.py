@@ -2,6 +2,7 @@
 
 import functools
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from papers.ter.agents.settings import METHODS
 from papers.ter.replay.ebu import NOTHING
 from papers.ter.train import Config, Trainer, main
 from papers.ter.worlds import minigrid
+from papers.ter.worlds.world import World
 from tests.papers.runs import rows, weights
 
 # The memory wraps round, all schedules move, and episodes are short because lava ends them.
@@ -366,7 +368,7 @@ def test_rollouts_by_hand(monkeypatch):
     monkeypatch.setattr(Scripted, "made", 0)
     monkeypatch.setattr(Scripted, "closed", 0)
     monkeypatch.setattr(one.world, "make_env", lambda training: pytest.fail("for training") if training else Scripted())
-    monkeypatch.setattr(one.world, "env", None)  # which could play all games in one call
+    monkeypatch.setattr(one.world, "play", partial(World.play, one.world))  # TileWorld's plays all games at once
     monkeypatch.setattr(one.memory, "draw", lambda tiles: tiles)
     monkeypatch.setattr(one.agent, "act", lambda tiles: tiles[:, 1].copy())
     returns, successes = evaluated(one, [0, 1, 2, 3])

@@ -2,12 +2,13 @@
 
     .venv/bin/python -m papers.ter.evidence.measures.batch_time --method ter --steps 200000
 
-The memory is filled by a random policy exactly as in trainer. At every update two times are taken: of choosing the
+The memory is filled by a random policy exactly as in training. At every update two times are taken: of choosing the
 transitions (``choose_seconds``), in which the methods differ, and of choosing them and gathering them into tensors,
 pictures drawn (``batch_seconds``). No network is trained, and PER hears random TD errors. EBU's backward pass over an
-episode counts as choosing, since its batches do not exist without it. DisCor's transitions are drawn as UER's are; the
-weights that its networks give them belong to the update, which nobody is timed by.
-The times depend on the machine: of all metrics of this project only these differ between two runs of one seed.
+episode counts as choosing, since its batches do not exist without it. DisCor draws like UER; computing its weights
+counts as part of the update, which is not timed. Timed is the literal form of TER, in Python; the kernels take about
+half as long. The times depend on the machine: of all metrics of this project only these differ between two runs of one
+seed.
 """
 
 from collections.abc import Callable

@@ -93,8 +93,9 @@ WRONG = dict(
 
 
 def verdicts(root, scales=SCALES, level=as_the_paper_says, **made):
+    """Of runs with these levels; those of K.13 are equal where the levels are."""
     for experiment, scale in scales.items():
-        write(root, experiment, scale, level, **made)
+        write(root, experiment, scale, level, **(made | {"noise": 0.0} if experiment == "fig-k13" else made))
     return Judged(LEARNT, Results(root))
 
 
@@ -132,6 +133,32 @@ def test_where_nobody_learns_no_interval_counts(tmp_path):
     gated = [verdict for verdict in gated if verdict.status != "not run"]
     assert len(gated) > 30 and {verdict.status for verdict in gated} == {"inconclusive"}
     assert all(NOBODY in verdict.effect + verdict.note for verdict in gated)
+
+
+ON_AVERAGE = ("fig3a-overall", "fig3a-overall-released", "fig3b-overall", "fig3b-lead")
+
+
+def test_nor_does_one_on_average(tmp_path):
+    found = verdicts(tmp_path, dict.fromkeys(("fig3a", "fig3b"), "full"),
+                     lambda m, env: 0.08 if m.startswith("ter") else 0.02, noise=0.001)  # fmt: skip
+    assert set(statuses(found, *ON_AVERAGE)) == {"inconclusive"}
+    assert all(NOBODY in found[name].effect + found[name].note for name in ON_AVERAGE)
+
+
+def test_methods_that_are_all_alike_refute_a_lead_on_average(tmp_path):
+    found = verdicts(tmp_path, dict.fromkeys(("fig3a", "fig3b"), "full"), lambda m, env: 0.9, noise=0.0)
+    assert set(statuses(found, *ON_AVERAGE)) == {"not reproduced"}
+
+
+def test_a_lead_grows_only_towards_a_task_that_somebody_learns(tmp_path):
+    """On the easy tasks TER is ahead, on the hard ones nobody begins."""
+    found = verdicts(tmp_path, {"fig3b": "full"}, lambda m, env: 0.05 if env in HARD else 0.9 + 0.1 * (m == "ter"))
+    assert found["fig3b-lead"].status == "inconclusive" and NOBODY in found["fig3b-lead"].note
+
+
+def test_runs_that_are_nearly_equal_are_not_equal_to_the_last_bit(tmp_path):
+    write(tmp_path, "fig-k13", "full", lambda m, env: 0.9, noise=1e-4)
+    assert Judged(LEARNT, Results(tmp_path))["fig-k13"].status != "reproduced"
 
 
 @pytest.mark.parametrize("arm", ["ter", "ter (1 predecessor)"])

@@ -36,6 +36,16 @@ def test_full_is_the_papers_protocol(name):
     assert set(runs.values()) == {5}
 
 
+@pytest.mark.parametrize("kind", [train.Config, train_sokoban.Config])
+def test_the_defaults_are_those_of_appendices_b_and_c(kind):
+    one = kind()
+    assert (one.capacity, one.warmup, one.epsilon_steps, one.epsilon_end) == (1_000_000, 50_000, 1_000_000, 0.01)
+    assert (one.update_every, one.replay_ratio, one.gamma, one.huber_delta) == (4, 0.25, 0.99, 1.0)
+    assert (one.eval_every, one.eval_episodes, one.eval_noise, one.timeout_is_done) == (100_000, 100, 0.05, False)
+    assert (one.per_alpha, one.per_beta, one.roots, one.predecessors, one.projection_dim) == (0.6, 0.4, 8, 3, 3)
+    assert (one.ebu_beta, one.ebu_double, one.discor_tau) == (0.5, True, 10.0)
+
+
 def test_each_task_has_the_settings_of_its_world():
     """App. B: batch, target network and eta as on MiniGrid or Sokoban; RMSProp's step size on Atari."""
     kinds = {train.Config: (64, 1_000, 0.5, 3e-4), train_sokoban.Config: (32, 10_000, 0.1, 3e-4),

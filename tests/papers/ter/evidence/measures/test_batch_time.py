@@ -3,6 +3,7 @@
 import pytest
 
 from common.replay.samplers import UniformSampler
+from papers.ter import train
 from papers.ter.evidence.measures import batch_time
 from papers.ter.evidence.measures.batch_time import Config, main
 from papers.ter.replay.memory import TileMemory
@@ -10,9 +11,12 @@ from tests.papers.runs import assert_refused
 
 
 @pytest.mark.parametrize("method", ["uer", "per", "ebu", "discor", "ter"])
-def test_every_method_is_timed(method, tmp_path):
-    config = Config(method=method, steps=500, warmup=400)
+def test_every_method_is_timed(method, tmp_path, monkeypatch):
+    config, trained = Config(method=method, steps=500, warmup=400), []
+    made = train.Trainer
+    monkeypatch.setattr(train, "Trainer", lambda config: trained.append(config) or made(config))
     summary = main(config, tmp_path / "run")
+    assert trained[0].epsilon_end == 1.0, "a random policy"
     for time in ("choose_seconds", "batch_seconds"):
         smallest, median, largest = (summary[f"{time}_{name}"] for name in ("min", "median", "max"))
         assert 0 < smallest <= median <= largest

@@ -27,6 +27,25 @@ def test_distances_by_hand():
     assert distances(memory)[number].tolist() == [3.0, 3.0, 2.0, 1.0, 2.0, np.inf, 4.0]
 
 
+def test_what_is_measured_by_hand(monkeypatch):
+    """Two batches: |TD errors| 3, 1, 2, 2; from states at 1, 4, 1 steps and one without a path."""
+
+    class Deaf:
+        def update(self, indices, signals):
+            pass
+
+    one = replayed.Trainer(replayed.Config(**TINY))
+    one.sampler, one.memory = Deaf(), {"state": np.array([0, 1, 2])}
+    monkeypatch.setattr(replayed, "distances", lambda memory: np.array([1.0, 4.0, np.inf]))
+    monkeypatch.setattr(train.Trainer, "evaluate", lambda self: {})
+    for slots, errors in [([0, 1], [-3.0, 1.0]), ([0, 2], [2.0, -2.0])]:
+        chosen = np.array(slots), {"td_error": np.array(errors)}
+        monkeypatch.setattr(train.Trainer, "learn", lambda self, chosen=chosen: self.sampler.update(*chosen))
+        one.learn()
+    assert one.evaluate() == {"td_error": 2.0, "astray": 0.25, "distance": 2.0}
+    assert one.evaluate() == {}, "since the last evaluation nothing was replayed"
+
+
 @pytest.mark.parametrize("method", ["uer", "ter"])
 def test_a_run_that_is_listened_to_is_the_run(method, tmp_path, short, monkeypatch):
     settings = TINY | dict(method=method, network="codes", steps=120, epsilon_steps=100, eval_every=40)
