@@ -37,7 +37,7 @@ torture:          ##   5 | kill N=100 runs at random moments, resume, compare re
 smoke:            ##   6 | train every figure from scratch for a few steps: is everything wired?
 reproduce:        ##  20 | train and draw the headline figures, judge their claims: runs/report.html
 evidence:         ## 120 | train and collect the runs that undecided claims lack: HOURS=2 PAPER= DRY=1
-all:              ## 4350 | train and draw every figure and table of every paper
+all:              ## 4770 | train and draw every figure and table of every paper
 figures:          ##   1 | redraw every figure from the committed results, without training
 claims:           ##   0 | judge the committed results: RESULTS.md, the rooms' VERDICTS.md, README.md
 collect:          ##   0 | merge this machine's finished runs at SCALE into the committed results
@@ -106,12 +106,12 @@ ref-er-own-annealing: ##  50 | not in the paper: DDPG and PPO without annealing
 ref-er-own-segments:  ## 700 | not in the paper: ACER with the full protocol's segments of 200 steps
 ref-er-own-million:   ##  45 | not in the paper: V-RACER's first million steps with the paper's settings
 
-sibling-rivalry:     ## 1080 | Sibling Rivalry: every figure below
+sibling-rivalry:     ## 1500 | Sibling Rivalry: every figure below
 sibling-rivalry-fig1: ##   1 | a track on which the distance to the goal is a trap, and a way out
 sibling-rivalry-fig2: ##   1 | Sibling Rivalry on the track, sibling by sibling (the runs of fig1)
 sibling-rivalry-fig3: ## 400 | point maze and ant maze: PPO, Sibling Rivalry, ICM, RND, DDPG+HER
 sibling-rivalry-fig4: ## 130 | pixel grid: PPO, Sibling Rivalry, ICM, DQN, DQN+HER
-sibling-rivalry-fig5: ##  85 | construction: IMPALA with the naive reward and with Sibling Rivalry
+sibling-rivalry-fig5: ## 205 | construction: IMPALA with the naive reward and with Sibling Rivalry
 sibling-rivalry-fig6: ##  50 | corridors and U mazes of increasing length
 sibling-rivalry-fig7: ##  25 | the inclusion threshold: 0, 1, 2, 3, 5, 7, 10
 sibling-rivalry-fig8: ##  85 | siblings with different starts
@@ -119,7 +119,7 @@ sibling-rivalry-fig9: ## 170 | the Grid Oracle in point maze and ant maze
 sibling-rivalry-own-whole-grid: ## 180 | not in the paper's length: one run each on 13 x 13 pixels
 sibling-rivalry-own-weighting:  ##  20 | not in the paper: means over workers or over one pool
 sibling-rivalry-own-ant-short:  ##  90 | not in the paper: half the ant maze, short runs
-sibling-rivalry-own-ant-long:   ## 250 | not in the paper: half the ant maze, runs of the paper's length
+sibling-rivalry-own-ant-long:   ## 300 | not in the paper: half the ant maze, runs of the paper's length
 sibling-rivalry-own-dense-grid: ##  40 | not in the paper: the grid's dense rewards for longer
 sibling-rivalry-own-low-level:  ##  12 | not in the paper: the ant's low level alone, without walls
 sibling-rivalry-own-tasks: ##   0 | not in the paper: pictures of all tasks

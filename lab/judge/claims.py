@@ -103,7 +103,8 @@ def evaluate(claims: Iterable[Claim], results: Results) -> list[tuple[Claim, Ver
         best = max(verdicts, key=lambda verdict: verdict.run)
         best = best if best.run else verdicts[-1]  # if nothing was run, the scale that lacks least
         found[claim.id] = claim, best
-        if claim.surrogate and best.scale in claim.surrogate_at:
+        at = {best.scale} if best.run else {*EVIDENCE}  # not run, it is one only if it always is
+        if claim.surrogate and at <= {*claim.surrogate_at}:
             note = "; ".join(filter(None, [claim.surrogate, best.note]))
             found[claim.id] = replace(claim, kind="surrogate"), replace(best, note=note)
     for claim, _ in found.values():

@@ -1,7 +1,7 @@
 """All claims of the paper that runs can check; here those about Figures 3 and 4 and the ant maze, and our own.
 
 Figures 1 and 2 are in claims_track.py, 5 in claims_build.py, 6 to 9 in claims_appendix.py; claims_runs.py says what
-counts as solved, at which budget a failure counts, and which runs are paired.
+counts as solved, and at which budget a failure counts.
 
 At quick the ant maze is half of it, which is a surrogate, and its runs are shorter: they can refute little. The paper's
 final rates are compared at full only.
@@ -17,6 +17,7 @@ import pandas as pd
 from lab.judge.claims import Claim, planned_from
 from lab.judge.comparisons import Runs, Score, last
 from lab.judge.intervals import below, mean_of, number, same
+from lab.judge.results import EVIDENCE
 from lab.judge.verdicts import Verdict, all_of
 from papers.sibling_rivalry import train_low_level
 from papers.sibling_rivalry.evidence import claims_appendix, claims_build, claims_track
@@ -102,20 +103,20 @@ NEVER_TEXT = f"never succeeds (at most {NEVER:g} in any evaluation)"
 OTHERS = ("ppo", "ppo-icm", "ppo-rnd", "ddpg-her")
 ANT_OTHERS = ("ppo", "ppo-icm", "ddpg-her")
 FIG3 = CURVES["fig3"]
-SURROGATES = {
-    "fig4": "7 x 7 pixels instead of 13 x 13",
-    "fig8-grid": "7 x 7 pixels instead of 13 x 13",
-    "fig3-ant": "half of the ant maze",
-    "fig9-ant": "half of the ant maze",
-    "fig5": "a world of our own with a smaller arena",
+SURROGATES: dict[str, tuple[str, ...]] = {
+    "fig4": ("7 x 7 pixels instead of 13 x 13", "quick"),
+    "fig8-grid": ("7 x 7 pixels instead of 13 x 13", "quick"),
+    "fig3-ant": ("half of the ant maze", "quick"),
+    "fig9-ant": ("half of the ant maze", "quick"),
+    "fig5": ("a world of our own, not Minecraft", *EVIDENCE),
 }
-"""How the names of claims begin that quick judges in another world than the paper's, and in which."""
+"""How the names of claims begin that are judged in another world than the paper's: in which, and at which scales."""
 
 
 def marked(claims: Iterable[Claim]) -> list[Claim]:
     """The claims, those about these worlds as surrogates."""
-    said = {claim: [text for start, text in SURROGATES.items() if claim.id.startswith(start)] for claim in claims}
-    return [replace(claim, surrogate="".join(text)) if text else claim for claim, text in said.items()]
+    found = {claim: [world for start, world in SURROGATES.items() if claim.id.startswith(start)] for claim in claims}
+    return [replace(c, surrogate=w[0][0], surrogate_at=w[0][1:]) if w else c for c, w in found.items()]
 
 
 HEADLINE = ("fig3-best", "fig4-fast", "fig3-ant-best", "fig5-better")

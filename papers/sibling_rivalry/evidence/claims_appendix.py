@@ -96,7 +96,7 @@ def slight_lag(runs: Runs, env: str) -> Verdict:
     """
     sides = [("ppo-sr", env), (ORACLE, env)]
     never = {m: int((runs.curve("success", m, env)[1].max(axis=1) < FOUND).sum()) for m in (ORACLE, "ppo-sr")}
-    waits = runs.common([np.log(found_after(*runs.curve("success", *side))) for side in sides], sides)
+    waits = [np.log(found_after(*runs.curve("success", *side))) for side in sides]
 
     def slight(low: float, high: float) -> str:
         if high < 0 or low > math.log(LAG):
@@ -105,7 +105,7 @@ def slight_lag(runs: Runs, env: str) -> Verdict:
 
     if never[ORACLE] == len(waits[1]):
         raise MissingData(f"no run of {label(ORACLE)} that finds the goal")
-    lag = difference(*waits, paired=True)
+    lag = difference(*waits)
     verdict = runs.decide(lag, slight, sides, show=lambda value: f"{math.exp(value):.3g}")
     verdict = gated(verdict, **runs.sides_learn(sides))
     missed = [f"{n} runs of {label(method)} have not found it" for method, n in never.items() if n]

@@ -4,10 +4,9 @@ Metrics are those of train_build.py, of the episodes played in training since th
 over its last LAST rows. The limits were written down before any run of either method was compared (NOTEBOOK,
 "Registered before the runs").
 
-*Another world.* The world is our own, the arena of `quick` smaller than the paper's, and its runs shorter. Where
-Sibling Rivalry does not get there in runs shorter than the paper's, that refutes nothing.
-
-*Independent runs.* Goals and actions of the two methods are drawn in another order: runs are not paired by seed.
+*Another world.* The world is our own at every scale, so that all verdicts are those of a surrogate; at `quick` its
+arena is smaller than the paper's, and its runs are shorter. Where Sibling Rivalry does not get there in runs shorter
+than the paper's, that refutes nothing.
 """
 
 from functools import partial

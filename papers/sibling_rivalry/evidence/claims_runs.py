@@ -5,12 +5,12 @@ paper's statements are about runs ("1 of 5"), and so are these: they are inconcl
 
 *Budget.* Runs that are shorter than the paper's cannot refute that a method solves a task: it may yet. That a method
 fails is seen only where another one of the figure solves the task in the same number of episodes. And a method that
-waits until the goal is found by chance (WAITING) may find it late: the paper's own do after 120,000 episodes at the
-earliest. That these fail can be seen in runs of the paper's length alone.
+waits until the goal is found by chance (WAITING) may find it late: in the paper's point maze they do so after 120,000
+episodes at the earliest, in its ant maze after 32,000 to 40,000. That these fail can be seen in runs of the paper's
+length alone.
 
-*Pairs.* The methods of train.py (PPO and what is built on it) share by seed the initial policy, the stream of which
-starts, goals and actions are drawn, and the starts and goals of every evaluation: they are compared seed by seed. All
-others have other networks and draw in another order: their runs are independent of those.
+*Pairs.* None: scores of equal seeds do not correlate (by -0.71 to 0.10), so comparisons are unpaired, which was changed
+after the runs and changed no verdict.
 
 *Score before learning.* An untrained policy does not reach the goal (UNTRAINED).
 
@@ -55,7 +55,7 @@ MAZE = "PointMaze"
 ROOM = Room(
     Score(last("success", LAST), gated=True),
     learning=lambda runs, method, env: runs.learning("success", method, env, UNTRAINED),
-    paired=lambda x, y: x.startswith("ppo") and y.startswith("ppo"),
+    paired=lambda x, y: False,
     label=label,
 )
 SOONER = Score(area("success"), gated=True)

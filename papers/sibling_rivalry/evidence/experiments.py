@@ -23,9 +23,9 @@ HEADLINE: dict[str, Callable[[Entry], bool]] = {
 
 SEEDS = Scales(1, 5, 5)
 FEW = Scales(1, 3, 5)
-"""Where there are many variants, and statements are about single runs, and on the track as it was run."""
+"""Three seeds at quick: figures with many variants, whose claims are about single runs; and the track."""
 MANY = Scales(1, 10, 5)
-"""Where runs are short, and the difference of two methods that both learn is asked for."""
+"""Ten seeds at quick: short runs, for claims on the difference between two methods that both learn."""
 
 LENGTH = Scales(dict(epochs=2, eval_episodes=4), dict(epochs=25), dict(epochs=50))
 """100,000 episodes at quick are half the paper's; there, its own curve of Sibling Rivalry has come to 0.78."""

@@ -10,8 +10,8 @@ NOTEBOOK = Notebook(
     ),
     about=(
         "The circular track (Fig. 1), all of it; and PPO in the point maze (Fig. 3), with Sibling Rivalry and "
-        "without, with seed 0 alone. Of the five seeds of the figure it is the one that learns soonest; two "
-        "others have not begun by then."
+        "without, with seed 0 alone, for 48,000 episodes. In our run Sibling Rivalry first succeeds after 32,000 and "
+        "ends at a success of 0.49; two of the figure's five have not begun by then."
     ),
     figure="fig1",
     train="papers.sibling_rivalry.train --env PointMaze --method",

@@ -71,8 +71,10 @@ def test_on_a_surrogate_nothing_is_decided_about_the_paper(tmp_path):
     write(tmp_path, "full", {"ter": [0.0] * 3, "uer": [1.0] * 3})
     [(claim, verdict)] = evaluate([small], Results(tmp_path))
     assert (claim.counts, verdict.status, verdict.note) == (True, "not reproduced", "")
-    [(claim, verdict)] = evaluate([replace(small, surrogate_at=EVIDENCE)], Results(tmp_path))
+    always = replace(small, surrogate_at=EVIDENCE)
+    [(claim, verdict)] = evaluate([always], Results(tmp_path))
     assert (claim.counts, verdict.scale, verdict.note) == (False, "full", "half the chain")
+    assert [evaluate([c], Results(tmp_path / "none"))[0][0].counts for c in (small, always)] == [True, False]
 
 
 def test_a_claim_is_judged_at_its_scales_alone(tmp_path):

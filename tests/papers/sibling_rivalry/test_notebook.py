@@ -128,10 +128,8 @@ def half_the_ant_maze() -> Iterator[float]:
         yield from 100 * (~before_the_bar(where, ANT)).groupby(where["seed"]).mean()
         assert not above_the_bar(where).any()
     yield from (sum(map(len, beyond.values())), *(ANT_CURVES[one][ANT_EPISODES.index(length)] for one in beyond))
-    for method in ("ppo", "ppo-icm"):
-        sides = [("ppo-sr", ANT), (method, ANT)]
-        yield from spread(*of.common([final(of, *one) for one in sides], sides), paired=True)
-    yield from (len(ANT_CURVES) * 5, ANT_EPISODES[-1] * 500 / 1e6)
+    [lead] = {spread(final(of, "ppo-sr", ANT), final(of, one, ANT)) for one in ("ppo", "ppo-icm", "ddpg-her")}
+    yield from (*lead, len(ANT_CURVES) * 5, ANT_EPISODES[-1] * 500 / 1e6)
 
 
 def for_fewer_episodes() -> Iterator[float]:
@@ -233,10 +231,10 @@ def independent_starts() -> Iterator[float]:
     yield from (end for one, found in zip(both, good) for end in span(final(of, one)[found]))
     yield from (end for one in both for end in span(half(of, one)))
     for scale in (of, runs("starts", "full")):
-        yield from spread(*(scale.area("success", one, MAZE) for one in both), paired=True)
+        yield from spread(*(scale.area("success", one, MAZE) for one in both))
     areas = [of.area("success", one, GRID) for one in both]
     yield from (7, 7, *span([*final(of, both[0], GRID), *final(of, both[1], GRID)]), *map(np.mean, areas))
-    yield from spread(*areas, paired=True)[1:]
+    yield from spread(*areas)[1:]
 
 
 def the_grid_oracle() -> Iterator[float]:
@@ -263,7 +261,8 @@ def the_oracle_among_ants() -> Iterator[float]:
 def the_weighting() -> Iterator[float]:
     of, both = runs("weighting", "full"), ("ppo-sr", "ppo-sr (one pool)")
     yield from (end for one in both for end in span(final(of, one)))
-    yield from (*spread(*(final(of, one) for one in both), paired=True), 0.87)  # which was before these runs
+    rates = [final(of, one) for one in both]
+    yield from (*spread(*rates), *spread(*rates, paired=True)[1:], 0.87)  # which was before these runs
     sooner = [half(of, one) for one in both]
     assert np.less(*sooner).sum() == 4
     yield from (*sooner[0], *sooner[1])

@@ -13,7 +13,7 @@ from papers.sibling_rivalry.agents.ddpg import DDPG
 from papers.sibling_rivalry.agents.dqn import DQN
 from papers.sibling_rivalry.agents.hierarchy import Hierarchy
 from papers.sibling_rivalry.agents.rollouts import Rollouts
-from papers.sibling_rivalry.train_off_policy import Config, Trainer, main
+from papers.sibling_rivalry.train_off_policy import Config, Trainer, main, of_task
 from tests.papers.runs import assert_refused, assert_resumes, rows, weights
 from tests.papers.sibling_rivalry.fake_tasks import Flat, Line, Picture, Plane
 
@@ -266,6 +266,22 @@ def test_metrics_by_hand(monkeypatch):
 
 
 # --- settings --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("env", "method", "column"),
+    [
+        *((env, "ddpg-her", (50, 20 * 64, 20 * 100_000, 0.25)) for env in ("PointMaze", "Corridor-10", "UMaze-10")),
+        *(("PixelGrid-13", method, (50, 20 * 128, 20 * 500_000)) for method in ("dqn-her", "dqn")),
+        ("AntMaze", "ddpg-her", (20, 20 * 128, 20 * 500_000, 0.0002)),
+    ],
+)
+def test_settings_are_those_of_the_papers_columns(env, method, column):
+    """Table 2, for 20 workers; cycles and capacity are the authors'. A discrete action has no square."""
+    plain = Config(env, method)
+    assert of_task(plain, train_off_policy.make_task(env))[: len(column)] == column
+    assert (plain.episodes, plain.updates, plain.lr, plain.gamma, plain.polyak) == (20 * 4, 40, 1e-3, 0.98, 0.95)
+    assert (plain.random_actions, plain.noise) == (0.2, 0.1)
 
 
 def test_every_setting_reaches_its_place():

@@ -222,16 +222,16 @@ def test_all_methods_begin_with_the_same_low_level_and_the_seed_decides(levels):
 
 
 def test_the_ants_settings_are_those_of_its_columns():
-    for env, reach in (("AntMaze", 5.0), ("AntMazeSmall", 2.5)):
+    for env, reach, subgoals in (("AntMaze", 5.0, 25), ("AntMazeSmall", 2.5, 20), ("AntArena", 2.5, 20)):
         task = make_task(env)
-        assert (task.action_range, task.interval, task.max_steps) == (reach, 20, 25 if env == "AntMaze" else 20)
+        assert (task.action_range, task.interval, task.max_steps) == (reach, 20, subgoals)
         found = train.of_task(train.Config(env, "ppo-sr"), task)
         assert found == (0.025, 1.0, 2 * reach, 20, 2, 1.0)
         assert train.of_task(train.Config(env, "ppo-icm"), task).gamma == 0.98
         other = train_off_policy.of_task(train_off_policy.Config(env), task)
         assert other == (20, 2_560, 10_000_000, 0.0002)
         task.begin(Streams(0))
-        low, few = task.low.ppo, env == "AntMazeSmall"
+        low, few = task.low.ppo, env != "AntMaze"
         group = low.adam.param_groups[0]
         assert (low.epochs, low.entropy, group["lr"]) == (2, 0.02, 1e-3)
         assert (low.minibatches, group["own_eps"]) == ((16, 1e-8) if few else (4, 1e-3))

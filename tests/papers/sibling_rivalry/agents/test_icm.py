@@ -46,6 +46,21 @@ def train(module: nn.Module, data: tuple[Tensor, Tensor, Tensor], steps: int) ->
 
 
 # --- networks --------------------------------------------------------------------------------------------------------
+def layers(module: nn.Module) -> list[tuple[int, ...]]:
+    """Inputs and outputs of the linear layers."""
+    return [layer.weight.shape[::-1] for layer in module.modules() if isinstance(layer, nn.Linear)]
+
+
+def test_sizes_are_those_of_the_authors_code():
+    plane, pictures = (Icm(task(kind), seed=0) for kind in KINDS)
+    assert layers(plane.encoder) == [(3, 128), (128, 128), (128, 128)] and layers(pictures.encoder) == []
+    assert layers(plane.inverse_model) == [(256, 128), (128, 2)]
+    assert layers(pictures.inverse_model) == [(128, 64), (64, 4)]
+    assert layers(plane.forward_model) == [(128 + 2, 128), (128, 128), (128, 128)]
+    assert layers(pictures.forward_model) == [(64 + 8, 64), (64, 64)]
+    assert pictures.action_encoder.weight.shape == (4, 8)
+
+
 def test_kinds_of_observations_and_of_actions_are_independent():
     """Neither decides about the other: vectors with discrete actions, and pictures with continuous ones."""
     for kind, other in (("plane", "pictures"), ("pictures", "plane")):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from papers.sibling_rivalry.agents.rnd import Rnd
 from tests.papers.runs import same
-from tests.papers.sibling_rivalry.agents.test_icm import KINDS, N, task, train
+from tests.papers.sibling_rivalry.agents.test_icm import KINDS, N, layers, task, train
 
 WIDTH = {"plane": 128, "pictures": 64}
 
@@ -24,6 +24,13 @@ def transition(kind: str, after: Tensor, seed: int = 9) -> tuple[Tensor, Tensor,
     fake, n = task(kind), len(after)
     actions = torch.randint(4, (n,), generator=g) if fake.action_range is None else torch.rand(n, 2, generator=g)
     return torch.randn(after.shape, generator=g), actions, after
+
+
+def test_for_vectors_the_target_is_wider_than_the_predictor():
+    """As in the authors' code."""
+    rnd = Rnd(task("plane"), seed=0)
+    assert layers(rnd.target) == [(3, 256), (256, 256), (256, 128)]
+    assert layers(rnd.predictor) == [(3, 128), (128, 128), (128, 128)]
 
 
 @pytest.mark.parametrize("kind", KINDS)

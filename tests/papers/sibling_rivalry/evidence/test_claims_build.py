@@ -6,6 +6,7 @@ import pytest
 
 from lab.judge.claims import evaluate
 from lab.judge.results import Results
+from papers.sibling_rivalry.evidence.claims import CLAIMS as ALL
 from papers.sibling_rivalry.evidence.claims_build import CLAIMS
 from tests.papers.judged import save
 
@@ -90,3 +91,16 @@ def test_the_fresh_seeds_alone_decide_on_the_completion_at_quick(tmp_path):
     frame = pd.read_csv(tmp_path / "quick" / "construction.csv").assign(scale="full", env="VoxelBuild")
     results = save(tmp_path, list(frame.itertuples(index=False)))
     assert evaluate([claim], results)[0][1].status == "not reproduced"
+
+
+def test_the_world_is_a_surrogate_at_every_scale(tmp_path):
+    """In an arena of the paper's size, too, it is not Minecraft."""
+    verdicts(tmp_path)
+    claims, results = [claim for claim in ALL if claim.figure == "fig5"], Results(tmp_path)
+    assert [claim.id for claim in claims] == [claim.id for claim in CLAIMS]
+    for scale in ("quick", "full"):
+        found = evaluate(claims, results)
+        assert {(claim.kind, verdict.scale) for claim, verdict in found} == {("surrogate", scale)}
+        assert all(verdict.note.startswith("a world of our own, not Minecraft") for _, verdict in found)
+        frame = pd.read_csv(tmp_path / "quick" / "construction.csv").assign(scale="full", env="VoxelBuild")
+        results = save(tmp_path, list(frame.itertuples(index=False)))
