@@ -37,7 +37,7 @@ torture:          ##   5 | kill N=100 runs at random moments, resume, compare re
 smoke:            ##   6 | train every figure from scratch for a few steps: is everything wired?
 reproduce:        ##  20 | train and draw the headline figures, judge their claims: runs/report.html
 evidence:         ## 120 | train and collect the runs that undecided claims lack: HOURS=2 PAPER= DRY=1
-all:              ## 4770 | train and draw every figure and table of every paper
+all:              ## 5250 | train and draw every figure and table of every paper
 figures:          ##   1 | redraw every figure from the committed results, without training
 claims:           ##   0 | judge the committed results: RESULTS.md, the rooms' VERDICTS.md, README.md
 collect:          ##   0 | merge this machine's finished runs at SCALE into the committed results
@@ -91,7 +91,7 @@ ners-own-hopper: ## 500 | not in the paper: NERS and uniform sampling on Hopper,
 ners-own-distance: ## 600 | not in the paper: distance of each sampler from uniform
 ners-own-td3-lr: ##  12 | not in the paper: the learning rate of TD3 with uniform sampling
 
-ref-er:        ## 1410 | Remember and Forget for Experience Replay: every figure below
+ref-er:        ## 1890 | Remember and Forget for Experience Replay: every figure below
 ref-er-fig1:   ## 270 | DDPG: returns with plain and prioritised replay and with ReF-ER, rule by rule
 ref-er-fig2:   ## 270 | DDPG: divergence of the policy from the replayed behaviour (the runs of fig1)
 ref-er-fig3:   ## 160 | NAF: returns, as fig1
@@ -103,7 +103,7 @@ ref-er-fig8:   ## 105 | V-RACER: sensitivity to annealing and width; closed-form
 ref-er-own-kl: ##  10 | not in the paper: the other direction of the divergence
 ref-er-own-memory:    ##  25 | not in the paper: DDPG's divergence with a larger memory
 ref-er-own-annealing: ##  50 | not in the paper: DDPG and PPO without annealing
-ref-er-own-segments:  ## 700 | not in the paper: ACER with the full protocol's segments of 200 steps
+ref-er-own-segments:  ## 480 | not in the paper: ACER with the full protocol's segments of 200 steps
 ref-er-own-million:   ##  45 | not in the paper: V-RACER's first million steps with the paper's settings
 
 sibling-rivalry:     ## 1500 | Sibling Rivalry: every figure below

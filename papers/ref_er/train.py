@@ -85,7 +85,8 @@ class Config:
     annealing: float | None = None
     """A of Eq. (13), for c_max and the learning rate. None: 5e-7 (Sec. 3), or 0 for DDPG without ReF-ER (Sec. 5.1)."""
     beta_rate: float | None = None
-    """Rate of Eq. (12). None: 0.1 batch_size / capacity, the 1e-4 of the paper at the paper's sizes."""
+    """Rate of Eq. (12). None: 0.1 batch_size / capacity. At the paper's sizes that is its 1e-4 for V-RACER and NAF, and
+    half of it for DDPG."""
     beta: float = 0.0
     """Initial beta. Not in the paper."""
     reverse_kl: bool = False
@@ -221,6 +222,7 @@ class Trainer:
         """One environment step (Algorithm 2); a finished episode enters the memory and is returned."""
         episode = self.player.step(self.agent.act, self.memory.scale)
         if episode is not None:
+            self.forget()
             slots, total = self.memory.add(episode)
             self._returns.append(total)
             self._endings.append(episode.ending())
@@ -237,13 +239,18 @@ class Trainer:
         self._returns.clear()
         self._endings.clear()
 
-    def draw(self) -> tuple[np.ndarray, np.ndarray]:
-        """A batch: slots [B] and the weights of their gradients [B]; drops the oldest episodes first."""
+    def forget(self) -> None:
+        """Drop the oldest episodes that the memory can do without: before it takes another one, and before a draw."""
         forgotten = self.memory.forget()  # Algorithm 1, lines 11-13
+        if self.sampler is not None:
+            self.sampler.remove(forgotten)
+
+    def draw(self) -> tuple[np.ndarray, np.ndarray]:
+        """A batch: slots [B] and the weights of their gradients [B]."""
+        self.forget()
         n = batch_size(self.config)
         if self.sampler is None:
             return self.memory.sample(n, self.replay), np.ones(n, np.float32)
-        self.sampler.remove(forgotten)
         slots, weights, _ = self.sampler.sample(n)
         return slots, weights
 

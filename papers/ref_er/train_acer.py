@@ -128,6 +128,7 @@ class Trainer:
         """One environment step; a finished episode enters the memory and is returned."""
         episode = self.player.step(self.agent.act, self.memory.scale)
         if episode is not None:
+            self.memory.forget()
             self._returns.append(self.memory.add(episode)[1])
             self._endings.append(episode.ending())
         return episode

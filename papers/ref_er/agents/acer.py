@@ -25,7 +25,7 @@ from papers.ref_er.agents.gaussian import (
     softplus_slope,
     truncated_normal,
 )
-from papers.ref_er.agents.networks import MLP, Network, soft_update
+from papers.ref_er.agents.networks import ADAM_EPSILON, MLP, Network, soft_update
 from papers.ref_er.memory.episode import TERMINATED
 from papers.ref_er.memory.memory import EpisodeMemory
 
@@ -124,8 +124,8 @@ class ACER:
         self._trained = [*self.policy.parameters(), self.raw_std]
         self._targets = [*self.policy_target.parameters(), self.raw_std_target]
         critics = [*self.value.parameters(), *self.advantage.parameters()]
-        self.optimizer = torch.optim.Adam(self._trained, lr, eps=1.2e-7, fused=True)
-        self.critic_optimizer = torch.optim.Adam(critics, critic_lr, eps=1.2e-7, fused=True)
+        self.optimizer = torch.optim.Adam(self._trained, lr, eps=ADAM_EPSILON, fused=True)
+        self.critic_optimizer = torch.optim.Adam(critics, critic_lr, eps=ADAM_EPSILON, fused=True)
 
     @property
     def std(self) -> np.ndarray:

@@ -22,7 +22,7 @@ from papers.ref_er.agents.gaussian import (
     softplus,
     softplus_slope,
 )
-from papers.ref_er.agents.networks import MLP
+from papers.ref_er.agents.networks import ADAM_EPSILON, MLP
 from papers.ref_er.memory.episode import CUT, TERMINATED, Episode
 from papers.ref_er.memory.memory import EPSILON
 
@@ -53,13 +53,8 @@ class Rollout:
         return self.n == len(self)
 
     def add(self, episode: Episode, over: bool) -> None:
-        """Record the latest step of an episode, `over` if that step ended it. IndexError when full.
-
-        Where an episode begins though the one before has not ended, that one counts as cut by the time limit.
-        """
+        """Record the latest step of an episode, `over` if that step ended it. IndexError when full."""
         k = self.n
-        if k and len(episode) == 1 and not self.ends[k - 1]:
-            self.ends[k - 1] = CUT
         self.states[k], self.following[k] = episode.states[-2], episode.states[-1]
         self.actions[k], self.means[k], self.stds[k] = episode.actions[-1], episode.means[-1], episode.stds[-1]
         self.rewards[k] = episode.rewards[-1]
@@ -139,8 +134,9 @@ class PPO:
             self.policy = MLP([n_states, *hidden, n_actions]).to(device)
             self.value = MLP([n_states, *hidden, 1]).to(device)
         self.raw_std = nn.Parameter(torch.full((n_actions,), inverse_softplus(std), device=device))
-        self.optimizer = torch.optim.Adam([*self.policy.parameters(), self.raw_std], lr, eps=1.2e-7, fused=True)
-        self.value_optimizer = torch.optim.Adam(self.value.parameters(), value_lr, eps=1.2e-7, fused=True)
+        trained = [*self.policy.parameters(), self.raw_std]
+        self.optimizer = torch.optim.Adam(trained, lr, eps=ADAM_EPSILON, fused=True)
+        self.value_optimizer = torch.optim.Adam(self.value.parameters(), value_lr, eps=ADAM_EPSILON, fused=True)
 
     @property
     def std(self) -> np.ndarray:

@@ -39,7 +39,8 @@ def kind_of(method: str) -> str:
     """The kind of first policy of a method, as experiments label it: "ddpg er", "ppo", "vracer refer (C 2)"."""
     if method.split()[0] not in ("ddpg", "naf"):
         return "wide"
-    return "correlated" if method.startswith(("ddpg er", "ddpg per")) and "(untuned)" not in method else "narrow"
+    white = not method.startswith(("ddpg er", "ddpg per")) or method.endswith(("(untuned)", "(white noise)"))
+    return "narrow" if white else "correlated"
 
 
 def before(method: str, env: str) -> float:

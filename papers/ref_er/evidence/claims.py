@@ -1,9 +1,8 @@
 """All claims of the paper that runs can check, figure by figure; the checks are in the files named below.
 
-claims_runs.py says what a score is, which comparisons are paired, and what sizes words stand for. DDPG and NAF are in
-claims_ddpg.py, V-RACER, PPO and ACER in claims_vracer.py, the flow-control task in claims_flow.py, hyper-parameters in
-claims_sensitivity.py, our own experiments in claims_own.py. Our own, among them predictions from the share of far
-samples, are marked so.
+claims_runs.py says what a score is and what sizes words stand for. DDPG and NAF are in claims_ddpg.py, V-RACER, PPO and
+ACER in claims_vracer.py, the flow-control task in claims_flow.py, hyper-parameters in claims_sensitivity.py, our own
+experiments in claims_own.py. Our own, among them predictions from the share of far samples, are marked so.
 
 At `quick`, runs have 200,000 steps and a memory of 16,384 instead of 10 million and 262,144. What the paper says about
 the end of training is then judged at the end of these runs, which is where the annealing has come as far (A times steps

@@ -2,11 +2,9 @@
 
 from functools import partial
 
-import numpy as np
-
 from lab.judge.claims import Claim
 from lab.judge.comparisons import Runs
-from lab.judge.intervals import above, difference
+from lab.judge.intervals import MARGIN, Estimate, above, difference
 from lab.judge.results import MissingData, Results
 from lab.judge.verdicts import MIN_SEEDS, NOBODY, Verdict, all_of, judged, most_of
 from papers.ref_er.evidence.before_learning import before
@@ -117,20 +115,29 @@ def clearer_than_ddpg(results: Results) -> Verdict:
         ours, theirs = gain(naf, "naf", env), gain(ddpg, "ddpg", env)
         if ours is None or theirs is None:
             return Verdict("inconclusive", NOBODY, scale=naf.scale)
-        return naf.decide(difference(ours, theirs), above(), [("naf refer", env), ("naf refer-2", env)])
+        rule = above(size=MARGIN)  # of shares of a gain
+        return naf.decide(less(ours, theirs), rule, [("naf refer", env), ("naf refer-2", env)])
 
     return most_of(judged(TEN, judge))
 
 
-def gain(runs: Runs, learner: str, env: str) -> np.ndarray | None:
-    """Score with ReF-ER less that with Rule 2 alone, paired by seed, as a share of the larger gain of the two over the
-    score before learning, (runs,); None where neither learns."""
+def gain(runs: Runs, learner: str, env: str) -> Estimate | None:
+    """Score with ReF-ER less that with Rule 2 alone, as a share of the larger gain of the two over the score before
+    learning; None where neither learns."""
     methods = [(f"{learner} refer", env), (f"{learner} refer-2", env)]
     sides = [runs.learns(*side) for side in methods]
     if not any(side.learns for side in sides):
         return None
-    full, part = runs.common([score(runs, *side) for side in methods], methods)
-    return (full - part) / max(side.gain for side in sides)
+    larger = max(side.gain for side in sides)
+    return difference(*(score(runs, *side) / larger for side in methods))
+
+
+def less(x: Estimate, y: Estimate) -> Estimate:
+    """x - y of independent estimates. From two differences, Welch and Satterthwaite's freedom is that of all four
+    groups."""
+    a, b = x.error**2, y.error**2
+    freedom = (a + b) ** 2 / (a**2 / x.freedom + b**2 / y.freedom) if a + b else 1.0
+    return Estimate(x.value - y.value, (a + b) ** 0.5, freedom, min(x.seeds, y.seeds))
 
 
 CURVES = "curves, no numbers"

@@ -18,9 +18,9 @@ V-RACER and PPO, three for DDPG and NAF and one for ACER.
 *Divergences.* Claims about how they go over a whole run look at the bins after a fifth of training (SETTLED), by when
 the controller of beta has had time to act.
 
-*Sizes.* "Large", "orders of magnitude" need sizes. They are constants here and in the other files. They and the claims
-were written down while the first runs were under way and without use of them: V-RACER with ReF-ER and with plain replay
-on HalfCheetah.
+*Sizes.* "Large", "orders of magnitude" need sizes. They are constants here and in the other files. Sizes and claims
+were written down while the first runs (V-RACER on HalfCheetah, ReF-ER and plain replay) were under way, without looking
+at them.
 """
 
 from __future__ import annotations

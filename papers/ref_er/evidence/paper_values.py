@@ -7,6 +7,8 @@ TOLERANCE = 0.1
 """D of the runs that the KL figures show (Sec. 3)."""
 NOISE = 0.2
 """DDPG and NAF: standard deviation of the exploration noise (App. A)."""
+START = 0.2**0.5
+"""V-RACER: standard deviation of the policy at first (App. A)."""
 ACTIONS = {
     "HumanoidStandup-v5": 17, "Humanoid-v5": 17, "Ant-v5": 8, "Walker2d-v5": 6, "HalfCheetah-v5": 6, "Reacher-v5": 2,
     "Swimmer-v5": 2, "Hopper-v5": 3, "InvertedPendulum-v5": 1, "InvertedDoublePendulum-v5": 1,

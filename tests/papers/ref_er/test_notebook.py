@@ -13,11 +13,22 @@ from lab.judge.results import Results
 from papers.ref_er.evidence.before_learning import before
 from papers.ref_er.evidence.claims_ddpg import fallen, largest_divergence
 from papers.ref_er.evidence.claims_own import ALIKE, late_rise
-from papers.ref_er.evidence.claims_runs import AWAY, FALL, FAR, FROM_IMPLIED, ROOM, TRAINING, late, score, spread_ratio
+from papers.ref_er.evidence.claims_runs import (
+    AWAY,
+    FALL,
+    FAR,
+    FROM_IMPLIED,
+    ROOM,
+    TRAINING,
+    WIDEST,
+    late,
+    score,
+    spread_ratio,
+)
 from papers.ref_er.evidence.claims_vracer import FAST, OTHERS, REVERSE, SLOW
 from papers.ref_er.evidence.experiments import EXPERIMENTS, WIDE
 from papers.ref_er.evidence.implied_kl import implied_kl
-from papers.ref_er.evidence.paper_values import FIG1, FIG4, FIG7, FIG8, NOISE
+from papers.ref_er.evidence.paper_values import FIG1, FIG4, FIG7, FIG8, NOISE, START
 from papers.ref_er.refer import ReFER
 from papers.ref_er.train import Config
 from tests.papers.ref_er.test_readme import NOTEBOOK, quick
@@ -195,6 +206,8 @@ def fig_8() -> Iterator[float]:
 
 
 def own_kl() -> Iterator[float]:
+    yield START
+    assert max(end(one, of="own-kl", by=WIDEST.of).max() for one in (REFER, REVERSE)) < START
     yield from means(REFER, REVERSE, of="own-kl", by=STD)
     assert sign(REFER, REVERSE, of="own-kl") == [0]
 

@@ -1,6 +1,7 @@
 """The train script: every learner with every replay, order of a step, resuming, metrics, bad settings, learning."""
 
 import math
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from papers.ref_er import train
+from papers.ref_er import train, train_acer, train_ppo
 from papers.ref_er.agents import progress
 from papers.ref_er.agents.ddpg import DDPG
 from papers.ref_er.agents.naf import NAF
@@ -153,7 +154,7 @@ def test_the_warm_up_fills_the_memory_and_fixes_units():
     one.warm_up()
     m = one.memory
     kept = m.steps >= 0
-    assert 200 <= m.n == kept.sum() < 300 and one.t == one.k == 0
+    assert 200 <= m.n == kept.sum() < 300 and one.t == one.k == 0 and one._returns == one._endings == []
     states = m.states[m._occupied()]
     np.testing.assert_allclose(states.mean(axis=0), 0, atol=1e-4)
     np.testing.assert_allclose(states.std(axis=0), 1, rtol=1e-3)
@@ -212,6 +213,14 @@ def test_the_oldest_episodes_leave_when_enough_remains(ratio):
         assert 150 <= one.memory.n < 158 + 8 and (one.memory.steps >= 0).sum() == one.memory.n
         for _ in range(ratio):
             one.play()
+
+
+@pytest.mark.parametrize("replay", ["refer", "per"])
+def test_the_memory_has_room_for_what_is_played_between_gradient_steps(replay, tmp_path):
+    """Three times what it holds."""
+    settings = config(env=SHORT, replay=replay, capacity=64, warmup=64, steps=500, steps_per_update=200.0)
+    summary = main(settings, tmp_path)
+    assert summary["gradient_steps"] == 3 and 64 <= summary["stored"] < 64 + 2 * 8
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -306,6 +315,36 @@ def test_the_rules_of_each_kind_of_run(method, replay):
     assert make_refer(Config(method=method, replay=replay, annealing=0.5)).annealing == 0.5
 
 
+SHARED: dict[str, Any] = dict(
+    seed=0, steps=10_000_000, bins=50, device="cpu", env="HalfCheetah-v5", gamma=0.995, variance=0.2
+)  # fmt: skip
+REPLAYED: dict[str, Any] = dict(steps_per_update=1.0, hidden=128, network="mlp", window=16)
+PAPERS: dict[Any, dict[str, Any]] = {
+    Config: SHARED | REPLAYED | dict(
+        method="vracer", replay="refer", c=4.0, tolerance=0.1, annealing=None, beta_rate=None, beta=0.0,
+        reverse_kl=False, capacity=2**18, warmup=2**18, batch_size=None, residual=False, lr=1e-4, advantage="none",
+        noise=0.2, polyak=0.01, linear_actor=False, actor_lr=1e-5, weight_decay=1e-4, theta=0.15, per_alpha=0.5,
+        per_beta=0.5,
+    ),
+    train_acer.Config: SHARED | REPLAYED | dict(
+        method="acer", capacity=100_000, warmup=100_000, episodes=24, segment=200, lr=1e-5, critic_lr=1e-4,
+        annealing=5e-7, truncation=5.0, delta=1.0, polyak=0.001, samples=5,
+    ),
+    train_ppo.Config: SHARED | dict(
+        method="ppo", warmup=2**18, rollout=2048, epochs=10, batch_size=64, hidden=64, lr=1e-4, value_lr=3e-4,
+        annealing=5e-7, lam=0.97, clip=0.2,
+    ),
+}  # fmt: skip
+"""App. A, Secs. 3 and 5; where the paper is silent, what the notebook says. None: `test_the_rules_of_each_kind_of_run`
+and `batch_size`."""
+
+
+@pytest.mark.parametrize("kind", PAPERS, ids=lambda kind: kind.__module__)
+def test_the_defaults_are_the_papers(kind):
+    assert asdict(kind()) == PAPERS[kind]
+    assert [train.batch_size(Config(method=method)) for method in METHODS] == [256, 128, 256]
+
+
 def test_every_setting_reaches_its_place():
     shared: dict[str, Any] = dict(lr=0.01, gamma=0.9, capacity=777, c=3.0, tolerance=0.2, beta=0.6, hidden=9)
     one = trainer(**shared, variance=0.04, reverse_kl=True, advantage="gaussian")
@@ -324,6 +363,8 @@ def test_every_setting_reaches_its_place():
     for method in METHODS:
         networks = vars(trainer(method, residual=True).agent).values()
         assert {net.residual for net in networks if isinstance(net, MLP)} == {True}
+    recurrent: Any = trainer(network="lstm", window=4)
+    assert recurrent.memory.length == recurrent.player.window == 4
 
 
 @pytest.mark.parametrize("replay", REPLAYS)

@@ -1,5 +1,7 @@
 """The script for ACER: warm-up, schedule, what it reports, resuming, bad settings, learning."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -28,12 +30,26 @@ def test_warm_up_fills_the_memory_and_fixes_the_units():
     one.warm_up()
     memory = one.memory
     assert 3000 <= memory.n < 3007 and one.t == one.k == 0 and not one.player.episode.states
+    assert one._returns == one._endings == []
     assert memory.mean[1] == pytest.approx(5, abs=0.1) and memory.inverse_std[1] == pytest.approx(1, abs=0.05)
     kept = memory.states[np.flatnonzero(memory.steps >= 0)]
     assert abs(kept.mean()) < 0.2 and memory.reward_scale == pytest.approx(
         1 / np.sqrt(np.mean(memory.rewards[memory.steps >= 0] ** 2)), rel=1e-4
     )
     assert {TERMINATED, CUT} <= set(memory.ends[memory.steps >= 0]) and "return" not in one.metrics()
+
+
+def test_every_setting_reaches_its_place():
+    one = Trainer(config(lr=0.01, critic_lr=0.02, gamma=0.9, truncation=3.0, delta=0.5, polyak=0.4, samples=2,
+                         variance=0.04, capacity=777, hidden=9))  # fmt: skip
+    agent, memory = one.agent, one.memory
+    assert (agent.lr, agent.critic_lr, agent.gamma, memory.gamma, memory.capacity) == (0.01, 0.02, 0.9, 0.9, 777)
+    assert (agent.truncation, agent.delta, agent.polyak, agent.samples) == (3.0, 0.5, 0.4, 2)
+    assert agent.std == pytest.approx([0.2, 0.2])
+    assert [len(bias) for bias in list(agent.policy.parameters())[1::2]] == [9, 9, 2]
+    assert {it.param_groups[0]["eps"] for it in (agent.optimizer, agent.critic_optimizer)} == {1.2e-7}
+    recurrent: Any = Trainer(config(network="lstm", window=4))
+    assert recurrent.memory.length == recurrent.player.window == 4
 
 
 def test_segments_are_drawn_as_the_settings_say(monkeypatch):
@@ -63,10 +79,12 @@ def test_the_rewards_scale_follows_the_memory_every_thousand_gradients(monkeypat
     assert one.memory.reward_scale == pytest.approx(before / 2, rel=1e-4)
 
 
-def test_what_is_over_the_capacity_is_forgotten_before_learning():
-    one = Trainer(config(steps_per_update=20.0))
+@pytest.mark.parametrize("steps", [30, 1000])
+def test_what_is_over_the_capacity_is_forgotten_before_learning(steps):
+    """And before there is no room, however many steps are played between two gradient steps."""
+    one = Trainer(config(steps_per_update=float(steps)))
     one.warm_up()
-    for _ in range(30):
+    for _ in range(steps):
         one.play()
     one.learn()
     assert 40 <= one.memory.n < 40 + 7

@@ -42,6 +42,15 @@ def test_warm_up_fixes_the_units_of_states_and_teaches_nothing():
     assert "return" not in Trainer.metrics(fresh := Trainer(config())) and fresh.bins_done == 1
 
 
+def test_every_setting_reaches_its_place():
+    one = Trainer(config(lr=0.01, value_lr=0.02, gamma=0.9, lam=0.8, clip=0.3, variance=0.04, epochs=3, hidden=9))
+    agent = one.agent
+    assert (agent.lr, agent.value_lr, agent.gamma, agent.lam, agent.clip) == (0.01, 0.02, 0.9, 0.8, 0.3)
+    assert (agent.epochs, agent.batch_size, len(one.rollout)) == (3, 8, 16) and agent.std == pytest.approx([0.2, 0.2])
+    assert [len(bias) for bias in list(agent.policy.parameters())[1::2]] == [9, 9, 2]
+    assert {it.param_groups[0]["eps"] for it in (agent.optimizer, agent.value_optimizer)} == {1.2e-7}
+
+
 def test_a_rollout_goes_over_ends_and_the_next_one_goes_on_where_it_stopped():
     one, overs = Trainer(config()), []
     one.warm_up()

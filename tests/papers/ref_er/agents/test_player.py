@@ -10,8 +10,9 @@ from gymnasium.spaces import Box
 
 from papers.ref_er.agents import player as module
 from papers.ref_er.agents.gaussian import importance_weight, truncated_normal
-from papers.ref_er.agents.player import OrnsteinUhlenbeck, Player, WhiteNoise, return_statistics
+from papers.ref_er.agents.player import OrnsteinUhlenbeck, Player, WhiteNoise, ending_statistics, return_statistics
 from papers.ref_er.agents.vracer import VRACER
+from papers.ref_er.memory.episode import Episode
 from papers.ref_er.memory.memory import EpisodeMemory
 
 STD = np.array([0.3, 0.7])
@@ -179,3 +180,11 @@ def test_statistics_of_returns_by_hand():
     found = return_statistics([0.0, 10.0])
     assert found["return"] == 5 and found["return p30"] == 3
     assert return_statistics([123456.789])["return p50"] == 123457, "six digits are kept"
+
+
+def test_statistics_of_endings_by_hand():
+    """Per action, not per episode: one exit in ten actions, whose squared norms sum to 4."""
+    actions = [np.array([1.0, -2.0]), np.array([2.0, 0.0])]
+    assert Episode(actions=actions, terminated=True).ending() == (True, 2, 9.0)
+    assert ending_statistics([(True, 2, 1.0), (False, 8, 3.0)]) == {"exits": 0.1, "effort": 0.4}
+    assert ending_statistics([]) == {}

@@ -45,24 +45,6 @@ def tensor(array: np.ndarray) -> Tensor:
     return torch.from_numpy(array)
 
 
-# --- the rollout -----------------------------------------------------------------------------------------------------
-def test_an_episode_that_was_given_up_is_cut_where_the_next_begins():
-    """Rewards of the second episode must not reach the first, of which nobody said that it had ended."""
-
-    def played(n: int) -> Episode:
-        zeros, ones = np.zeros(N_ACTIONS), np.ones(N_ACTIONS)
-        return Episode([np.full(N_STATES, 5.0)] * (n + 1), [zeros] * n, [zeros] * n, [ones] * n, [0.0] * n)
-
-    one = Rollout(6, N_STATES, N_ACTIONS)
-    for steps, over in [(1, False), (2, False), (1, False), (2, True), (1, True), (1, False)]:
-        one.add(played(steps), over)
-    assert one.ends.tolist() == [0, CUT, 0, CUT, CUT, 0]
-    one.clear()
-    one.add(played(1), False)
-    one.add(played(2), False)
-    assert one.ends[:2].tolist() == [0, 0]
-
-
 # --- advantages ------------------------------------------------------------------------------------------------------
 def test_gae_by_hand():
     """Two steps up to an end, then one that goes on: gamma 0.5, lambda 0.5, so that each error counts 1/4 before."""

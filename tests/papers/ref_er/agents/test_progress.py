@@ -26,15 +26,15 @@ class Config:
 class Counting:
     """Episodes of three steps."""
 
-    def __init__(self, config, error=0.0):
+    def __init__(self, config, **found):
         self.agent = SimpleNamespace(weights=lambda: {"w": torch.zeros(1)})
         self.memory = SimpleNamespace(mean=np.zeros(2, np.float32), inverse_std=np.ones(2, np.float32))
         self.config, self.t, self.bins_done, self.save_due = config, 0, 0, False
-        self.error = error
+        self.found = {"td_error": 0.0} | found
 
     def metrics(self):
         self.bins_done += 1
-        return {"td_error": self.error}
+        return self.found
 
     def __getstate__(self):
         return {name: value for name, value in self.__dict__.items() if name != "agent"}
@@ -78,6 +78,7 @@ def test_checkpoints_wait_for_the_end_of_an_episode_and_are_gone_on_from(tmp_pat
     assert rows(tmp_path / "one") == rows(tmp_path / "two") and len(rows(tmp_path / "one")) == 10
 
 
-def test_a_loss_that_is_not_finite_stops_the_run(tmp_path):
-    with pytest.raises(NonFiniteLoss, match="td_error is nan at step 6"):
-        execute(Config(), tmp_path, train, lambda config: Counting(config, error=float("nan")))
+@pytest.mark.parametrize("metric", ["td_error", "kl"])
+def test_what_is_not_finite_stops_the_run(metric, tmp_path):
+    with pytest.raises(NonFiniteLoss, match=f"{metric} is nan at step 6"):
+        execute(Config(), tmp_path, train, lambda config: Counting(config, **{metric: float("nan")}))
