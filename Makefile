@@ -37,7 +37,7 @@ torture:          ##   5 | kill N=100 runs at random moments, resume, compare re
 smoke:            ##   6 | train every figure from scratch for a few steps: is everything wired?
 reproduce:        ##  20 | train and draw the headline figures, judge their claims: runs/report.html
 evidence:         ## 120 | train and collect the runs that undecided claims lack: HOURS=2 PAPER= DRY=1
-all:              ## 5250 | train and draw every figure and table of every paper
+all:              ## 5820 | train and draw every figure and table of every paper
 figures:          ##   1 | redraw every figure from the committed results, without training
 claims:           ##   0 | judge the committed results: RESULTS.md, the rooms' VERDICTS.md, README.md
 collect:          ##   0 | merge this machine's finished runs at SCALE into the committed results
@@ -74,7 +74,7 @@ bias-reduced-her-own-fetch:  ## 130 | not in the paper: the filter on FetchPush,
 bias-reduced-her-own-fetch-fresh: ## 130 | not in the paper: HER and the filter on FetchPush, ten fresh seeds
 bias-reduced-her-own-fetch-misleading: ##   0 | not in the paper: a misleading goal of FetchPush, drawn
 
-ners:            ## 980 | Neural experience replay sampler: every figure and table below
+ners:           ## 1550 | Neural experience replay sampler: every figure and table below
 ners-own-why:    ##   5 | not in the paper: why its scores are nearly equal; what its networks do
 ners-fig1:       ##  20 | transitions of the pendulum drawn by TD error, by Q and uniformly
 ners-fig3:       ## 190 | SAC and TD3 with four samplers on sparse pendulum, lander and walker
@@ -86,8 +86,8 @@ ners-table3:     ##  30 | spread of TD errors and Q of replayed transitions, pen
 ners-fig-c1:     ## 250 | learning curves of table1
 ners-fig-c2:     ##  95 | learning curves of table2
 ners-own-law:    ##  20 | not in the paper: distance from uniform under every reading of the paper
-ners-own-time: ## 150 | not in the paper: NERS with the environment's step as time, for 100,000 steps
-ners-own-hopper: ## 500 | not in the paper: NERS and uniform sampling on Hopper, for 300,000 steps
+ners-own-time: ##  95 | not in the paper: NERS with the environment's step as time, for 100,000 steps
+ners-own-hopper: ## 800 | not in the paper: NERS and uniform sampling on Hopper, for 300,000 steps
 ners-own-distance: ## 600 | not in the paper: distance of each sampler from uniform
 ners-own-td3-lr: ##  12 | not in the paper: the learning rate of TD3 with uniform sampling
 

@@ -78,7 +78,7 @@ class NERS(Proportional):
         self.parameters = [*self.network.parameters(), *encoder]
         self.adam = torch.optim.Adam(self.parameters, lr=settings.scorer_lr, fused=True)
         self.replayed: list[np.ndarray] = []
-        """The set I of Algorithm 1: slots drawn since the last step of the networks, duplicates kept."""
+        """The set I of Algorithm 1: slots drawn since the last return, duplicates kept."""
         self.reference: float | None = None
         self.updates = 0
         self._rewards: list[float] = []
@@ -137,16 +137,15 @@ class NERS(Proportional):
         reference = self.reference
         if reference is None or self.settings.reference == "previous":
             self.reference = new_return
-        if reference is None or not self.replayed:
-            return
-        reward = new_return - reference  # Eq. (6)
-        replayed = np.concatenate(self.replayed)
-        for _ in range(self.settings.scorer_steps):
-            size = min(self.settings.train_size, len(replayed))
-            self.reinforce(self.rng.choice(replayed, size, replace=False), reward)  # Algorithm 1, line 12
+        if reference is not None and self.replayed:
+            reward = new_return - reference  # Eq. (6)
+            replayed = np.concatenate(self.replayed)
+            for _ in range(self.settings.scorer_steps):
+                size = min(self.settings.train_size, len(replayed))
+                self.reinforce(self.rng.choice(replayed, size, replace=False), reward)  # Algorithm 1, line 12
+            self.updates += 1
+            self._rewards.append(reward)
         self.replayed.clear()  # Algorithm 1, line 15
-        self.updates += 1
-        self._rewards.append(reward)
 
     def reinforce(self, slots: np.ndarray, reward: float) -> None:
         """One step of the networks: a positive replay reward raises the scores of `slots`, a negative lowers them."""

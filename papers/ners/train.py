@@ -242,16 +242,12 @@ class Trainer:
         return {name: _rounded(value) for name, value in metrics.items()}
 
     def scores(self) -> dict[str, float]:
-        """Mean returns from fixed starts, of the policy without noise and of the exploring policy.
+        """Mean return from fixed starts, of the policy without noise.
 
-        They play no part in training: neither the agent nor its sampler depends on them.
+        It plays no part in training: neither the agent nor its sampler depends on it.
         """
         starts = range(STARTS, STARTS + self.config.score_starts)
-        rng = Streams(self.config.seed).numpy(f"score at {self.t}")
-        return {
-            "score": float(np.mean([self._rollout(start) for start in starts])),
-            "score_sampled": float(np.mean([self._rollout(start, rng) for start in starts])),
-        }
+        return {"score": float(np.mean([self._rollout(start) for start in starts]))}
 
     def _rollout(self, start: int, rng: np.random.Generator | None = None) -> float:
         state, total, over = _state(self.eval_env.reset(seed=int(start))[0]), 0.0, False

@@ -90,7 +90,7 @@ class Config:
     max_gradient: Positive = 10.0
     """L2 norm to which gradients are clipped (Table B.1)."""
     target_every: Count = 2_000
-    """Environment steps between two updates of the target network (Table B.1)."""
+    """Environment steps between two copies, as in the released code; Table B.1 counts updates."""
 
     eval_every: Count = 1_000
     """Environment steps between two evaluations (App. B)."""

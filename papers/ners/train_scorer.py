@@ -10,15 +10,16 @@ gives for an agent that learns.
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
 
 from common.replay.storage import Ring
 from lab.run.cli import cli
+from lab.run.errors import UserError
 from lab.run.runs import Run, Streams, execute
-from lab.run.settings import Count, Natural
+from lab.run.settings import Natural, at_least
 from papers.ners.agents.tasks import make_env
 from papers.ners.ners import NERS
 from papers.ners.samplers.diagnostics import law_statistics, spreads
@@ -42,7 +43,7 @@ class Config:
     """Seed of all random streams of the run."""
     device: str = "cpu"
     """Where the networks live: cpu or cuda."""
-    transitions: Count = 10_000
+    transitions: Annotated[int, at_least(2)] = 10_000
     """Transitions in the memory."""
     updates: tuple[int, ...] = (0, 500, 2_500)
     """Steps of the networks after which spreads are measured, ascending."""
@@ -50,6 +51,11 @@ class Config:
     """Replay rewards: 1 or -1 at random, or always 1."""
     sampling: Settings = field(default_factory=Settings)
     """Settings of the sampler."""
+
+    def check(self) -> None:
+        """Raise UserError unless `updates` can be counted up to."""
+        if not self.updates or min(self.updates) < 0 or list(self.updates) != sorted(set(self.updates)):
+            raise UserError(f"updates must be numbers from 0 on, each above the one before, not {self.updates}")
 
 
 def filled(config: Config, streams: Streams) -> NERS:

@@ -63,6 +63,12 @@ def over_represented(rule: str, kind: str) -> Score:
     return Score(lambda *at: drawn(*at) - uniform(*at))
 
 
+def more_horizontal(rule: str) -> Score:
+    """By how much horizontal rods are more frequent in uniform draws than in those by a rule."""
+    uniform, other = share("uniform", "horizontal"), share(rule, "horizontal")
+    return Score(lambda *at: uniform(*at) - other(*at))
+
+
 def mostly(rule: str, kind: str, label: str = "random") -> Compare:
     """Check that more than half of a rule's draws are in the posture."""
     return DRAWS.all(label, ">", MOSTLY, of=("fig1",), by=Score(share(rule, kind), show=number))

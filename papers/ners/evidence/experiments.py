@@ -26,9 +26,8 @@ def _law(entry: Entry) -> bool:
 HEADLINE: dict[str, Callable[[Entry], bool]] = {
     "own-why": lambda entry: entry.method.endswith("signs"), "own-law": _law
 }  # fmt: skip
-"""What `make reproduce` trains: NERS's law by three readings of the paper, one seed each, and why it is what it is:
-with all seeds, since such a run takes a third of a minute, and one alone decides nothing, of the replay rewards that
-are judged."""
+"""What `make reproduce` trains: NERS's law under three readings of the paper, one seed each, and own-why's runs with
+rewards of random signs, all seeds (a run takes 20 seconds, and one seed decides nothing)."""
 
 # ---- tables: at smoke, quick and full --------------------------------------------------------------------------------
 
@@ -40,7 +39,7 @@ BUDGET = Scales(
     dict(steps=240, random_steps=60, eval_every=24, batch_size=16, score_starts=2, **SMALL), dict(widths="code"), {}
 )
 AGENTS = {"sac": Scales() | dict(agent="sac"), "td3": Scales() | dict(agent="td3", lr=TD3_LR)}
-"""TD3's rate is said, so that own-td3-lr shares these runs where it is as long."""
+"""TD3's rate is written out so that own-td3-lr can share these runs where their lengths agree."""
 LENGTHS = {
     agent: {
         PENDULUM: Scales(quick=dict(steps=steps)), HOPPER: Scales(quick=dict(steps=100_000)),
@@ -52,8 +51,9 @@ and Table 3's 10,000 steps, at quick, too. A variant's own length comes before t
 _LONG = Scales({}, *2 * [dict(steps=100_000, widths="paper")])
 TIME = {"random": _LONG, "ners environment": _LONG | dict(time="environment")}
 """About 500 updates of the scorer, where own-law's 20,000 steps make about 100; the paper's widths, as in own-why."""
-LONGER = dict.fromkeys(("random", "ners"), Scales(quick=dict(steps=300_000, widths="paper")))
-"""Of own-hopper: three times as long as table1 at quick; at full these are runs of table1."""
+LONGER = dict.fromkeys(("random", "ners"), Scales({}, *2 * [dict(steps=300_000, widths="paper")]))
+"""Of own-hopper: three times as long as table1 at quick. At full its runs are quick's, as own-time's are: those that
+were registered."""
 RAINBOW = Scales(
     dict(steps=120, random_steps=50, batch_size=16, eval_every=24, eval_episodes=1, target_every=50, **SMALL),
     dict(steps=40_000, eval_every=1_000, eval_episodes=3, widths="code"),

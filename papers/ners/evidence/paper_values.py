@@ -84,4 +84,5 @@ def scorer_updates(agent: str, env: str) -> int:
     first where there was none before."""
     if agent == "rainbow":
         return STEPS["table2"] // 1_000 - 1
-    return (STEPS["table1"] - RANDOM_STEPS[agent]) // TIME_LIMITS[env]
+    evaluations = -(-STEPS["table1"] // TIME_LIMITS[env])  # the last at the end of the run
+    return evaluations - RANDOM_STEPS[agent] // TIME_LIMITS[env]

@@ -31,10 +31,15 @@ class Plan(NamedTuple):
     seeds: Scales
 
 
-def _plan(agents: str, quick: tuple[str, ...], full: tuple[str, ...], seeds: int, first: int = FIRST_SEED) -> Plan:
-    """seeds: how many at quick, from `first` on."""
+def _plan(agents: str, quick: tuple[str, ...], full: tuple[str, ...], seeds: int, registered: int = 0) -> Plan:
+    """seeds: how many at quick, from FIRST_SEED on; or, where a registration names them, from `registered` on, at full
+    too: whichever scale is judged, it is judged on these."""
+    first = registered or FIRST_SEED
+    numbers = range(first, first + seeds)
     return Plan(
-        tuple(agents.split()), Scales(quick, quick, full), Scales(range(1), range(first, first + seeds), range(5))
+        tuple(agents.split()),
+        Scales(quick, quick, full),
+        Scales(range(1), numbers, numbers if registered else range(5)),
     )
 
 
@@ -48,8 +53,9 @@ PLANS = {
     "own-law": _plan("td3", (PENDULUM,), (PENDULUM,), 3),
     "own-td3-lr": _plan("td3", (PENDULUM,), (PENDULUM, HOPPER), 5),
     "own-why": _plan("none", (PENDULUM,), (PENDULUM,), 3),
-    "own-hopper": _plan("sac td3", (HOPPER,), (HOPPER,), 10, first=50),
-    "own-time": _plan("td3", (PENDULUM,), (PENDULUM,), 10, first=40),  # its question came from runs with lower seeds
+    "own-hopper": _plan("sac td3", (HOPPER,), (HOPPER,), 10, registered=50),
+    # its question came from runs with lower seeds
+    "own-time": _plan("td3", (PENDULUM,), (PENDULUM,), 10, registered=40),
 }
 
 

@@ -27,8 +27,8 @@ def bonus_distance(s: float, m: int) -> float:
 
         c = s / (m - 1 + s)        TV = P - c = 1 / m - c = (1 - s) (m - 1) / (m (m - 1 + s))
 
-    which is (1 - s) / (m + s) up to a share 1 / m of it: 0.0022 for m = 128 and 0.0085 for m = 32 at sigma = 0.52,
-    s = sigma^0.5 = 0.72. All of it is the bonus for new transitions.
+    which is (1 - s) / (m + s) up to about a share s / m² of it: 0.0022 for m = 128 and 0.0085 for m = 32 at
+    sigma = 0.52, s = sigma^0.5 = 0.72. All of it is the bonus for new transitions.
     """
     return (1 - s) / (m + s)
 

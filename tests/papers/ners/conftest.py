@@ -12,7 +12,7 @@ N_STATES, N_ACTIONS = 3, 2
 LAW = {"tv", "kl", "ess", "log_score_mean", "log_score_sd"}
 DRAWN = {"age", "first_time", "td2_mean", "td2_sd", "q_mean", "q_sd", "log_td", "draws"} | {
     "tv_replayed", "log_score_sd_replayed"}  # fmt: skip
-SCORES = {"score", "score_sampled"}
+SCORES = {"score"}
 OWN: dict[str, set[str]] = {"random": set(), "random-iid": set(), "per": set(), "ero": {"scorer_updates"}}
 OWN["ners"] = {"scorer_updates", "replay_reward", "saturated"}
 """Metrics of a run by what they are about; the last ones sampler by sampler."""

@@ -267,7 +267,9 @@ def test_nothing_is_learnt_while_nothing_is_replayed(monkeypatch, reference, rew
 
 
 def test_every_step_learns_from_what_was_replayed_since_the_one_before(monkeypatch):
+    """Whether there was a step then or, as after the first return, none."""
     sampler, steps = recorded(monkeypatch)
+    replay(sampler, [3])
     sampler.evaluation(0.0)
     replay(sampler, [1, 2, 2])
     replay(sampler, [2, 5])

@@ -158,7 +158,7 @@ def fig4() -> Iterator[float]:
     found = runs("fig4")
     arms = [f"sac {one}" for one in "ners,ners no-global,ners few,ners*,ero,per,random,random-iid".split(",")]
     ends = np.stack([score(found, one, PENDULUM) for one in arms])
-    yield from (ends.size, (ends >= 150).sum(), 150, *ends.mean(axis=1))
+    yield from ((ends >= 150).sum(), ends.size, 150, *ends.mean(axis=1))
     pairs = {(x, y): apart(score, y, x, found, PENDULUM) for x, y in combinations(arms, 2)}
     assert all(is_open(between) and not alike(*pair, found) for pair, between in pairs.items())
     yield from said(pairs.pop(("sac random", "sac random-iid")))
@@ -186,14 +186,14 @@ def table1() -> Iterator[float]:
 
 
 def fig1() -> Iterator[float]:
-    def drawn(rule: str, kind: str, method: str = "sac random", scale: str = "full") -> np.ndarray:
-        return 100 * claims_law.share(rule, kind)(runs("fig1", scale), method, SWING)
+    def drawn(rule: str, kind: str, method: str = "sac random") -> np.ndarray:
+        return 100 * claims_law.share(rule, kind)(runs("fig1", "full"), method, SWING)
 
     hanging, top, usual = (drawn(rule, "downward") for rule in ("td", "top_td", "uniform"))
     assert spread(hanging, usual, paired=True)[1] > 0 and is_open(spread(top, usual, paired=True))
     yield from (drawn("q", "upright").mean(), drawn("uniform", "upright").mean())
     yield from (hanging.mean(), 95, *mean_of(hanging).interval(), usual.mean(), drawn("td", "upright").mean())
-    yield from (drawn("td", "downward", scale="quick").mean(), 64, top.mean())
+    yield from (64, top.mean())
     yield drawn("top_td", "downward", "sac random terminal").mean()
     yield from spread(drawn("td", "horizontal"), drawn("uniform", "horizontal"), paired=True)
 

@@ -114,11 +114,12 @@ def test_the_agent_learns_as_the_figure_says(monkeypatch, tmp_path):
         raise Stop
 
     monkeypatch.setattr(train, "Trainer", stop)
-    for steps in (30_000, 600):
+    for steps, terminal in ((30_000, False), (600, True)):
         with pytest.raises(Stop):
-            main(Config(seed=3, steps=steps), tmp_path)
+            main(Config(seed=3, steps=steps, timeout_terminal=terminal), tmp_path)
     assert seen[0] == train.Config("Pendulum-v1", "random", "sac", 3, 30_000, random_steps=1_000)
-    assert seen[1].random_steps == 300 and not list(tmp_path.iterdir())
+    assert seen[1] == train.Config("Pendulum-v1", "random", "sac", 3, 600, random_steps=300, timeout_terminal=True)
+    assert not list(tmp_path.iterdir())
 
 
 def test_more_draws_than_transitions_are_all_of_them(tmp_path):

@@ -2,15 +2,19 @@
 
 import functools
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from common.replay.protocol import Chosen
 from papers.ners import train_rainbow
+from papers.ners.agents.fast_rainbow import FastRainbow
+from papers.ners.ners import NERS
 from papers.ners.samplers.methods import METHODS
-from papers.ners.samplers.samplers import Settings
+from papers.ners.samplers.samplers import PER, Settings
 from papers.ners.train_rainbow import Config, Trainer, main, rollouts
 from tests.papers.ners.conftest import DRAWN, LAW, OWN
 from tests.papers.ners.pixel_catch import PixelCatch
@@ -106,6 +110,41 @@ def test_what_happens_when(monkeypatch):
         trainer.advance()
     steps = {kind: [t for k, t in seen if k == kind] for kind in ("act", "update", "sync")}
     assert steps == {"act": list(range(60, 100)), "update": list(range(61, 101)), "sync": [40, 80]}
+
+
+def test_a_gradient_step_is_algorithm_1_in_its_order():
+    """Sample, learn with the weights, tell the sampler which errors and which targets came out."""
+    one, events = Trainer(config("random")), []
+    for _ in range(60):
+        one.advance()
+    slots, weights = np.arange(5, 13), np.linspace(0.1, 1, 8, dtype=np.float32)
+    td, q, value = (np.full(8, x, np.float32) for x in (2.0, 7.0, 3.0))
+
+    def update(batch, given):
+        assert all(torch.equal(x, getattr(batch, name)) for name, x in vars(one.memory.batch(slots)).items())
+        assert given is weights
+        events.append("learn")
+        return td, q, value
+
+    def told(given, signals):
+        assert given is slots and signals["td_error"] is td and signals["target"] is value
+        events.append("told")
+
+    one.agent = SimpleNamespace(update=update)
+    one.sampler = SimpleNamespace(sample=lambda n: (events.append(n), Chosen(slots, weights))[1], update=told)
+    one.learn()
+    assert events == [8, "learn", "told"] and one.loss == 2.0
+    statistics = one.diagnostics.statistics()
+    assert (statistics["td2_mean"], statistics["q_mean"], statistics["draws"]) == (4.0, 7.0, 8)
+
+
+def test_the_exponent_of_weights_reaches_1_with_the_last_gradient_step():
+    for method in ("per", "ners"):
+        one, betas = Trainer(config(method, sampling=Settings(widths="code", beta=0.2))), []
+        for _ in range(160):
+            one.advance()
+            betas.append(one.sampler.prioritized.beta)
+        assert betas[59] == pytest.approx(0.2) and betas[109] == pytest.approx(0.6) and betas[158] < 1.0 == betas[159]
 
 
 def test_rewards_are_clipped_for_learning_and_not_for_returns(monkeypatch):
@@ -223,6 +262,26 @@ def test_settings_that_cannot_work_are_named(changes, words, tmp_path):
 
 def test_the_largest_batch_that_fits_runs(tmp_path):
     assert main(config("random", steps=62, random_steps=10, batch_size=8), tmp_path)["steps"] == 62
+
+
+def test_every_setting_reaches_its_place():
+    changes: dict[str, Any] = dict(
+        gamma=0.9, multi_step=5, stack=3, hidden=24, sigma=0.3, atoms=13, v_max=7.0, lr=0.01, adam_epsilon=0.02,
+        max_gradient=3.0, capacity=99, sampling=Settings(time="episode", alpha=0.7, scorer_lr=0.02, widths="code"),
+    )  # fmt: skip
+    one = Trainer(config("ners", **changes))
+    a, m, s = one.agent, one.memory, one.sampler
+    assert type(a) is FastRainbow and (a.lr, a.adam_epsilon, a.max_gradient) == (0.01, 0.02, 3.0)
+    assert torch.equal(a.support, torch.linspace(-7.0, 7.0, 13))
+    assert a.online.convolutions.first.in_features == 3 * 25 and a.online.value_hidden.mu.out_features == 24
+    assert a.online.value.sigma.weight.unique().tolist() == pytest.approx([0.3 * 24**-0.5])
+    assert (m.n, m.gamma, m.stack, m.transitions.capacity) == (5, 0.9, 3, 99)
+    assert isinstance(s, NERS) and s.settings == one.config.sampling and s.alpha == 0.7
+    assert s.adam.param_groups[0]["lr"] == 0.02 and s.transitions is one.transitions
+    clock = one.transitions.clock
+    assert (clock.kind, clock.horizon) == ("episode", 1_000) and clock.born is one.diagnostics.born
+    per = Trainer(config("per")).sampler
+    assert isinstance(per, PER) and per.prioritized.epsilon == 0.0
 
 
 # --- Atari ------------------------------------------------------------------------------------------------------------

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from lab.run.runs import Streams
+from papers.ners import train_scorer
 from papers.ners.ners import NERS
 from papers.ners.samplers.samplers import Settings
 from papers.ners.train_scorer import Config, filled, main, measured
-from tests.papers.runs import rows
+from tests.papers.runs import assert_refused, rows
 
 SMALL: dict[str, Any] = dict(transitions=450, updates=(0, 2, 4))
 
@@ -45,6 +46,25 @@ def test_a_run_logs_after_so_many_steps_and_is_the_same_again(tmp_path):
     found = table(tmp_path / "a")
     assert {step for step, _ in found} == {0, 2, 4} and found == table(tmp_path / "b") != table(tmp_path / "c")
     assert found[0, "tv_replayed"] != found[4, "tv_replayed"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (dict(transitions=1), "transitions must be at least 2, not 1"),
+        (dict(updates=(-5,)), r"from 0 on.*not \(-5,\)"),
+        (dict(updates=(4, 2)), r"each above the one before, not \(4, 2\)"),
+        (dict(updates=(2, 2)), r"each above the one before, not \(2, 2\)"),
+        (dict(updates=()), r"updates must be numbers.*not \(\)"),
+    ],
+    ids=str,
+)
+def test_settings_that_cannot_work_are_named(changes, words, tmp_path):
+    assert_refused(train_scorer, Config(**(SMALL | changes)), words, tmp_path)
+
+
+def test_the_smallest_settings_that_are_allowed_do_run(tmp_path):
+    assert main(Config(transitions=2, updates=(0,)), tmp_path)["steps"] == 0
 
 
 @pytest.mark.parametrize(("rewards", "signs"), [("positive", {1.0}), ("signs", {1.0, -1.0})])

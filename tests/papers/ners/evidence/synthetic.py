@@ -137,7 +137,7 @@ def wrong(experiment: str) -> Callable[[str, str], Numbers]:
             tv = 1e-3 if "environment" in method else 0.1
             return {f"layer_{k}": 10 ** (-k / 8) for k in range(9)} | {"tv_replayed": tv}
         if experiment == "fig1":
-            return {"td": (1.0, 2.2), "q": (1.0, 2.2), "uniform": (2.0, 3.1)}
+            return {"td": (1.0, 2.2), "q": (1.0, 2.2), "uniform": (0.0, 3.1)}
         return LAW | DRAWS | scores(method, env, levels) | special.get(plain(method), {})
 
     return numbers

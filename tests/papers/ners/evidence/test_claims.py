@@ -8,7 +8,7 @@ from lab.judge.comparisons import Runs
 from lab.judge.results import Results
 from lab.judge.verdicts import NOBODY
 from lab.rooms import House
-from papers.ners.evidence.claims import CLAIMS
+from papers.ners.evidence.claims import CLAIMS, SUMMARY
 from papers.ners.evidence.claims_law import explained, left_uniform
 from papers.ners.evidence.claims_runs import ROOM, THROUGHOUT, beyond, early, ero_apart, height, late, ordering, score
 from papers.ners.evidence.figures import FIGURES
@@ -20,7 +20,7 @@ from tests.papers.ners.evidence.synthetic import HOPPER, LANDER, PENDULUM, right
 
 IDS = [claim.id for claim in CLAIMS]
 YES, NO, MAYBE, PARTLY, NOT_RUN = "reproduced", "not reproduced", "inconclusive", "partly", "not run"
-ALIKE = {"own-ners-random", "own-ners-per", "own-hopper-end", "own-hopper-area"}
+ALIKE = {"own-ners-random", "own-fig3-random", "own-ners-per", "own-hopper-end", "own-hopper-area"}
 
 
 def judge(root, *names) -> Judged:
@@ -87,6 +87,19 @@ def test_superlatives_need_all_samplers(tmp_path):
         write(tmp_path, experiment, right(experiment), keep=lambda method, env, seed: " ero" not in method)
     found = judge(tmp_path, "fig3-ners", "table3-per-td", "table3-ners", "own-table3-ners", "fig5-others", "fig3-per")
     assert statuses(found) == dict.fromkeys(found, NOT_RUN) | {"fig3-per": YES}
+
+
+@pytest.mark.parametrize("far", [("sac", "td3"), ("td3",)])
+def test_that_ners_ends_where_random_does_is_said_of_both_agents_or_not_at_all(far, tmp_path):
+    """It ends 2,000 above RANDOM with some agent, and with each below ERO, which alone refutes the paper's claim."""
+    level = {"ners": 3000.0, "ero": 9000.0}
+    above = lambda m, env: dict(score=level.get(m[4:], 1000.0)) if m[:3] in far else {}  # noqa: E731
+    alike = lambda m, env: dict(score=1000.0) if m[4:] != "ero" else dict(score=9000.0)  # noqa: E731
+    write(tmp_path, "fig3", but("fig3", lambda m, env: alike(m, env) | above(m, env)), "quick", first=10)
+    found = judge(tmp_path, "fig3-ners", "own-fig3-random")
+    assert statuses(found) == {"fig3-ners": NO, "own-fig3-random": NO if len(far) == 2 else PARTLY}
+    [rests] = [verdicts for text, verdicts in SUMMARY.items() if "RANDOM" in text]
+    assert not all(found[name].status == status for status, names in rests.items() for name in names)
 
 
 # ---- agents and tasks ------------------------------------------------------------------------------------------------
@@ -209,6 +222,15 @@ def test_the_seeds_that_chose_the_learning_rate_do_not_judge_it(tmp_path):
 
 
 # ---- what is drawn ---------------------------------------------------------------------------------------------------
+
+
+def test_more_often_than_uniform_draws_is_not_mostly(tmp_path):
+    """The paper says that draws by TD error mostly hang down, and that uniform ones are the most horizontal."""
+    ranges = {"td": (1.2, 3.1), "q": (0.0, 1.0), "uniform": (0.0, 1.5)}
+    write(tmp_path, "fig1", lambda method, env: ranges)
+    assert statuses(judge(tmp_path, "fig1-td", "fig1-q", "fig1-uniform", "own-fig1-td", "own-fig1-q")) == {
+        "fig1-td": NO, "fig1-q": YES, "fig1-uniform": PARTLY, "own-fig1-td": YES, "own-fig1-q": YES,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("mean", "sd", "expected"), [(35.0, 900.0, YES), (25.0, 900.0, PARTLY), (1.0, 10.0, NO)])

@@ -1,6 +1,7 @@
 """What is particular to this paper's experiments; tests/papers/test_evidence.py builds them all."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
+from itertools import product
 
 import pytest
 
@@ -38,8 +39,30 @@ def test_the_games_are_those_of_table_2_and_quick_has_the_one_where_ners_gains_t
     assert sorted(shares, key=lambda game: -shares[game])[:1] == list(plan.QUICK_GAMES)
 
 
+TABLE_B1 = dict(gamma=0.99, batch_size=128, capacity=1_000_000, random_steps=5_000, tau=5e-3, policy_delay=2)
+TABLE_B1 |= dict(action_noise=0.1, target_noise=0.2, noise_clip=0.5)
+RAINBOW_B1 = dict(gamma=0.99, batch_size=32, random_steps=1_600, multi_step=20, stack=4, hidden=256, sigma=0.1)
+RAINBOW_B1 |= dict(atoms=51, lr=1e-4, max_gradient=10.0, target_every=2_000, eval_every=1_000, eval_episodes=10)
+SAMPLERS_B1 = dict(alpha=0.5, beta=0.4, scorer_lr=1e-4, train_size=128, widths="paper")
+
+
+@pytest.mark.parametrize(
+    ("config", "printed"),
+    [
+        (train.Config(), TABLE_B1 | dict(steps=500_000, eval_episodes=1, timeout_terminal=False)),
+        (train_rainbow.Config(), RAINBOW_B1 | dict(steps=100_000)),
+        (Settings(), SAMPLERS_B1 | dict(replay_reward="evaluation", features="full", global_context=True)),
+    ],
+    ids=["train", "train_rainbow", "samplers"],
+)
+def test_defaults_are_what_the_paper_prints(config, printed):
+    """Table B.1 and App. B. SAC's and TD3's rates are None, which is 3e-4 and 1e-3 (test_train.py)."""
+    found = asdict(config)
+    assert {name: found[name] for name in printed} == printed
+
+
 def test_full_is_the_papers_protocol():
-    """Nothing is set but what the label says; the defaults are the paper's (test_train.py)."""
+    """Nothing is set but what the label says; the defaults are the paper's, by the test above."""
     for name in ("fig3", "table1"):
         for (_, env, seed), c in configs(name, "full").items():
             lr = 1e-3 if c.agent == "td3" else None
@@ -81,6 +104,23 @@ def test_a_label_says_what_is_run_and_samplers_differ_in_nothing_else(scale):
         assert c == replace(plain, sampling=replace(plain.sampling, **changed))
     for (method, _, _), c in configs("own-why", scale).items():
         assert method == f"none {c.sampling.time} {c.rewards}" and c.sampling == Settings(time=c.sampling.time)
+
+
+@pytest.mark.parametrize("scale", ["quick", "full"])
+def test_registered_runs_are_as_registered_whichever_scale_is_judged(scale):
+    """NOTEBOOK.md: "The reading that leaves uniform, as an agent", and "Hopper, long enough to compare"."""
+    hopper, time = configs("own-hopper", scale), configs("own-time", scale)
+    arms = [f"{agent} {sampler}" for agent, sampler in product(("sac", "td3"), ("random", "ners"))]
+    assert {*hopper} == {*product(arms, ["Hopper-v4"], range(50, 60))}
+    assert {*time} == {*product(["td3 random", "td3 ners environment"], ["SparsePendulum"], range(40, 50))}
+    for (method, env, seed), c in (hopper | time).items():
+        agent, sampler, *reading = method.split()
+        steps, lr = 300_000 if env == "Hopper-v4" else 100_000, {"sac": None, "td3": 1e-3}[agent]
+        sampling = Settings(widths="paper", time="environment" if reading else "share")
+        assert c == train.Config(env, sampler, agent, seed, steps, lr=lr, sampling=sampling)
+    for name, first in (("own-hopper", 50), ("own-time", 40)):
+        kept = [{entry.seed for entry in EXPERIMENTS[part](scale)} for part in plan.files(name)]
+        assert kept == [{*range(first, first + 5)}, {*range(first + 5, first + 10)}]
 
 
 @pytest.mark.parametrize("scale", SCALES)

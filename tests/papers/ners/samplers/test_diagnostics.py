@@ -88,6 +88,12 @@ def test_the_bonus_of_new_transitions_is_what_a_simulated_memory_has(s, m):
     assert bonus_distance(s, m) == pytest.approx(simulated(s, m), rel=0.1)
 
 
+@pytest.mark.parametrize(("s", "m"), [(0.72, 32), (0.3, 32), (0.5, 128)])
+def test_the_bonus_is_nearly_what_was_derived(s, m):
+    exact = (1 - s) * (m - 1) / (m * (m - 1 + s))
+    assert bonus_distance(s, m) == pytest.approx(exact, rel=1.05 * s / m**2)
+
+
 def test_the_bonus_by_hand():
     assert [round(bonus_distance(0.52**0.5, m), 4) for m in (128, 32)] == [0.0022, 0.0085]
     assert bonus_distance(1.0, 32) == 0 and bonus_distance(1e-9, 32) < 1 / 31
