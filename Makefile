@@ -42,7 +42,7 @@ figures:          ##   1 | redraw every figure from the committed results, witho
 claims:           ##   0 | judge the committed results: RESULTS.md, the rooms' VERDICTS.md, README.md
 collect:          ##   0 | merge this machine's finished runs at SCALE into the committed results
 compare:          ##   0 | settings and curves of two runs: A=runs/... B=runs/... METRICS=a,b OUT=c.png
-arena:            ## 330 | every replay idea against uniform replay on common tasks; SCALE=smoke or quick
+arena:            ## 760 | every replay idea against uniform replay on common tasks; SCALE=smoke or quick
 site:             ##   1 | texts, annotated code, figures and claims as pages: site/index.html
 report:           ##   0 | claims and figures alone: site/report/index.html
 watch:            ##   0 | watch a trained agent: PAPER= ENV= METHOD= (none: a list); OUT=a.gif: no window

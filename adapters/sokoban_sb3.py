@@ -40,7 +40,8 @@ def make_env() -> gymnasium.Env:
 def make_agent(method: str, seed: int, settings: dict[str, int]) -> DQN:
     def ter(capacity: int) -> TER:
         rng = np.random.default_rng(seed)
-        prioritized = PrioritizedSampler(capacity, rng, beta_steps=STEPS // settings.get("train_freq", 4))
+        updates = STEPS // settings.get("train_freq", 4)
+        prioritized = PrioritizedSampler(capacity, rng, beta_steps=updates, clip=1.0)  # as in TER's released code
         phi = RandomProjection(3, CODES * CELLS, rng)
         return TER(TransitionGraph(capacity), random.Random(seed), phi, 0.1, prioritized)
 

@@ -22,6 +22,7 @@ from stable_baselines3 import DQN
 from stable_baselines3.common import buffers
 from stable_baselines3.common.buffers import DictReplayBuffer, NStepReplayBuffer, ReplayBuffer
 from stable_baselines3.common.callbacks import BaseCallback, EvalCallback
+from stable_baselines3.common.monitor import Monitor
 
 from common.replay.protocol import Chosen, Sampler, Step, missing
 from common.replay.samplers import UniformSampler
@@ -108,7 +109,8 @@ class SampledReplayBuffer(ReplayBuffer):
         """Whether the environment's next step belonged to another episode."""
         self.reached: Any = None
         """Observations after the newest steps."""
-        self.ended, self.monitored = np.ones(n_envs, bool), False
+        env = getattr(learner, "env", None)
+        self.ended, self.monitored = np.ones(n_envs, bool), env is not None and any(env.env_is_wrapped(Monitor))
         self.age, self.returned = np.zeros(n_envs, np.int64), np.zeros(n_envs)
         """Steps and sum of rewards in the running episodes."""
         self.indices = np.empty(0, np.int64)

@@ -21,11 +21,13 @@ from papers.bias_reduced_her.hindsight import Hindsight, Keep
 class SampledHerReplayBuffer(SampledReplayBuffer):
     """A buffer for goal environments, like HerReplayBuffer with the strategy "future".
 
-    n_sampled_goal: virtual transitions for each real one. keep: "all" of them; "filtered": without those that mislead
-    because the goal was achieved before the action; "redrawn": as many, but only goals that do not (`Hindsight`).
-    success: the reward for meeting a goal. ends_at_success: meeting a virtual goal ends the task, as meeting the real
-    one does; if the environment has `compute_terminated`, that decides instead. copy_info_dict: pass the infos of the
-    steps to `compute_reward`, as HerReplayBuffer does; works only with keep="all" and without ends_at_success.
+    buffer_size counts virtual transitions: for as many episodes as HerReplayBuffer keeps, multiply by
+    1 + n_sampled_goal. n_sampled_goal: virtual transitions for each real one. keep: "all" of them; "filtered": without
+    those that mislead because the goal was achieved before the action; "redrawn": as many, but only goals that do not
+    (`Hindsight`). success: the reward for meeting a goal. ends_at_success: meeting a virtual goal ends the task, as
+    meeting the real one does; if the environment has `compute_terminated`, that decides instead. copy_info_dict: pass
+    the infos of the steps to `compute_reward`, as HerReplayBuffer does; works only with keep="all" and without
+    ends_at_success.
     """
 
     gives: ClassVar = frozenset({"episode"})
@@ -62,8 +64,8 @@ class SampledHerReplayBuffer(SampledReplayBuffer):
         seed = None if learner.seed is None else [learner.seed, 1]
         self.hindsight = Hindsight(n_sampled_goal, self.reward, np.random.default_rng(seed), keep=keep)
         self.episodes: list[list[tuple]] = [[] for _ in range(n_envs)]
-        """Steps of each environment's running episode: observation, next observation, action, whether the task ended
-        without success, whether it ended, info."""
+        """Steps of each environment's running episode: observation, next observation, action, whether the task ended,
+        info."""
 
     def check(self) -> None:
         super().check()
@@ -86,8 +88,7 @@ class SampledHerReplayBuffer(SampledReplayBuffer):
             cut = self.handle_timeout_termination and bool(info.get("TimeLimit.truncated", False))
             over = bool(done[e]) and not cut
             self._put(at, to, action[e], float(reward[e]), over, int(self.age[e]) - 1)
-            failed = over and float(reward[e]) != self.success
-            self.episodes[e].append((at, to, action[e].copy(), failed, over, info if self.copy_info_dict else {}))
+            self.episodes[e].append((at, to, action[e].copy(), over, info if self.copy_info_dict else {}))
             if done[e]:
                 self._relabel(e)
             self._tell_return(e, bool(done[e]), info)
@@ -112,11 +113,11 @@ class SampledHerReplayBuffer(SampledReplayBuffer):
         rewards = self._ask("compute_reward", achieved[steps + 1], goals, [episode[step][-1] for step in steps])
         ends = self._ends(achieved[steps + 1], goals)
         for k, (step, goal) in enumerate(zip(steps, goals)):
-            at, to, action, failed, over, _ = episode[step]
+            at, to, action, over, _ = episode[step]
             if ends is not None:
                 over = bool(ends[k])
-            elif self.ends_at_success:
-                over = failed or rewards[k] == self.success
+            elif self.ends_at_success:  # also where the task ended: its last goal is the one that it met there
+                over = rewards[k] == self.success
             self._put(at | {"desired_goal": goal}, to | {"desired_goal": goal}, action, rewards[k], over, int(step))
 
     def _check(self, achieved: np.ndarray) -> None:

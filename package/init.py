@@ -3,12 +3,14 @@
     from replaybook import PER, TER, Step
 
 Every idea is a sampler with one protocol, `replaybook.common.replay.protocol`. The names in `NAMES` can be imported
-from here. Each module is loaded when one of its names is first used, so you only need to install what you use.
+from here. Each module is loaded when one of its names is first used, so you only need to install what you use;
+`__all__` lists what is installed.
 Environments: `gymnasium.make("replaybook.envs:Sokoban-v0")`.
 """
 
 import importlib
 import importlib.metadata
+import importlib.util
 import os
 import sys
 from types import ModuleType
@@ -76,7 +78,25 @@ EXTRAS = {
 """Third-party modules that only some parts need -> the extra that installs each."""
 AREAS = {"envs.": "envs", "adapters.torchrl.": "torchrl", "adapters.minari.": "minari", "adapters.": "sb3"}
 """Parts -> the extra that installs all they need."""
-__all__ = sorted({*NAMES, *SHORT})
+WITH = {
+    "torch": ["FrameMemory", "EBU", "DisCor", "NERS", "ERO"],
+    "scipy": ["Hindsight", "SampledHerReplayBuffer"],
+    "stable_baselines3": [
+        "SampledReplayBuffer", "SampledDQN", "SampledSAC", "SampledTD3", "SampledHerReplayBuffer", "FrameReplayBuffer",
+        "Evaluations", "Seen",
+    ],
+    "torchrl": ["FromProtocol"],
+}  # fmt: skip
+"""Third-party modules -> the names that cannot be had without them, or without what comes with them."""
+
+
+def _installed(module: str) -> bool:
+    if module in sys.modules:
+        return sys.modules[module] is not None
+    return importlib.util.find_spec(module) is not None
+
+
+__all__ = sorted({*NAMES, *SHORT}.difference(*(names for module, names in WITH.items() if not _installed(module))))
 
 
 def __getattr__(name: str) -> Any:

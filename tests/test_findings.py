@@ -112,7 +112,12 @@ def of_the_arena() -> Iterator[float]:
     clear = [one for one in found if one.p <= arena.limit(found)]
     up, down = ([one for one in clear if one.estimate.value * sign > 0] for sign in (1, -1))
     at = {(one.idea, one.env): one.estimate for one in found}
-    yield from (len(TASKS), {one.seeds for one in at.values()}.pop(), len(found), len({one.env for one in up}))
+    yield from (len(TASKS), {one.seeds for one in at.values()}.pop(), len(found))
+    beaten = {one.env for one in up}
+    assert beaten == {"BitFlip-6", "Hand", "SparsePendulum"}
+    yield from (len(beaten), len(TASKS))
+    for env in ("BitFlip-6", "Hand"):
+        assert "her" in max((one for one in found if one.env == env), key=lambda one: one.estimate.value).idea
     yield at["her", "BitFlip-6"].value
     for idea in ("ier", "rr-m", "per-rank"):
         yield from (at[idea, "SparsePendulum"].value, *at[idea, "SparsePendulum"].interval())

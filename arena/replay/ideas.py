@@ -164,7 +164,7 @@ IDEAS: dict[str, Idea] = {
                  lambda j: RRM(j.one.capacity, j.rng, clip=None)),
     "relo": Idea("weight", "in proportion to what can still be learnt", ReLo,
                  lambda j: ReLo(j.one.capacity, j.rng, huber_delta=j.huber_delta, **j.annealed)),
-    "laber": Idea("weight", "the best of a large uniform batch, by TD errors of today", LaBER, _laber),
+    "laber": Idea("weight", "from a large uniform batch, in proportion to today's TD errors", LaBER, _laber),
     "discor": Idea("weight", "losses weighted by how trustworthy their targets are", DisCor, _discor),
     "ners": Idea("weight", "by scores of networks that learn what replay was good for", NERS, _ners),
     "ero": Idea("weight", "from a subset that a network learns to choose", ERO, _ero),

@@ -15,6 +15,7 @@ from papers.ter import train
 from papers.ter.worlds.minigrid import MiniGrid
 from papers.ter.worlds.sokoban import Sokoban
 from papers.ter.worlds.tiles import TileWorld
+from papers.ter.worlds.world import World
 
 TOLD = frozenset({"td_error", "q"})
 """Signals that the loop provides itself."""
@@ -111,6 +112,7 @@ class Chain(TileWorld):
     """NChain with `CHAIN` states. A return is 1 or 0: whether the goal was reached in time."""
 
     CHAIN = 20
+    play = World.play  # a chain has no `side_by_side`
 
     def make_env(self, training: bool = True) -> TileChain:
         return TileChain(self.CHAIN)

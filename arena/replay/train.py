@@ -29,7 +29,8 @@ class Config:
     seed: int = 0
     """Seed of all random streams of the run."""
     steps: Count | None = None
-    """Length of the run in environment steps or, on tasks with goals, episodes; None takes the task's."""
+    """Length of the run in environment steps or, on tasks with goals, episodes; None takes the task's. Memory,
+    exploration and times of evaluation stay those of the task."""
     budget: Literal[BUDGETS] = "quick"  # type: ignore[valid-type]
     """Settings of the task: those of the comparison, or tiny ones that only test the wiring."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -59,11 +59,35 @@ def all_finite(signals: Mapping[str, Any]) -> None:
             _refuse(NO_SLOTS, name, column, 0)
 
 
+def sizes(errors: Callable[[np.ndarray], np.ndarray], slots: np.ndarray) -> np.ndarray:
+    """Return |TD errors| float64 [n] of `slots` [n] by today's networks. ValueError unless `errors` returns one finite
+    number per slot."""
+    found = np.asarray(errors(slots), np.float64)
+    if found.shape != slots.shape:
+        raise ValueError(f"errors must return one number per slot, {[*slots.shape]}, not {[*found.shape]}")
+    all_finite({"errors": found})
+    return np.abs(found)
+
+
 def finite_return(value: float, what: str) -> float:
     """Return `value`, the return of `what`, such as "an episode". ValueError if it is not finite."""
     if not math.isfinite(value):
         raise ValueError(f"the return of {what} must be finite, not {value}")
     return float(value)
+
+
+def at_least(least: float, **settings: float) -> None:
+    """ValueError for a setting below `least`."""
+    for name, value in settings.items():
+        if not value >= least:
+            raise ValueError(f"{name} must be at least {least}, not {value}")
+
+
+def positive(**settings: float | None) -> None:
+    """ValueError for a setting that is neither positive nor None."""
+    for name, value in settings.items():
+        if not (value is None or value > 0):
+            raise ValueError(f"{name} must be positive, not {value}")
 
 
 def flat(values: Any, dtype: type) -> np.ndarray:

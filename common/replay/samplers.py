@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from common.replay.checks import NO_SLOTS, checked, drawable
+from common.replay.checks import NO_SLOTS, at_least, checked, drawable, positive
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 from common.replay.sum_tree import SumTree
 from common.schedules import linear
@@ -24,7 +24,10 @@ def _clipped(td, clip, epsilon):
 
 
 class UniformSampler(Sampler):
-    """Every stored transition with the same probability, with replacement; all weights are 1."""
+    """Every stored transition with the same probability, with replacement; all weights are 1.
+
+    IndexError for a negative slot.
+    """
 
     def __init__(self, rng: np.random.Generator):
         self.rng = rng
@@ -32,6 +35,8 @@ class UniformSampler(Sampler):
         """Number of filled slots: the first ones."""
 
     def add(self, index: int, step: Step | None = None) -> None:
+        if index < 0:
+            raise IndexError(f"slots are numbered from 0, not {index}")
         self.stored = max(self.stored, index + 1)
 
     def sample(self, n: int) -> Chosen:
@@ -56,12 +61,13 @@ class StratifiedSampler(UniformSampler):
 class PrioritizedSampler(Sampler):
     """Proportional prioritised experience replay (Schaul et al. 2016, https://arxiv.org/abs/1511.05952, Sec. 3.3, 3.4).
 
-    Priority (|TD| clipped to `clip` + epsilon)^alpha; no clipping with `clip=None`. A new transition gets the largest
-    priority seen so far (1 at first), so that it is soon replayed. The weights correct the bias of the sampling by
-    (P(i) / smallest P of the batch)^-beta, so that the largest weight is 1; beta goes linearly from `beta0` to 1 over
-    `beta_steps` calls of `sample`. A batch holds no transition twice, unless `stratified` is True: as in their
-    App. B.2.1, one transition is then drawn from each of n equal parts of the sum of all priorities. If fewer than n
-    transitions have a positive priority, all n are drawn with replacement; if none has, uniformly.
+    Priority (|TD| clipped to `clip` + epsilon)^alpha; None does not clip (they clip to 1 on Atari, where rewards are
+    clipped). A new transition gets the largest priority seen so far (1 at first), so that it is soon replayed. The
+    weights correct the bias of the sampling by (P(i) / smallest P of the batch)^-beta, so that the largest weight is 1;
+    beta goes linearly from `beta0` to 1 over `beta_steps` calls of `sample`. A batch holds no transition twice, unless
+    `stratified` is True: as in their App. B.2.1, one transition is then drawn from each of n equal parts of the sum of
+    all priorities. If fewer than n transitions have a positive priority, all n are drawn with replacement; if none has,
+    uniformly.
     """
 
     needs = frozenset({"td_error"})
@@ -75,9 +81,11 @@ class PrioritizedSampler(Sampler):
         *,
         beta_steps: int,
         epsilon: float = 0.01,
-        clip: float | None = 1.0,
+        clip: float | None = None,
         stratified: bool = False,
     ):
+        at_least(0, alpha=alpha, beta0=beta0, epsilon=epsilon)
+        positive(clip=clip)
         self.rng = rng
         self.alpha, self.epsilon, self.clip = alpha, float(epsilon), np.inf if clip is None else float(clip)
         self.stratified = stratified

@@ -5,8 +5,7 @@ vertices are hashed states, and batches are read off a breadth-first search that
 value needs no bootstrapping -- and walks against the direction of time. Episodes that pass through one state share its
 vertex, so the search leaves the episode it started in: that sets TER apart from replaying single episodes backwards.
 
-The graph itself is in `graph.py`: what is here is where a search starts, and Algorithm 1 from its first line to its
-last.
+This file has Algorithm 1 and the choice of roots; the graph is in `replay/graph.py`.
 """
 
 import random
@@ -15,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from common.replay.checks import drawable
+from common.replay.checks import drawable, positive
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 from common.replay.samplers import PrioritizedSampler
 from common.replay.trail import FOLLOWS, Trail
@@ -88,6 +87,7 @@ class TER(Sampler):
             raise ValueError(f"eta must lie in [0, 1], not be {eta}")
         if eta and prioritized is None:
             raise ValueError(f"an eta of {eta} needs `prioritized`, where that share of a batch comes from")
+        positive(roots=roots, predecessors=predecessors)
         self.rng, self.phi, self.eta, self.prioritized = rng, phi, eta, prioritized
         self.needs = frozenset({"step", "td_error"} if eta else {"step"})
         self.roots, self.predecessors, self.choose_roots = roots, predecessors, choose_roots

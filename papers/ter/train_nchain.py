@@ -194,7 +194,7 @@ class ProportionalPrioritised:
     """PER as in the paper's other experiments. In a batch of one, the importance weight is 1 whatever beta."""
 
     def __init__(self, config: Config, data: Dataset, q: np.ndarray, streams: Streams):
-        self.sampler = PrioritizedSampler(len(data), streams.numpy("replay"), alpha=0.6, beta_steps=1)
+        self.sampler = PrioritizedSampler(len(data), streams.numpy("replay"), alpha=0.6, beta_steps=1, clip=1.0)
         for i in range(len(data)):
             self.sampler.add(i)
 

@@ -7,8 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium
+import numpy as np
 import pytest
+import torch
+import torch.nn.functional as F
 
+from adapters import sokoban_sb3
+from adapters.stable_baselines3 import SampledDQN
+from common.replay.not_in_the_papers.large_batch import LaBER
 from package.modules import NAME, ROOTS, table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,8 +77,28 @@ def test_the_patch_replaces_lines_of_cleanrl_and_can_be_applied(tmp_path):
     assert len(file.read_text().splitlines()) == 240 + patch().count("\n+") - 1 - len(PUBLIC)  # less "+++ b/..."
 
 
+def test_the_settings_of_the_runs_on_sokoban():
+    sampler = sokoban_sb3.make_agent("ter", 0, {"buffer_size": 99}).replay_buffer.sampler
+    assert (sampler.eta, sampler.roots, sampler.predecessors, sampler.prioritized.clip) == (0.1, 8, 3, 1.0)
+
+
 EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "adapters" / "README.md").read_text(), re.DOTALL)
 EXAMPLES = [example for example in EXAMPLES if "minari" not in example]  # that one is in test_minari.py
+
+
+def test_laber_of_the_table_draws_by_the_gradients_of_dqns_loss():
+    """Then all members of a batch, weighted, have gradients of one size: none has a smaller variance."""
+    [line] = re.findall(r"`(def laber\(.*)`: S", (ROOT / "adapters" / "README.md").read_text())
+    exec(line, scope := {"LaBER": LaBER, "rng": np.random.default_rng(0)})
+    env = gymnasium.wrappers.TransformReward(gymnasium.make("CartPole-v1"), lambda reward: 3.0 * reward)
+    agent = SampledDQN("MlpPolicy", env, make_sampler=scope["laber"], learning_starts=50, seed=0, device="cpu")
+    agent.learn(90)
+    batch = agent.replay_buffer.draw(64)
+    q = agent.q_of(batch)
+    loss = F.smooth_l1_loss(q, agent.target_of(batch).detach(), reduction="sum")
+    sizes = (batch.weights * torch.autograd.grad(loss, q)[0].abs()).flatten().tolist()
+    assert agent.errors(batch).max() > 2.0
+    np.testing.assert_allclose(sizes, np.mean(sizes), rtol=1e-3)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=["stable-baselines3", "torchrl"])

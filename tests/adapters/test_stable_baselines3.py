@@ -292,6 +292,72 @@ def test_returns_of_episodes_with_and_without_monitor():
         assert heard == [1 + 2 + 3 + 4] * 8
 
 
+def test_a_lost_life_is_not_the_end_of_a_return():
+    """Where Monitor is below what ends episodes early, its returns count, from the first on."""
+
+    class Lives(gymnasium.Wrapper):
+        """Ends an episode every other step; a reset goes on with the game, unless it is over."""
+
+        over = True
+
+        def reset(self, **settings):
+            return self.env.reset(**settings) if self.over else (np.float32([self.env.unwrapped.t]), {})
+
+        def step(self, action):
+            seen, reward, terminated, truncated, info = self.env.step(action)
+            self.over = terminated or truncated
+            return seen, reward, terminated or self.env.unwrapped.t % 2 == 0, truncated, info
+
+    heard = []
+
+    class Spy(UniformSampler):
+        def episode(self, total_return):
+            heard.append(total_return)
+
+    worlds = DummyVecEnv([lambda: Lives(Monitor(Corridor()))])
+    SampledDQN("MlpPolicy", worlds, make_sampler=lambda n: Spy(np.random.default_rng(0)), **small()).learn(20)
+    assert heard == [1 + 2 + 3 + 4] * 5
+
+
+def test_of_two_critics_the_mean_is_told():
+    heard = []
+
+    class Spy(UniformSampler):
+        def update(self, indices, signals):
+            heard.append(signals)
+
+    agent = SampledSAC("MlpPolicy", "Pendulum-v1", make_sampler=lambda n: Spy(np.random.default_rng(0)), **small())
+    target, q, older = (torch.tensor(rows) for rows in ([[1.0], [0.0]], [[2.0, 4.0], [0.0, -6.0]], [[1.0, 0.0]] * 2))
+    agent.tell(None, target, q, older)
+    expected = dict(q=[3.0, -3.0], target=[1.0, 0.0], td_error=[2.0, 3.0], target_td_error=[0.5, 0.5])
+    assert {name: values.tolist() for name, values in heard[0].items()} == expected
+
+
+def test_asking_for_td_errors_leaves_the_networks_in_their_mode():
+    agent = SampledDQN("MlpPolicy", Corridor(), buffer_size=99, **small()).learn(20)
+    modes, q_of = [], agent.q_of
+    agent.q_of = lambda batch: modes.append(agent.policy.training) or q_of(batch)
+    for mode in (True, False):
+        agent.policy.set_training_mode(mode)
+        agent.replay_buffer.errors(np.arange(4))
+        assert agent.policy.training == mode
+    assert modes == [False, False]
+
+
+def test_copies_of_the_target_network_are_told():
+    told = []
+
+    class Spy(UniformSampler):
+        def synced(self):
+            nets = (agent.q_net.parameters(), agent.q_net_target.parameters())
+            told.append((agent.num_timesteps, all(torch.equal(a, b) for a, b in zip(*nets))))
+
+    settings = dict(make_sampler=lambda n: Spy(np.random.default_rng(0)), target_update_interval=14, train_freq=1)
+    agent = SampledDQN("MlpPolicy", DummyVecEnv([Corridor, Corridor]), **settings, **small())
+    agent.learn(80)
+    assert told == [(steps, True) for steps in range(14, 80, 14)]
+
+
 def test_evaluations_are_heard():
     heard = []
 

@@ -41,6 +41,14 @@ class Rewarded(Walk):
     met = 1.0
 
 
+class Falling(Walk):
+    """Ends without success."""
+
+    def step(self, action):
+        seen, reward, _, truncated, info = super().step(action)
+        return seen, reward, truncated, False, info
+
+
 class Ending(Walk):
     def compute_terminated(self, achieved_goal, desired_goal, info):
         return bool(desired_goal[0] == 2)
@@ -97,6 +105,14 @@ def test_where_success_is_rewarded_with_another_number():
     with pytest.raises(ValueError, match="gives 1 for meeting a goal, not success=0: set success"):
         learnt(Rewarded, keep="filtered")
     learnt(Rewarded)  # plain hindsight need not know
+
+
+def test_a_real_failure_ends_its_virtual_transitions_too():
+    for ends_at_success in (False, True):
+        _, rows = learnt(Falling, n_sampled_goal=4, ends_at_success=ends_at_success)
+        assert len(last := rows[rows[:, 0] == 3]) == 40 and last[:, 3].all()
+        met = (rows[:, 2] == 0) & ends_at_success
+        assert (rows[:, 3] == (met | (rows[:, 0] == 3))).all()
 
 
 def test_the_environment_says_when_a_task_ends():

@@ -98,6 +98,11 @@ def per(n, **settings):
     return PrioritizedSampler(n, rng(), beta_steps=100, **settings)
 
 
+def bend(buffer):
+    """Where the loss of the buffer's agent bends, if it does."""
+    return 1.0 if isinstance(buffer.learner, SampledDQN) else None
+
+
 def where(state):
     return (np.concatenate([np.ravel(v) for v in state.values()]) if isinstance(state, dict) else state).tobytes()
 
@@ -111,7 +116,7 @@ SAMPLERS = {
     "rr-c": lambda n: RRC(n, rng()),
     "rr-m": lambda n: RRM(n, rng()),
     "relo": lambda n: ReLo(n, rng(), huber_delta=1.0, beta_steps=100),
-    "laber": lambda n, buffer: LaBER(rng(), buffer.errors),
+    "laber": lambda n, buffer: LaBER(rng(), buffer.errors, clip=bend(buffer)),
     "ier": lambda n, buffer: IER(n, rng(), buffer.errors, pivots=4),
     "ter": lambda n: TER(TransitionGraph(n), random.Random(0), where, 0.1, per(n)),
     "ter-alone": lambda n: TER(TransitionGraph(n), random.Random(0), where),

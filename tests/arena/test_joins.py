@@ -14,10 +14,12 @@ from arena.replay.evidence.experiments import legal
 from arena.replay.ideas import IDEAS
 from arena.replay.tasks import TASKS, make, room_config
 from arena.replay.train import Config
+from common.replay.samplers import PrioritizedSampler, UniformSampler
 from lab.run.cli import cli
 from papers.bias_reduced_her import train as throwing
 from papers.bias_reduced_her import train_bitflip
 from papers.ners import train as sac
+from papers.ners.samplers.samplers import Settings
 from tests.papers.runs import assert_refused, assert_resumes
 
 BEYOND_SAC = {"ebu", "discor", "her", "her-per", "filtered-her", "filtered-her-per"}
@@ -41,6 +43,7 @@ def play(env: str, idea: str, turns: int = 3):
         for _ in range(one.config.random_steps + 20 * turns):
             sac.turn(one, evaluate=False)
         for _ in range(2):
+            sac.turn(one, evaluate=False)
             one.sampler.evaluation(one.evaluate()["return"])
         return one
     if TASKS[env].agent.unit == "episode":
@@ -191,6 +194,72 @@ def test_draws_follow_the_registered_law(idea, epsilon):
     law = (size + epsilon) ** 0.6
     drawn = np.bincount(np.concatenate([sampler.sample(1).indices for _ in range(4_000)]), minlength=n)
     assert drawn.sum() == 4_000 and chisquare(drawn, 4_000 * law / law.sum()).pvalue > 1e-4
+
+
+# ---- settings, as registered -----------------------------------------------------------------------------------------
+BENDS = {"NChain-20": 1.0, "SimpleCrossing-Easy": 324.0, "LavaCrossing-Easy": 324.0, "Sokoban-5x5-1": 1.0}
+"""Where the agent's loss bends; elsewhere it is a square."""
+BY_SIZE = dict(alpha=0.6, epsilon=0.01, clip=np.inf)
+REGISTERED = {
+    "per": BY_SIZE | dict(stratified=False), "relo": BY_SIZE, "rr-m": BY_SIZE | dict(beta=0.4),
+    "per-rank": dict(alpha=0.7), "laber": dict(factor=4), "ier": dict(pivots=64, uniform=0.0, candidates=20_000),
+    "ter": dict(eta=0.1, roots=8, predecessors=3), "ebu": dict(beta=0.5, double=True, timeouts=True, per_share=0.0),
+    "discor": dict(tau=10.0, released=False), "ners": dict(alpha=0.5), "ero": dict(batch=64),
+    "refer": dict(c=4.0, tolerance=0.1, annealing=5e-7, rule1=True, rule2=True, beta=0.0),
+}  # fmt: skip
+"""Attributes of the samplers; README.md has the sources."""
+FIRST_BETA = {"per": 0.4, "relo": 0.4, "per-rank": 0.5, "ners": 0.4}
+
+
+@pytest.mark.parametrize("env", TASKS)
+def test_settings_are_those_registered(env):
+    bend = BENDS.get(env)
+    for idea in legal(env):
+        with contextlib.redirect_stdout(io.StringIO()):
+            one = make(env, idea, room_config(env, idea, 0, None, "smoke"))
+        sampler, c = one.sampler.sampler, one.config
+        expected, annealed = dict(REGISTERED.get(idea, {})), sampler
+        if idea == "relo":
+            expected["huber_delta"] = bend
+        if idea == "laber":
+            expected["clip"] = np.inf if bend is None else bend
+        if idea == "ter":
+            assert len(np.frombuffer(sampler.phi(np.zeros(one.state_size)))) == 3, "dimensions"
+            assert vars(sampler.prioritized).items() >= (REGISTERED["per"]).items()
+        if idea == "ners":
+            features = "full" if one.sampler.seen.memory is not None else "few"
+            assert sampler.settings == Settings(widths="code", features=features)
+            annealed = sampler.prioritized
+        if idea == "refer":
+            sampler, expected = sampler.refer, expected | {"rate": min(0.1 * c.batch_size / c.capacity, 1.0)}
+        if IDEAS[idea].family == "relabel":
+            assert type(sampler) is (PrioritizedSampler if "per" in idea.split("-") else UniformSampler)
+            assert one.hindsight.k == 4
+        assert {name: getattr(sampler, name) for name in expected} == expected, idea
+        if idea in FIRST_BETA:
+            betas = [annealed.beta]
+            for annealed.calls in (one.updates // 2, one.updates):
+                betas.append(annealed.beta)
+            assert betas[::2] == [FIRST_BETA[idea], 1.0] and betas[1] < 1.0, idea
+
+
+# ---- returns ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("env", TASKS)
+def test_evaluations_reach_the_sampler(env, monkeypatch):
+    """Return on the levels of training where there are such, success where tasks have goals."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        one = make(env, "uniform", room_config(env, "uniform", 0, None, "smoke"))
+    name = {"Sokoban-5x5-1": "return_known", "BitFlip-6": "success", "Hand": "success"}.get(env, "return")
+    room = next(kind for kind in type(one).__mro__ if kind.__module__.startswith("papers."))
+    told, metrics = [], {key: float(k) for k, key in enumerate(("return", "return_known", "success"), 2)}
+    monkeypatch.setattr(room, "evaluate", lambda self: dict(metrics))
+    one.sampler.sampler.evaluation = told.append
+    if TASKS[env].agent.name == "SAC":
+        while not told:
+            sac.turn(one)
+    else:
+        assert one.evaluate().items() >= metrics.items()
+    assert told == [metrics[name]]
 
 
 # ---- resume ----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ from arena.replay.tasks import TASKS
 from lab.judge.results import Results
 from tests.test_findings import NUMBER, ROOT, at_most, shown, spread
 
-TEXT = (ROOT / "arena/README.md").read_text().partition("table below has the first runs.\n\n")[2]
+PAGE = (ROOT / "arena/README.md").read_text()
+TEXT = PAGE.partition("table below has the first runs.\n\n")[2]
 PARTS = re.split(r"\n\n|\n(?=- \*\*)", TEXT.partition("\n\n![Gains]")[0].replace("## Results\n\n", ""))
 WORDS = "none one two three four five six seven eight nine ten eleven twelve thirteen".split()
 QUICK = Results(ROOT / "arena/replay/evidence/results", ("quick",))
@@ -101,6 +102,22 @@ def times() -> Iterator[float]:
     yield from (60 * mean[HAND, "rr-m"], mean[HAND, "rr-m"] / mean[HAND, "uniform"])
     yield once(*(mean[env, "ier"] / mean[env, "uniform"] for env in (SIMPLE, LAVA)), digits=0)
     yield stopped.to_numpy().sum()
+
+
+def test_the_cost_of_the_second_runs_and_of_all():
+    """At the table's speed; on the other tasks, what was taken."""
+    first, again, everything = 20_000, 0.0, 0.0
+    for env in TASKS:
+        if env in (SIMPLE, LAVA):
+            runs_of_it = 10 * len(legal(env))
+            again += OTHERS * SECONDS[env] * TASKS[env].config.steps / first * runs_of_it / 3600
+        else:
+            everything += runs(env).frame.groupby(["method", "seed"])["hours"].max().sum()
+    everything += again
+    assert f"(about {again:.0f} core-hours)" in PAGE and f"takes {again:.0f} core-hours. Until then" in PAGE
+    assert f"the comparison: about {everything:.0f} core-hours" in PAGE
+    [minutes] = re.findall(r"^arena: +## (\d+) \|", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert int(minutes) == round(everything * 60 / 2, -1), "on two cores"
 
 
 def family() -> Iterator[float]:

@@ -86,9 +86,10 @@ def test_the_extras_are_those_of_pyproject(installed):
 
 
 def test_the_core_needs_numpy_and_numba_and_says_which_extra_the_rest_needs(installed, project):
-    """In a Python that finds only these two: what is not in an environment of that kind is hidden."""
+    """In a Python that finds only these two: what is not in an environment of that kind is hidden. Whatever lists the
+    package's names lists what can be had."""
     code = """
-import importlib.machinery
+import importlib.machinery, inspect, pydoc
 class Hidden(importlib.machinery.PathFinder):
     @classmethod
     def find_spec(cls, name, path=None, target=None):
@@ -96,10 +97,15 @@ class Hidden(importlib.machinery.PathFinder):
             return super().find_spec(name, path, target)
 sys.meta_path[:] = [Hidden if finder is importlib.machinery.PathFinder else finder for finder in sys.meta_path]
 import replaybook
-for name in replaybook.__all__:
+from replaybook import *
+there = dict(inspect.getmembers(replaybook))
+assert "PER" in there and "TER" in pydoc.render_doc(replaybook)
+for name in {**replaybook.NAMES, **replaybook.SHORT}:
     try:
         getattr(replaybook, name)
+        assert name in replaybook.__all__
     except ModuleNotFoundError as error:
+        assert name not in replaybook.__all__ and name not in there
         print(name, str(error).partition(": ")[2])
 """
     asked = dict(line.split(" ", 1) for line in run(code, project, installed).splitlines())
@@ -140,6 +146,7 @@ except ModuleNotFoundError as error:
 
 def test_every_name_can_be_had(installed, project):
     code = "import replaybook\nfor name in replaybook.__all__: assert getattr(replaybook, name).__name__\n"
+    code += "assert set(replaybook.__all__) == {*replaybook.NAMES, *replaybook.SHORT}\n"
     code += "print(replaybook.PER.__name__, replaybook.__version__)\n"
     code += "assert set(replaybook.__all__) < set(dir(replaybook)) and not hasattr(replaybook, 'nonsense')"
     assert run(code, project, installed) == f"PrioritizedSampler {PROJECT['version']}\n"

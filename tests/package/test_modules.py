@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from package.modules import contents, imported, is_script, rewrite
+from package.modules import code, contents, imported, is_script, reached, rewrite, table
 from tests.package.project import ROOT
 
 SHORT = '''"""Ω: as in `common.replay.protocol`, or "envs:Hand-v1"."""
@@ -78,3 +78,15 @@ def test_what_goes_in():
 def test_what_a_module_imports_as_it_is_loaded():
     tree = ast.parse("import a.b\nfrom c import d, e\nfrom . import f\ndef g():\n    import h\n")
     assert list(imported(tree)) == ["a.b", "c.d", "c.e"]
+
+
+def test_what_the_names_of_the_top_need():
+    """Each name stands with the third-party modules that it loads, or with one that brings the others."""
+    names, extras, with_ = (table(ROOT, one) for one in ("NAMES", "EXTRAS", "WITH"))
+    brought = {"stable_baselines3": {"torch", "gymnasium"}, "torchrl": {"torch", "tensordict"}}
+    trees = code(ROOT)
+    for name, module in names.items():
+        files = reached(trees, [f"{module.replace('.', '/')}.py"])
+        loaded = {word.partition(".")[0] for file in files for word in imported(trees[file])} & set(extras)
+        said = {one for one in with_ if name in with_[one]}
+        assert said <= loaded <= said.union(*(brought.get(one, ()) for one in said)), name

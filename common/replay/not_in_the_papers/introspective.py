@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from common.replay.checks import all_finite, drawable
+from common.replay.checks import drawable, positive, sizes
 from common.replay.protocol import Chosen, Sampler, Step
 from common.replay.trail import CUT, Trail
 
@@ -29,7 +29,8 @@ class IER(Sampler):
     time, one for each of the next batches. uniform: share of batches drawn uniformly instead. candidates: if more are
     stored, choose pivots among this many transitions, drawn uniformly; the paper has no such limit.
     Steps of one environment (`Step.env_id`) follow each other, even across the end of an episode, but not after one
-    that was abandoned. If too few of them are stored, the rest of the batch is drawn uniformly.
+    that was abandoned. If too few of them are stored, the rest of the batch is drawn uniformly. IndexError for a slot
+    outside the capacity.
     """
 
     needs = frozenset({"step", "errors"})
@@ -44,6 +45,9 @@ class IER(Sampler):
         uniform: float = 0.0,
         candidates: int | None = None,
     ):
+        positive(capacity=capacity)
+        if not 0 <= uniform <= 1:
+            raise ValueError(f"uniform must lie in [0, 1], not be {uniform}")
         if pivots < 1:
             raise ValueError(f"at least 1 pivot is needed, not {pivots}")
         if candidates is not None and candidates < pivots:
@@ -60,6 +64,8 @@ class IER(Sampler):
 
     def add(self, index: int, step: Step | None = None) -> None:
         assert step is not None, "IER reads steps"
+        if not 0 <= index < len(self.number):
+            raise IndexError(f"slots run from 0 to {len(self.number) - 1}, not to {index}")
         self.stored = max(self.stored, index + 1)
         if self.trail.add(step) == CUT:
             self._last.pop(step.env_id, None)
@@ -93,8 +99,7 @@ class IER(Sampler):
         if self.candidates is not None and self.candidates < self.stored:
             slots = self.rng.choice(self.stored, self.candidates, replace=False)
         parts = np.split(slots, range(CHUNK, len(slots), CHUNK))
-        surprise = np.abs(np.concatenate([np.asarray(self.errors(part), np.float64) for part in parts]))
-        all_finite({"errors": surprise})
+        surprise = np.concatenate([sizes(self.errors, part) for part in parts])
         count = min(self.pivots, len(slots))
         top = np.argpartition(-surprise, count - 1)[:count]
         return slots[top[np.argsort(surprise[top], kind="stable")]]

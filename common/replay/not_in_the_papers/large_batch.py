@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from common.replay.checks import all_finite, drawable
+from common.replay.checks import drawable, positive, sizes
 from common.replay.protocol import Chosen
 from common.replay.samplers import UniformSampler
 
@@ -36,15 +36,14 @@ class LaBER(UniformSampler):
         factor: int = 4,
         clip: float | None = None,
     ):
+        positive(factor=factor, clip=clip)
         super().__init__(rng)
         self.errors, self.factor, self.clip = errors, factor, np.inf if clip is None else clip
 
     def sample(self, n: int) -> Chosen:
         drawable(n, self.stored)
         large, _, _ = super().sample(self.factor * n)
-        errors = np.asarray(self.errors(large), np.float64)
-        all_finite({"errors": errors})
-        norms = np.minimum(np.abs(errors), self.clip) + TINY
+        norms = np.minimum(sizes(self.errors, large), self.clip) + TINY
         drawn = self.rng.choice(len(large), n, p=norms / norms.sum())
         # With these weights the gradient is, in expectation, that of the large batch, which is uniform.
         return Chosen(large[drawn], (norms.mean() / norms[drawn]).astype(np.float32))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from common.replay.checks import checked
+from common.replay.checks import checked, positive
 from common.replay.protocol import Signals
 from common.replay.samplers import PrioritizedSampler
 
@@ -24,7 +24,7 @@ class ReLo(PrioritizedSampler):
     """Prioritised replay with the priority max(0, L(theta) - L(theta target)) + epsilon, to the power of alpha.
 
     Both losses use the same targets. huber_delta: where the learner's loss bends; None if it is the square. The rest is
-    as in `PrioritizedSampler`, with no clipping by default.
+    as in `PrioritizedSampler`.
     """
 
     needs = frozenset({"td_error", "target_td_error"})
@@ -35,10 +35,10 @@ class ReLo(PrioritizedSampler):
         rng: np.random.Generator,
         *,
         huber_delta: float | None,
-        clip: float | None = None,
         **settings,
     ):
-        super().__init__(capacity, rng, clip=clip, **settings)
+        positive(huber_delta=huber_delta)
+        super().__init__(capacity, rng, **settings)
         self.huber_delta = huber_delta
 
     def update(self, indices: np.ndarray, signals: Signals) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from common.replay.checks import checked, drawable
+from common.replay.checks import at_least, checked, drawable, positive
 from common.replay.not_in_the_papers.ahead import AheadTree
 from common.replay.protocol import Chosen, Sampler, Signals, Step
 
@@ -27,6 +27,7 @@ class RRC(Sampler):
     """
 
     def __init__(self, capacity: int, rng: np.random.Generator, *, whole: bool = False):
+        positive(capacity=capacity)
         self.rng, self.capacity, self.whole, self.stored = rng, capacity, whole, 0
         self._order = np.empty(capacity, np.int64)
         self._size = self._next = 0  # places in the order: how many are used, how many have been read
@@ -66,12 +67,12 @@ class RRC(Sampler):
 
 
 class RRM(Sampler):
-    """RR-M: prioritised replay, (|TD error| + epsilon)^alpha, that skips what was drawn more often than expected.
+    """RR-M: prioritised replay that skips what was drawn more often than expected.
 
-    Each batch of n adds n P(i) to the expected number of draws of every transition i. Transitions ahead of it are
-    masked: they come only if a batch cannot be filled without them. The transitions of a batch are distinct if that
-    many have a positive priority. When a transition leaves, the expected numbers are scaled so that both sums stay
-    equal. A new transition has the largest priority seen. Weights are (P(i) / smallest P of the batch)^-beta with P by
+    Priorities are as in `PrioritizedSampler`. Each batch of n adds n P(i) to the expected number of draws of every
+    transition i. Transitions ahead of it are masked: they come only if a batch cannot be filled without them. The
+    transitions of a batch are distinct if that many have a positive priority. When a transition leaves, the expected
+    numbers are scaled so that both sums stay equal. Weights are (P(i) / smallest P of the batch)^-beta with P by
     priorities alone. A batch costs O(n log capacity).
     """
 
@@ -85,8 +86,10 @@ class RRM(Sampler):
         beta: float = 0.4,
         *,
         epsilon: float = 0.01,
-        clip: float | None = 1.0,
+        clip: float | None = None,
     ):
+        at_least(0, alpha=alpha, beta=beta, epsilon=epsilon)
+        positive(clip=clip)
         self.rng, self.alpha, self.beta, self.epsilon = rng, alpha, beta, epsilon
         self.clip = np.inf if clip is None else clip
         self.max_priority = 1.0

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from common.replay.checks import positive
 from papers.ter.replay.states import table_bytes
 
 # --- layout -----------------------------------------------------------------------------------------------------------
@@ -213,6 +214,7 @@ class FastGraph:
     """
 
     def __init__(self, capacity: int, track_returns: bool = False):
+        positive(capacity=capacity)
         self.capacity, self.track_returns = capacity, track_returns
         self.book = np.zeros(SIZES + 3, np.int64)
         self.book[FREE] = -1

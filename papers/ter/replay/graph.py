@@ -4,6 +4,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from common.replay.checks import positive
+
 Vertex = Hashable
 
 
@@ -69,6 +71,7 @@ class TransitionGraph:
     """
 
     def __init__(self, capacity: int, track_returns: bool = False):
+        positive(capacity=capacity)
         self.capacity = capacity
         self.count = 0
         self.predecessors: dict[Vertex, dict[Vertex, list[int]]] = {}

@@ -1,6 +1,7 @@
 """What holds for all samplers alike: numbers that are none are refused, any batch size is served, needs are told."""
 
 import copy
+import functools
 import importlib
 import pkgutil
 import random
@@ -223,6 +224,7 @@ def test_returns_may_be_negative_but_must_be_numbers(name):
     sampler.update(chosen := sampler.sample(4).indices, signals(4))
     tell = sampler.evaluation if name == "ners" else sampler.episode
     tell(-5.0)
+    sampler.update(sampler.sample(4).indices, signals(4))
     before = future(sampler)
     for value in (np.nan, np.inf, -np.inf):
         with pytest.raises(ValueError, match=rf"^the return of an (evaluation|episode) must be finite, not {value}$"):
@@ -239,6 +241,57 @@ def test_errors_that_are_not_finite_are_refused(name):
     sampler.errors = lambda slots: np.where(slots < 9, np.nan, 1.0)
     with pytest.raises(ValueError, match=r"^the signal 'errors' must be finite"):
         sampler.sample(4)
+
+
+@pytest.mark.parametrize("name", ["ier", "laber"])
+def test_errors_are_one_number_per_slot(name):
+    for wrong in (lambda slots: errors(slots)[:-1], lambda slots: errors(slots)[:, None], lambda slots: 1.0):
+        sampler = filled(name)
+        sampler.errors = wrong
+        with pytest.raises(ValueError, match=r"^errors must return one number per slot, \[\d+\], not \["):
+            sampler.sample(4)
+
+
+@pytest.mark.parametrize("name", [name for name in MAKERS if name != "ero"])
+def test_a_slot_that_cannot_be_is_refused_and_changes_nothing(name):
+    sampler = filled(name)
+    n = len(chosen := sampler.sample(4).indices)
+    sampler.update(chosen, signals(n))
+    before = future(sampler)
+    for wrong in (-1,) if isinstance(sampler, UniformSampler | DisCor) else (-1, CAPACITY):
+        with pytest.raises((IndexError, ValueError)):
+            sampler.add(wrong, Step(99, 0, 0.5, 100, False, False))
+        assert future(sampler) == before
+
+
+# ---- settings --------------------------------------------------------------------------------------------------------
+def ter_of(**settings):
+    return TER(TransitionGraph(4), random.Random(0), int, **settings)
+
+
+NAN = float("nan")
+WRONG = [
+    *((per, setting, wrong) for setting in ("alpha", "beta0", "epsilon") for wrong in (-1.0, -0.1, NAN)),
+    *((per, "clip", wrong) for wrong in (0.0, -1.0, NAN)),
+    *((functools.partial(RRM, CAPACITY, rng()), setting, -0.1) for setting in ("alpha", "beta", "epsilon")),
+    *((functools.partial(RRM, CAPACITY, rng()), "clip", wrong) for wrong in (0.0, -1.0)),
+    *((functools.partial(ReLo, CAPACITY, rng(), beta_steps=9), "huber_delta", wrong) for wrong in (0.0, -1.0)),
+    (functools.partial(ReLo, CAPACITY, rng(), beta_steps=9, huber_delta=None), "clip", 0.0),
+    *((functools.partial(LaBER, rng(), errors), "clip", wrong) for wrong in (0.0, -1.0)),
+    *((functools.partial(LaBER, rng(), errors), "factor", wrong) for wrong in (0, -1)),
+    *((functools.partial(IER, CAPACITY, rng(), errors), "uniform", wrong) for wrong in (2.0, -1.0, NAN)),
+    *((functools.partial(kind, rng=rng()), "capacity", 0) for kind in (RRC, RRM)),
+    (functools.partial(IER, rng=rng(), errors=errors), "capacity", 0),
+    *((kind, "capacity", wrong) for kind in (TransitionGraph, FastGraph) for wrong in (0, -1)),
+    *((ter_of, setting, wrong) for setting in ("roots", "predecessors") for wrong in (0, -1)),
+]
+
+
+@pytest.mark.parametrize(("make", "setting", "wrong"), WRONG)
+def test_settings_that_cannot_work_are_refused(make, setting, wrong):
+    with pytest.raises(ValueError, match=setting) as error:
+        make(**{setting: wrong})
+    assert str(wrong) in str(error.value) and "\n" not in str(error.value)
 
 
 # ---- batches of any size ---------------------------------------------------------------------------------------------

@@ -34,8 +34,8 @@ def test_uniform_draws_every_filled_slot_alike():
 
 
 def test_priority_formula():
-    for clip, largest in ((1.0, 1.01), (None, 7.01)):
-        sampler = prioritized(alpha=0.6, epsilon=0.01, clip=clip)
+    for chosen, largest in (({"clip": 1.0}, 1.01), ({"clip": None}, 7.01), ({}, 7.01)):
+        sampler = prioritized(alpha=0.6, epsilon=0.01, **chosen)
         sampler.update(np.array([0, 1, 2]), {"td_error": np.array([-0.5, 0.0, -7.0], np.float32)})
         np.testing.assert_allclose(sampler.tree[:3], [0.51**0.6, 0.01**0.6, largest**0.6], rtol=1e-12)
 

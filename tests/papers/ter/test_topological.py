@@ -588,7 +588,7 @@ def test_composition_of_a_batch(form, eta, n, mixed):
 
 def test_priorities_of_the_whole_batch_are_updated(form):
     graph, capacity = form[0](50), 50
-    prioritized = PrioritizedSampler(capacity, np.random.default_rng(0), beta_steps=10)
+    prioritized = PrioritizedSampler(capacity, np.random.default_rng(0), beta_steps=10, clip=1.0)
     sampler = form[1](graph, random.Random(0), phi, 0.5, prioritized)
     episode(sampler, *range(41))
     indices, weights, _ = sampler.sample(16)

@@ -85,7 +85,7 @@ def test_an_epoch_costs_what_is_stored():
 
 
 def masked(tds: list[float], **chosen) -> RRM:
-    sampler = RRM(len(tds), np.random.default_rng(0), **({"alpha": 1.0, "epsilon": 0.0, "clip": None} | chosen))
+    sampler = RRM(len(tds), np.random.default_rng(0), **({"alpha": 1.0, "epsilon": 0.0} | chosen))
     for index in range(len(tds)):
         sampler.add(index)
     sampler.update(np.arange(len(tds)), {"td_error": np.array(tds)})
