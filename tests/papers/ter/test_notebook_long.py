@@ -10,10 +10,10 @@ from lab.judge.verdicts import false_discovery_threshold
 from lab.rooms import ROOT
 from tests.papers.ter.test_readme import BASELINES, TER
 from tests.test_findings import NUMBER, at_most, read, shown
-from tests.test_readme import CROSSING, HARD, LAVA, RELEASED, SOKOBAN, peaks, verdict
+from tests.test_readme import CROSSING, HARD, LAVA, LAVA_HARD, RELEASED, SOKOBAN, peaks, verdict
 
 NOTEBOOK = (ROOT / "papers/ter/NOTEBOOK.md").read_text()
-MINIGRID = (CROSSING, HARD, LAVA)
+MINIGRID = (CROSSING, HARD, LAVA, LAVA_HARD)
 TASKS = {"fig3a": (MINIGRID, TER), "fig3b": ((*SOKOBAN, "6x6-2", "7x7-2"), ("ter",))}
 
 
@@ -39,14 +39,15 @@ def minigrid(runs: Runs) -> Iterator[float]:
     ahead = {(form, one, env): lead(runs, env, form, one) for env in MINIGRID for form in TER for one in BASELINES}
     clear = [(RELEASED, "ebu", env) for env in (CROSSING, HARD)]
     lost = [(RELEASED, "discor", LAVA), (RELEASED, "discor", HARD), ("ter", "ebu", CROSSING), ("ter", "per", HARD)]
+    lost += [("ter", "uer", LAVA_HARD)]
     p = {side: p_value(estimate(runs, side[2], *side[:2]), above()) for side in ahead}
     assert {side for side in p if p[side] <= false_discovery_threshold(p.values())} == {*clear}
     assert {side for side in p if p[side] <= 0.05} == {*clear, *lost, (RELEASED, "uer", HARD)}
-    yield from (1, *(ahead[side][0] for side in (*clear, *lost[:2])))
-    yield from (3, ahead[lost[2]][0], -ahead[lost[3]][0], len(p), 5)
+    yield from (1, *(ahead[side][0] for side in clear), 3, 1, *(ahead[side][0] for side in lost[:2]))
+    yield from (3, ahead[lost[2]][0], 3, *(-ahead[side][0] for side in lost[3:]), len(p), 5)
     per = [ahead[RELEASED, "per", env] for env in MINIGRID]
     yield from (1, *(gain for gain, *_ in per), *(end for _, *ends in per for end in ends))
-    for form, decided in ("-released", "r" * 12), ("", "iirriiririir"):
+    for form, decided in ("-released", "r" * 16), ("", "iirriiririirrrrr"):
         found = [verdict("ter", f"fig3a-{env.lower()}{form}") for env in MINIGRID]
         assert "".join(part.status[0] for one in found for part in one.parts.values()) == decided
 
