@@ -147,8 +147,10 @@ def bends(
     for (suffix, said, bend), names in protocols.items():
         if names := [named(task, *notes, *bend) for task in names if task in (tasks or bend_1)]:
             said += "; at 1 on Sokoban" if {*SOKOBAN} & {*names} else ""
-            yield Claim(f"{name}{suffix}", figure, f"{text} ({said})", how.get("paper", CURVES), check(names),
-                        how.get("kind", "paper"))  # fmt: skip
+            yield Claim(
+                f"{name}{suffix}", figure, f"{text} ({said})", how.get("paper", CURVES), check(names),
+                how.get("kind", "paper"), tasks=how.get("about", ()),
+            )  # fmt: skip
 
 
 def both(
@@ -218,7 +220,7 @@ CLAIMS = planned_from([
                           leads_all("fig3a", ">="), tasks=(task,))
     ),
     *both("fig3a-overall", "fig3a", f"MiniGrid on average: TER learns faster than {ALL}",
-          lambda ter, tasks: overall("fig3a", ter), bend_1=()),
+          lambda ter, tasks: overall("fig3a", ter), bend_1=(), about=TASKS),
     *(
         Claim(f"fig3b-{task}", "fig3b", f"Sokoban {task}: TER learns faster than {ALL}", CURVES,
               contest("fig3b", ">", against("ter"), on=(task,)))
