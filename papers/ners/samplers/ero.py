@@ -20,7 +20,7 @@ TINY = 1e-6  # keeps both logarithms finite
 
 
 class ERO(Sampler):
-    """Two-stage sampling with a learned first stage; all weights are 1."""
+    """Two-stage sampling with a learned first stage; all weights are 1. IndexError for a slot outside the capacity."""
 
     needs = frozenset({"td_error", "episode"})
 
@@ -51,6 +51,8 @@ class ERO(Sampler):
         self.updates = 0
 
     def add(self, index: int, step: Step | None = None) -> None:
+        if not 0 <= index < len(self.mask):
+            raise IndexError(f"slots run from 0 to {len(self.mask) - 1}, not to {index}")
         self.stored = max(self.stored, index + 1)
         self.selected += not self.mask[index]
         self.phi[index], self.mask[index], self.squashed[index] = 1.0, True, 1.0
