@@ -53,6 +53,7 @@ def lead(room: str) -> str:
 
 SOKOBAN, CROSSING, RELEASED = ("5x5-1", "5x5-2", "6x6-1", "7x7-1"), "SimpleCrossing-Easy", "ter (1 predecessor)"
 LAVA, HARD, LAVA_HARD = "LavaCrossing-Easy", "SimpleCrossing-Hard", "LavaCrossing-Hard"
+DOOR = "DoorKey"
 
 
 def levels(runs: Runs, env: str) -> Iterator[float]:
@@ -87,11 +88,13 @@ def ter() -> Iterator[float]:
     assert {runs.steps(task) for task in SOKOBAN} == {1_000_000}
     assert all(verdict("ter", f"fig3b-{task}").status == "reproduced" for task in SOKOBAN)
     yield from (1, len(runs.seeds("ter", "7x7-1")), *levels(runs, "7x7-1"))
-    assert {env for _, env in read("ter", "fig3a", "long").groups} == {CROSSING, LAVA, HARD, LAVA_HARD}
+    assert {env for _, env in read("ter", "fig3a", "long").groups} == {CROSSING, LAVA, HARD, LAVA_HARD, DOOR}
     runs = read("ter", "fig3a")
     yield from (runs.steps(CROSSING), len(runs.seeds("uer", CROSSING)), 1)
     yield from ends(runs, f"{CROSSING} (bend 1)", RELEASED, "uer")
     yield from ends(runs, CROSSING, "uer", RELEASED)
+    longer = read("ter", "fig3a", "long")
+    yield from (longer.steps(DOOR), len(longer.seeds("uer", DOOR)), *ends(longer, DOOR, "uer", RELEASED))
 
 
 def bias_reduced_her() -> Iterator[float]:
@@ -159,6 +162,7 @@ def ter_page() -> Iterator[float]:
     yield longer.steps(LAVA)
     yield from (*ends(longer, CROSSING, *four), *ends(longer, LAVA, *four))
     yield from (longer.steps(HARD), *ends(longer, HARD, *four), *ends(longer, LAVA_HARD, *four))
+    yield from (longer.steps(DOOR), *ends(longer, DOOR, *four), 1)
     sokoban = read("ter", "fig3b", "long")
     best, _, most = levels(sokoban, "6x6-2")
     yield from (1, *levels(sokoban, "6x6-1"), *levels(sokoban, "7x7-1"), at_most(most, 4), best)

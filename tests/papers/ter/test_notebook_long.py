@@ -10,10 +10,10 @@ from lab.judge.verdicts import false_discovery_threshold
 from lab.rooms import ROOT
 from tests.papers.ter.test_readme import BASELINES, TER
 from tests.test_findings import NUMBER, at_most, read, shown
-from tests.test_readme import CROSSING, HARD, LAVA, LAVA_HARD, RELEASED, SOKOBAN, peaks, verdict
+from tests.test_readme import CROSSING, DOOR, HARD, LAVA, LAVA_HARD, RELEASED, SOKOBAN, peaks, verdict
 
 NOTEBOOK = (ROOT / "papers/ter/NOTEBOOK.md").read_text()
-MINIGRID = (CROSSING, HARD, LAVA, LAVA_HARD)
+MINIGRID = (CROSSING, HARD, LAVA, LAVA_HARD, DOOR)
 TASKS = {"fig3a": (MINIGRID, TER), "fig3b": ((*SOKOBAN, "6x6-2", "7x7-2"), ("ter",))}
 
 
@@ -40,14 +40,20 @@ def minigrid(runs: Runs) -> Iterator[float]:
     clear = [(RELEASED, "ebu", env) for env in (CROSSING, HARD)]
     lost = [(RELEASED, "discor", LAVA), (RELEASED, "discor", HARD), ("ter", "ebu", CROSSING), ("ter", "per", HARD)]
     lost += [("ter", "uer", LAVA_HARD)]
+    door = {form: [(form, one, DOOR) for one in BASELINES] for form in TER}
     p = {side: p_value(estimate(runs, side[2], *side[:2]), above()) for side in ahead}
     assert {side for side in p if p[side] <= false_discovery_threshold(p.values())} == {*clear}
-    assert {side for side in p if p[side] <= 0.05} == {*clear, *lost, (RELEASED, "uer", HARD)}
-    yield from (1, *(ahead[side][0] for side in clear), 3, 1, *(ahead[side][0] for side in lost[:2]))
-    yield from (3, ahead[lost[2]][0], 3, *(-ahead[side][0] for side in lost[3:]), len(p), 5)
-    per = [ahead[RELEASED, "per", env] for env in MINIGRID]
+    assert {side for side in p if p[side] <= 0.05} == {
+        *clear, *lost, (RELEASED, "uer", HARD), *door[RELEASED], *door["ter"][2:]
+    }  # fmt: skip
+    solved = {one: (runs.last("success", one, DOOR, 6) > 0.5).sum() for one in (RELEASED, *BASELINES)}
+    assert solved == {RELEASED: 4, "uer": 1, "per": 0, "ebu": 0, "discor": 0}
+    yield from (1, *(ahead[side][0] for side in (*clear, *door[RELEASED])), 3)
+    yield from (1, *(ahead[side][0] for side in lost[:2]), 3, *(ahead[side][0] for side in (lost[2], *door["ter"][2:])))
+    yield from (3, *(-ahead[side][0] for side in lost[3:]), len(p), 5)
+    per = [ahead[RELEASED, "per", env] for env in MINIGRID if env != DOOR]
     yield from (1, *(gain for gain, *_ in per), *(end for _, *ends in per for end in ends))
-    for form, decided in ("-released", "r" * 16), ("", "iirriiririirrrrr"):
+    for form, decided in ("-released", "r" * 20), ("", "iirriiririirrrrrirrr"):
         found = [verdict("ter", f"fig3a-{env.lower()}{form}") for env in MINIGRID]
         assert "".join(part.status[0] for one in found for part in one.parts.values()) == decided
 

@@ -26,7 +26,7 @@ def numbers() -> Iterator[float]:
     yield from (10, *over(read("ter", "fig-g9"), f"{CROSSING} (10 % random)", *ALL))
     yield from over(read("ter", "fig-h10"), f"{CROSSING} (no terminal)", *ALL)
     yield from (1, *over(fig3a, f"{CROSSING} (bend 1)", *ALL))
-    yield from (*(read("ter", "fig3a", "long").steps(task) for task in (CROSSING, HARD)), 1, 3, 32, 1)
+    yield from (*(read("ter", "fig3a", "long").steps(task) for task in (CROSSING, HARD)), 1, 3, 40, 1)
 
     runs = read("ter", "fig3b", "long")
     yield from (1, next(levels(runs, "6x6-1")))
