@@ -94,7 +94,7 @@ class ReferTrainer(SACTrainer):
         self.agent.behaviour.look_at(slots)
         return super().batch(slots, weights)
 
-    def _rollout(self, start: int, rng: np.random.Generator | None = None) -> float:
-        total = super()._rollout(start, rng)
+    def _rollout(self, start: int) -> float:
+        total = super()._rollout(start)
         self.agent.last = None  # actions of an evaluation are not training behaviour
         return total

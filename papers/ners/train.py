@@ -249,10 +249,10 @@ class Trainer:
         starts = range(STARTS, STARTS + self.config.score_starts)
         return {"score": float(np.mean([self._rollout(start) for start in starts]))}
 
-    def _rollout(self, start: int, rng: np.random.Generator | None = None) -> float:
+    def _rollout(self, start: int) -> float:
         state, total, over = _state(self.eval_env.reset(seed=int(start))[0]), 0.0, False
         while not over:
-            state, reward, terminated, truncated, _ = self.eval_env.step(self.agent.act(state, rng))
+            state, reward, terminated, truncated, _ = self.eval_env.step(self.agent.act(state, None))
             state, total, over = _state(state), total + float(reward), terminated or truncated
         return total
 
